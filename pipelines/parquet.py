@@ -96,7 +96,7 @@ def read_table(folder: Path, table: Table) -> pl.LazyFrame:
     """A lazy frame over the files of a written table, in row order."""
     import polars as pl
 
-    return pl.scan_parquet([folder / file.path for file in table.files])
+    return pl.scan_parquet([folder / file.path for file in table.files], glob=False)
 
 
 def hash_table(folder: Path, table: Table) -> str:

@@ -134,7 +134,7 @@ def frames_of(place: Path, manifest: Mapping[str, Any]) -> dict[str, dict[str, p
     frames: dict[str, dict[str, pl.LazyFrame]] = {}
     for table in manifest["tables"]:
         paths = [place / file["path"] for file in table["files"]]
-        frames.setdefault(table["config"], {})[table["split"]] = pl.scan_parquet(paths)
+        frames.setdefault(table["config"], {})[table["split"]] = pl.scan_parquet(paths, glob=False)
     return frames
 
 

@@ -58,7 +58,7 @@ def sample_settings(folder: Path) -> Settings:
 @pytest.fixture(scope="session")
 def golden_release(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
     """The release of a dataset's golden sample, newest version, built once a session."""
-    folder, made = tmp_path_factory.mktemp("golden"), dict[str, Outcome]()
+    folder, made = tmp_path_factory.mktemp("golden[1]*"), dict[str, Outcome]()  # a folder's name is no pattern
 
     def release(name: str) -> Outcome:
         if name not in made:

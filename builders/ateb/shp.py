@@ -124,5 +124,5 @@ def _on_disk(made: Tables, folder: Path) -> Tables:
         for split, frame in splits.items():
             path = folder / f"{config}.parquet"
             frame.lazy().sink_parquet(path, compression="lz4")
-            frames[config] = {split: pl.scan_parquet(path)}
+            frames[config] = {split: pl.scan_parquet(path, glob=False)}
     return Tables(frames, made.dropped, made.observed)

@@ -88,7 +88,8 @@ def classification(
     rows = rows.join(within, on="cluster", how="semi", maintain_order="left")
     frames = split(rows, sizes, by="label", key="id", group="cluster", seed=SEED)
     chosen = pl.concat(frames.values()).lazy().select("id")
-    texts = pl.scan_parquet(raw.scratch / "*.parquet").join(chosen, on="id", how="semi").collect(engine="streaming")
+    files = sorted(raw.scratch.glob("*.parquet"))
+    texts = pl.scan_parquet(files, glob=False).join(chosen, on="id", how="semi").collect(engine="streaming")
     names = pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String)
     default = {
         name: frames[name].join(texts, on="id", maintain_order="left").select("id", "text", "label", label_text=names)
