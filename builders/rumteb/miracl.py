@@ -111,7 +111,7 @@ def reranking(raw: RawFiles, *, candidates: int = 100) -> Tables:
     passages = _stored(raw)
     ranked = _ranked(questions, passages, candidates, raw.scratch)
     wanted = pl.col("id").is_in(judged["corpus-id"].implode()) | pl.col("passage").is_in(ranked["passage"].implode())
-    found = passages.filter(wanted).collect(engine="streaming").sort("passage")
+    found = _found(passages, wanted, raw.scratch / "found.parquet")
     _refuse_missing(judged, found.lazy().select("id"), raw)
     others = ranked.join(found.select("passage", pl.col("id").alias("corpus-id")), on="passage", maintain_order="left")
     listed = _listed(judged, others.select("query-id", "corpus-id"), candidates)
@@ -157,7 +157,7 @@ def _stored(raw: RawFiles) -> pl.LazyFrame:
     files = list(in_order(_store, batches))
     if not files:
         raise _empty(raw)
-    stored = pl.scan_ipc(files, row_index_name="passage")
+    stored = pl.scan_ipc(files, glob=False, row_index_name="passage")
     return stored.with_columns(pl.col("passage").cast(pl.Int64)).rename({"docid": "id"})
 
 
@@ -175,6 +175,13 @@ def _ranked(questions: pl.DataFrame, passages: pl.LazyFrame, depth: int, scratch
     batches = texts.collect_batches(chunk_size=20_000, maintain_order=True, engine="streaming")
     best = rank(questions["text"], (batch["text"] for batch in batches), depth=depth, scratch=folder)
     return best.select(questions["id"].gather(best["query"]).alias("query-id"), "passage")
+
+
+def _found(passages: pl.LazyFrame, wanted: pl.Expr, file: Path) -> pl.DataFrame:
+    """The passages that meet a condition, in order, by way of a file."""
+    # A row that polars has filtered keeps the texts of its whole batch in memory, as do rows that wait to be written.
+    passages.filter(wanted).sink_parquet(file, row_group_size=2_000)
+    return pl.read_parquet(file, glob=False)
 
 
 def _listed(judged: pl.DataFrame, others: pl.DataFrame, candidates: int) -> pl.DataFrame:

@@ -147,7 +147,7 @@ def _weighed(block: _Block, *, idf: Integers, average: float) -> tuple[list[int]
     import numpy as np
     import polars as pl
 
-    postings = pl.read_ipc(block.postings)
+    postings = pl.scan_ipc(block.postings, glob=False).collect()
     term, times = postings["term"].to_numpy(), postings["times"].to_numpy()
     norm = K1 * (1 - B + B * (postings["length"].to_numpy() / average))
     weights = np.rint(idf[term] * times / (times + norm)).astype(np.int64)
