@@ -56,14 +56,16 @@ def sample_settings(folder: Path) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def golden_release(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
-    """The release of a dataset's golden sample, newest version, built once a session."""
-    folder, made = tmp_path_factory.mktemp("golden[1]*"), dict[str, Outcome]()  # a folder's name is no pattern
+def golden_release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]:
+    """The release of a dataset's golden sample, of one version or the newest, built once a session."""
+    folder = tmp_path_factory.mktemp("golden[1]*")  # a folder's name is no pattern
+    made: dict[tuple[str, str], Outcome] = {}
 
-    def release(name: str) -> Outcome:
-        if name not in made:
-            dataset = built(name)
-            made[name] = make(dataset, dataset.dataset.newest, sample_settings(folder), lambda _: None)
-        return made[name]
+    def release(name: str, version: str | None = None) -> Outcome:
+        dataset = built(name)
+        wanted = name, version or dataset.dataset.newest
+        if wanted not in made:
+            made[wanted] = make(dataset, wanted[1], sample_settings(folder), lambda _: None)
+        return made[wanted]
 
     return release

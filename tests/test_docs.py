@@ -87,9 +87,8 @@ def test_adding_a_dataset_works_when_followed_literally(tmp_path: Path) -> None:
         arguments = [arguments[0], *(quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|(\S+)', command)[1:])]
         done = subprocess.run(arguments, cwd=repository, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    rows = (repository / "tests/golden/shop_questions/shop-questions-classification/default.train.jsonl").read_text(
-        "utf-8"
-    )
+    golden = repository / "tests/golden/shop_questions/shop-questions-classification/1.0.0"
+    rows = (golden / "default.train.jsonl").read_text("utf-8")
     assert len(rows.splitlines()) == 6
     card = (repository / "outputs/shop-questions-classification/1.0.0/README.md").read_text("utf-8")
     assert "the text stands in an earlier row" in card

@@ -1,8 +1,8 @@
-"""Every dataset is built from its golden sample and compared with the rows that stand beside it, table by table.
+"""Every version of every dataset is built from its golden sample and compared with the rows that stand beside it, table by table.
 
-tests/golden/<source>/raw/                           the sample, hand-made in the true raw format
-tests/golden/<source>/<dataset>/<config>.<split>.jsonl   the expected rows of the newest version
-tests/golden/<source>/<dataset>/counts.json          what the recipe dropped and observed
+tests/golden/<source>/raw/                                         the sample, hand-made in the true raw format
+tests/golden/<source>/<dataset>/<version>/<config>.<split>.jsonl   the expected rows
+tests/golden/<source>/<dataset>/<version>/counts.json              what the recipe dropped and observed
 
 `pytest --update-golden` rewrites the expected files and prints what changed: read it before you commit it.
 """
@@ -48,20 +48,22 @@ def difference(before: dict[str, str], after: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "version"), [(name, version) for name in NAMES for version in built(name).dataset.versions]
+)
 def test_the_golden_sample_gives_the_expected_rows(
-    name: str, golden_release: Callable[[str], Outcome], request: pytest.FixtureRequest
+    name: str, version: str, golden_release: Callable[..., Outcome], request: pytest.FixtureRequest
 ) -> None:
-    folder = GOLDEN / built(name).source.name / name
-    files, present = expected_files(golden_release(name)), present_files(folder)
+    folder = GOLDEN / built(name).source.name / name / version
+    files, present = expected_files(golden_release(name, version)), present_files(folder)
     changes = difference(present, files)
     if changes and request.config.getoption("--update-golden"):
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         for stale in present.keys() - files.keys():
             (folder / stale).unlink()
         for file, text in files.items():
             (folder / file).write_text(text, encoding="utf-8", newline="\n")
         with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-            print(f"\n{name}: rewritten\n{changes}")
+            print(f"\n{name}@{version}: rewritten\n{changes}")
         return
     assert not changes, f"{changes}\n\nIf this change is meant: pytest --update-golden, and read what it prints."
