@@ -26,6 +26,7 @@ class Finding:
 
     kind: one of the names in docs/architecture.md. severity: `error` (no release), `warning` or `info`.
     config, split, column: where. count: rows concerned; share: of the rows looked at, 0 to 1. examples: up to five ids.
+    why: why it stays, where that is known (builders.spec.Known).
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Finding:
     share: float
     examples: tuple[str, ...] = ()
     detail: str = ""
+    why: str = ""
 
     @property
     def place(self) -> str:

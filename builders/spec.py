@@ -1,4 +1,4 @@
-"""The words a builder is written in (Source, RawFile, Dataset, Version), what it is handed (Raw) and returns (Tables).
+"""The words a builder is written in (Source, RawFile, Dataset, Version, Known), what it is handed (Raw) and returns (Tables).
 
 Nothing here reads a file, opens a socket or imports polars: a builder's head costs nothing to import.
 """
@@ -151,11 +151,28 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Known:
+    """A finding that somebody looked into, and that stays.
+
+    kind, place: as a finding has them (`split_leak`, `default/test.text`). count: what the findings of this kind in this place
+    must count together, on complete raw files; a build that counts otherwise fails. why: why it stays, for the card.
+    detail: only findings with this detail, where there are several.
+    """
+
+    kind: str
+    place: str
+    count: int
+    why: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
 class Version:
     """A version is options of the recipe, never a copy of it. `notes` says what changed, for the card's history."""
 
     notes: str
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    known: tuple[Known, ...] = ()
 
 
 @dataclass(frozen=True)

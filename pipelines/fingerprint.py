@@ -23,8 +23,8 @@ def recipe_sha256(module: str, root: Path = ROOT) -> str:
 def report_sha256(source: str, root: Path = ROOT) -> str:
     """SHA-256 of what turns the same rows into another card: prose, template, renderer, findings and statistics."""
     parts = ["cards/render.py", "cards/dataset.md.jinja", "cards/citations.bib", f"cards/prose/{source}.md"]
-    checks = ["pipelines/quality.py", "pipelines/languages.py"]
-    return _sha256([*parts, *checks, "pipelines/statistics.py", "pipelines/make.py"], root)
+    checks = _imported("pipelines.quality", root) | _imported("pipelines.statistics", root)
+    return _sha256([*parts, *sorted(checks), "pipelines/known.py", "pipelines/make.py"], root)
 
 
 def tools() -> dict[str, str]:

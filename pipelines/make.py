@@ -256,6 +256,7 @@ def _write(built: Built, identity: dict[str, Any], inputs: dict[str, Input], fol
             described = describing.result()
         finally:
             read_back.result()  # rows that are not what was written explain whatever else goes wrong
+    findings = _settled(built, identity, findings)
     manifest = _manifest(identity, made, written, findings)
     shown = tasks.evaluated(task) if tasks.evaluated(task) in splits else splits[-1]
     examples = {config: frames[config][shown].head(1).collect().row(0, named=True) for config in frames}
@@ -264,6 +265,22 @@ def _write(built: Built, identity: dict[str, Any], inputs: dict[str, Input], fol
     (folder / release.CARD).write_text(card, encoding="utf-8", newline="\n")
     release.write_json(folder / release.MANIFEST, manifest)  # last: a folder with a manifest is complete
     return manifest
+
+
+def _settled(built: Built, identity: dict[str, Any], findings: list[Finding]) -> list[Finding]:
+    """The findings, with what is known about them; only complete raw files can be held to what is known.
+
+    Raises FindingsError for known findings that are not as declared.
+    """
+    from pipelines import known
+
+    declared = built.dataset.versions[identity["version"]].known
+    if identity["sample"]:
+        return findings
+    if identity["partial"]:
+        declared = known.asked_of(declared, identity["splits"])
+    known.refuse_changed(f"{identity['dataset']}@{identity['version']}", findings, declared, built.entry.module)
+    return known.explained(findings, declared)
 
 
 def _read_back(written: list[Table], folder: Path) -> None:

@@ -1,0 +1,57 @@
+"""Findings that a builder declares to know: explained where they are as declared, an error where they are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from builders.errors import FindingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from builders.integrity import Finding
+    from builders.spec import Known
+
+
+def explained(findings: Sequence[Finding], known: Sequence[Known]) -> list[Finding]:
+    """The findings, those that are known with their `why`."""
+    return [
+        replace(finding, why=next((one.why for one in known if _is(finding, one)), finding.why)) for finding in findings
+    ]
+
+
+def refuse_changed(release: str, findings: Sequence[Finding], known: Sequence[Known], module: str) -> None:
+    """See that every known finding was found, as often as declared.
+
+    release: `<dataset>@<version>`; module: where its builder stands; both for the error.
+
+    Raises FindingsError with the numbers.
+    """
+    counts = [(one, sum(finding.count for finding in findings if _is(finding, one))) for one in known]
+    changed = [(one, count) for one, count in counts if count != one.count]
+    if changed:
+        raise FindingsError(
+            f"{release}: {len(changed)} of {len(known)} known findings are not as declared",
+            found="; ".join(f"{_name(one)}: {count:,}" for one, count in changed),
+            expected="; ".join(f"{_name(one)}: {one.count:,}" for one, _ in changed),
+            todo=f"look at the rows; then mend the recipe under a new version, or correct `known` in {module}",
+        )
+
+
+def asked_of(known: Sequence[Known], splits: Sequence[str]) -> tuple[Known, ...]:
+    """Those that a release of some splits can be asked for: leaks need all splits."""
+    return tuple(one for one in known if one.kind != "split_leak" and _split(one) in splits)
+
+
+def _is(finding: Finding, known: Known) -> bool:
+    same = (finding.kind, finding.place) == (known.kind, known.place)
+    return same and known.detail in ("", finding.detail)
+
+
+def _split(known: Known) -> str:
+    return known.place.split("/")[1].split(".")[0]
+
+
+def _name(known: Known) -> str:
+    return f"{known.kind} in {known.place}" + (f" ({known.detail})" if known.detail else "")
