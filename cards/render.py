@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builders import tasks
-from builders.spec import version_key
+from builders.spec import VERSION, version_key
 from cards import front_matter, markdown
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ EVALUATIONS = {
     ),
 }
 
+OF_A_VERSION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
+
 
 @dataclass(frozen=True)
 class Prose:
@@ -107,7 +109,7 @@ def render(
         dataset=built.dataset,
         manifest=manifest,
         examples=examples,
-        prose=prose(built.source.name, built.dataset.name),
+        prose=prose(built.source.name, built.dataset.name, manifest["version"]),
         recipe=inspect.getdoc(built.dataset.recipe) or "",
         languages=[front_matter.language(code)[1] for code in built.dataset.languages],
         labels=_labels(built.dataset.task),
@@ -124,8 +126,10 @@ def render(
     )
 
 
-def prose(source: str, dataset: str) -> Prose:
+def prose(source: str, dataset: str, version: str) -> Prose:
     """What `prose/<source>.md` says: `# <source>`, then for each dataset `# <dataset>` with `## Decided` and `## Limits`.
+
+    Where a version needs other words, `## Decided in 2.0.0` and `## Limits of 2.0.0` stand for these.
 
     Raises ValueError for a file or a section that is missing, and for a section that no card shows.
     """
@@ -141,9 +145,10 @@ def prose(source: str, dataset: str) -> Prose:
     for name in shown:
         if not parts.get(name):
             raise ValueError(f"{path}: '# {dataset}' has no {f'section ## {name}' if name else 'text of its own'}")
-    if unseen := [name for name in parts if name not in shown]:
+    if unseen := [name for name in parts if name not in shown and not OF_A_VERSION.fullmatch(name)]:
         raise ValueError(f"{path}: '# {dataset}' has sections that no card shows: {', '.join(unseen)}")
-    return Prose(sections[source], parts[""], parts["Decided"], parts["Limits"])
+    decided = parts.get(f"Decided in {version}") or parts["Decided"]
+    return Prose(sections[source], parts[""], decided, parts.get(f"Limits of {version}") or parts["Limits"])
 
 
 def bibtex(key: str) -> str:

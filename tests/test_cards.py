@@ -153,7 +153,7 @@ def manifest_for(built: Built, frames: dict[str, dict[str, pl.DataFrame]], **cha
 
 
 def finding(kind: str, severity: str, count: int, share: float, **others: Any) -> dict[str, Any]:
-    place = {"config": "default", "split": "test", "column": "text", "examples": ["id-1"], "detail": ""}
+    place = {"config": "default", "split": "test", "column": "text", "examples": ["id-1"], "detail": "", "why": ""}
     return {"kind": kind, "severity": severity, "count": count, "share": share, **place, **others}
 
 
@@ -503,6 +503,14 @@ def test_findings_stand_by_severity_with_their_share() -> None:
     ]
 
 
+def test_a_known_finding_says_why_it_stays() -> None:
+    known = finding("duplicate_text", "warning", 28, 0.01) | {"why": "The source has *them*."}
+    card = card_for("STS", findings=[known, finding("short_text", "info", 1, 0.5)])
+    listed = card.split("Known, and why they stay:\n\n")[1].split("\n\n")[0]
+    assert listed == "- `duplicate_text` in default / test / text: The source has *them*."
+    assert "why they stay" not in card_for("STS")
+
+
 def test_a_clean_release_says_that_nothing_was_found_and_nothing_left_out() -> None:
     card = card_for("STS", findings=[], dropped=[], observed={}, prompts=None)
     assert "## Findings\n\nNo findings.\n" in card
@@ -556,7 +564,7 @@ def test_prose_has_its_source_and_for_each_dataset_what_was_decided_and_its_limi
     assert headings[0] == path.stem
     assert len(headings) == len(set(headings)) > 1
     for name in headings[1:]:
-        text = prose(path.stem, name)
+        text = prose(path.stem, name, "1.0.0")
         assert all(line.startswith(("- ", "  ")) for line in (text.decided + "\n" + text.limits).splitlines())
         assert text.dataset.endswith(".")
         assert text.source.endswith(".")
@@ -564,14 +572,24 @@ def test_prose_has_its_source_and_for_each_dataset_what_was_decided_and_its_limi
 
 def test_prose_that_is_missing_is_named_with_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"nobody\.md: no such file"):
-        prose("nobody", "x")
+        prose("nobody", "x", "1.0.0")
     with pytest.raises(ValueError, match=r"terra\.md: no section '# terra-retrieval'"):
-        prose("terra", "terra-retrieval")
+        prose("terra", "terra-retrieval", "1.0.0")
     monkeypatch.setattr("cards.render.CARDS", tmp_path)
     (tmp_path / "prose").mkdir()
     (tmp_path / "prose/toy.md").write_text("# toy\n\nA.\n\n# toy-sts\n\nB.\n\n## Decided\n\n- C.\n", "utf-8")
     with pytest.raises(ValueError, match=r"toy\.md: '# toy-sts' has no section ## Limits"):
-        prose("toy", "toy-sts")
+        prose("toy", "toy-sts", "1.0.0")
+
+
+def test_a_version_may_have_prose_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cards.render.CARDS", tmp_path)
+    (tmp_path / "prose").mkdir()
+    text = "# toy\n\nA.\n\n# toy-sts\n\nB.\n\n## Decided\n\n- C.\n\n## Limits\n\n- D.\n\n## Limits of 2.0.0\n\n- E.\n"
+    (tmp_path / "prose/toy.md").write_text(text, "utf-8")
+    first, second = (prose("toy", "toy-sts", version) for version in ("1.0.0", "2.0.0"))
+    assert (first.decided, first.limits) == ("- C.", "- D.")
+    assert (second.decided, second.limits) == ("- C.", "- E.")
 
 
 def test_prose_in_a_section_that_no_card_shows_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -580,4 +598,4 @@ def test_prose_in_a_section_that_no_card_shows_is_an_error(tmp_path: Path, monke
     text = "# toy\n\nA.\n\n# toy-sts\n\nB.\n\n## Decided\n\n- C.\n\n## Limits\n\n- D.\n\n## More\n\n- E.\n"
     (tmp_path / "prose/toy.md").write_text(text, "utf-8")
     with pytest.raises(ValueError, match="sections that no card shows: More"):
-        prose("toy", "toy-sts")
+        prose("toy", "toy-sts", "1.0.0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -137,8 +138,11 @@ def test_every_dataset_is_completely_declared(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_dataset_has_prose_that_says_what_was_decided(name: str) -> None:
-    text = prose(built(name).source.name, name)
-    assert text
+    dataset = built(name).dataset
+    assert all(prose(built(name).source.name, name, version).decided for version in dataset.versions)
+    text = (ROOT / "cards" / "prose" / f"{built(name).source.name}.md").read_text("utf-8")
+    own = text.split(f"\n# {name}\n")[1].split("\n# ")[0]
+    assert set(re.findall(r"(?m)^## (?:Decided in|Limits of) (\S+)$", own)) <= set(dataset.versions)
 
 
 def test_one_stem_everywhere_and_no_orphans() -> None:

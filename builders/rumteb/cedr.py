@@ -5,12 +5,15 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_json_lines
+from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset, https, member
+from builders.spec import Known, Prompts, Raw, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import MultilabelClassification
 
 ARCHIVE = https("https://sagteam.ru/cedr/main.zip", bytes=693_026)
 EMOTIONS = ("joy", "sadness", "surprise", "fear", "anger")
+MENDED = "The source has them; version 2.0.0 leaves them out."
+LOST = Known("encoding_residue", "default/train.text", 4, "The source holds them; what they were is not known.")
 
 SOURCE = Source(
     name="cedr",
@@ -41,24 +44,44 @@ SOURCE = Source(
     group="rumteb",
     task=MultilabelClassification(labels=EMOTIONS),
     languages=("rus-Cyrl",),
-    needs={"train": ("train",), "test": ("test",)},
-    versions={"1.0.0": "The recipe of the ruMTEB paper: the source as it is."},
+    needs={"train": ("train", "test"), "test": ("test",)},
+    versions={
+        "1.0.0": Version(
+            "The recipe of the ruMTEB paper: the source as it is.",
+            known=(
+                Known("duplicate_text", "default/train.text", 28, MENDED),
+                Known("duplicate_text", "default/test.text", 7, MENDED),
+                Known("split_leak", "default/test.text", 7, MENDED, detail="in train"),
+                LOST,
+            ),
+        ),
+        "2.0.0": Version(
+            "Every text once: left out are 28 rows of train and 7 of test that repeat an earlier one, and 15 rows of train whose"
+            " text is in test, 8 of them but for case, punctuation and white space.",
+            {"clean": True},
+            known=(LOST,),
+        ),
+    },
     prompts=Prompts(
         "Given a comment as query, find expressed emotions (joy, sadness, surprise, fear, and anger)",
         rosberta=("classification",),
         e5=("query",),
     ),
 )
-def classification(raw: RawFiles) -> Tables:
+def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Which of five emotions does a sentence express?
 
-    Both splits of the source, unchanged and in its order. Columns: text (String); label (List(Int64), ascending: 0 joy,
-    1 sadness, 2 surprise, 3 fear, 4 anger; empty where no emotion is expressed); source (String: where the text is from).
+    Both splits of the source, in its order, unchanged or `clean` (builders.shaping.cleaning). Columns: text (String); label
+    (List(Int64), ascending: 0 joy, 1 sadness, 2 surprise, 3 fear, 4 anger; empty where no emotion is expressed); source (String:
+    where the text is from).
     """
-    frames = {}
-    for split in raw.splits:
-        rows = read_json_lines(raw[split], {"text": pl.String, "labels": pl.List(pl.String), "source": pl.String})
-        numbers = {name: number for number, name in enumerate(EMOTIONS)}
-        label = label_numbers(rows["labels"], numbers, raw[split])
-        frames[split] = rows.select("text", label.alias("label"), "source")
-    return Tables({"default": frames})
+    if not clean:
+        return Tables({"default": {split: _rows(raw[split]) for split in raw.splits}})
+    frames, dropped = clean_rows({split: _rows(file) for split, file in raw.files.items()}, raw.splits)
+    return Tables({"default": frames}, dropped)
+
+
+def _rows(raw: Raw) -> pl.DataFrame:
+    rows = read_json_lines(raw, {"text": pl.String, "labels": pl.List(pl.String), "source": pl.String})
+    numbers = {name: number for number, name in enumerate(EMOTIONS)}
+    return rows.select("text", label_numbers(rows["labels"], numbers, raw).alias("label"), "source")
