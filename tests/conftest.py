@@ -58,7 +58,7 @@ def sample_settings(folder: Path) -> Settings:
 @pytest.fixture(scope="session")
 def golden_release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]:
     """The release of a dataset's golden sample, of one version or the newest, built once a session."""
-    folder = tmp_path_factory.mktemp("golden[1]*")  # a folder's name is no pattern
+    folder = tmp_path_factory.mktemp("golden")
     made: dict[tuple[str, str], Outcome] = {}
 
     def release(name: str, version: str | None = None) -> Outcome:

@@ -286,15 +286,23 @@ def test_show_of_one_dataset_tells_its_recipe_options_and_raw_files() -> None:
         assert word in page
 
 
+@pytest.mark.parametrize(
+    "name", ["headline-classification", "miracl-reranking-ru", "ria-news-retrieval", "shp-reranking"]
+)
+def test_a_folder_may_have_a_name_that_looks_like_a_pattern(name: str, settings: Settings, tmp_path: Path) -> None:
+    made = make(built(name), "1.0.0", replace(settings, output=tmp_path / "[a]*?"), print)
+    assert check.check(made.place)["problems"] == []
+
+
 def test_check_of_a_sound_release_ends_with_0_and_of_a_damaged_one_with_1(tmp_path: Path) -> None:
     run("build", "cedr", "--sample", "--output", str(tmp_path))
     sound = run("check", str(tmp_path / "cedr-classification"))
     assert sound.returncode == 0
-    assert "cedr-classification 1.0.0: sound, sample" in sound.stdout
+    assert "cedr-classification 2.0.0: sound, sample" in sound.stdout
     assert "split_leak" in sound.stdout
-    data = tmp_path / "cedr-classification" / "1.0.0" / "data" / "test-00000-of-00001.parquet"
+    data = tmp_path / "cedr-classification" / "2.0.0" / "data" / "test-00000-of-00001.parquet"
     data.write_bytes(data.read_bytes()[:-3])
-    damaged = run("check", str(tmp_path / "cedr-classification" / "1.0.0"))
+    damaged = run("check", str(tmp_path / "cedr-classification" / "2.0.0"))
     assert damaged.returncode == 1
     assert "has changed" in damaged.stdout
 
