@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings as hypothesis_settings
+
+hypothesis_settings.register_profile("patient", deadline=None)  # how long an example takes is the machine's affair
+hypothesis_settings.load_profile("patient")
 
 # The libraries read these once, at import: no test reaches the Hub (nobody listens there), and uploads are plain LFS.
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"

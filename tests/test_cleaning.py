@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
-from builders.shaping.cleaning import clean_rows
+from builders.shaping.cleaning import clean_rows, each_text_once
 from builders.shaping.folding import folded
+from builders.shaping.sampling import split
 from builders.spec import Dropped
 from pipelines import quality
 
@@ -139,3 +140,56 @@ def test_what_is_mended_is_not_found_again(train: list[tuple[str, int]], test: l
         task = tasks.Classification(labels=("no", "yes"), splits=("train", "test"))
         lazy = {"default": {split: frame.lazy() for split, frame in kept.items()}}
         assert not MENDED & {finding.kind for finding in quality.audit(task, lazy, task.splits)}
+
+
+# What splits are drawn from
+
+
+def pool(*texts: str, labels: list[int] | None = None) -> pl.DataFrame:
+    return rows(*texts, labels=labels).with_columns(id=pl.int_range(pl.len()).cast(pl.String))
+
+
+def test_of_texts_that_are_equal_when_folded_the_first_is_kept() -> None:
+    kept, dropped = each_text_once(pool("Один.", "два", "один", "ДВА!", "три"), fold=True)
+    assert kept["text"].to_list() == ["Один.", "два", "три"]
+    assert dropped == (Dropped("the text stands in an earlier row too", 2, "all", ("2", "3")),)
+
+
+def test_a_text_with_two_labels_once_it_is_folded_is_kept_under_none() -> None:
+    kept, dropped = each_text_once(pool("Один.", "два", "один", labels=[0, 1, 1]), fold=True)
+    assert kept.rows() == [("два", 1, "1")]
+    assert dropped == (Dropped("the text has another label too", 2, "all", ("0", "2")),)
+
+
+def test_texts_of_no_more_than_a_character_are_not_drawn_from() -> None:
+    kept, dropped = each_text_once(pool("да", "", " я ", labels=[0, 1, 0]), fold=True, split="test")
+    assert kept["text"].to_list() == ["да"]
+    assert dropped == (Dropped("a text is empty or a single character", 2, "test", ("1", "2")),)
+
+
+def test_without_folding_texts_are_compared_as_they_are_and_short_ones_stay() -> None:
+    kept, dropped = each_text_once(pool("да", "Да", "да", "я", "ты", "ты", labels=[0, 1, 0, 0, 0, 1]))
+    assert kept["id"].to_list() == ["0", "1", "3"]
+    assert [(one.reason, one.examples) for one in dropped] == [
+        ("the text has another label too", ("4", "5")),
+        ("the text stands in an earlier row too", ("2",)),
+    ]
+
+
+def test_what_stands_for_a_text_and_lists_of_labels_will_do() -> None:
+    frame = pl.DataFrame({"id": ["a", "b", "c", "d"], "hash": [7, 7, 8, 8], "topics": [[0, 1], [0], [2], [2]]})
+    kept, _ = each_text_once(frame, text="hash", label="topics")
+    assert kept.rows() == [("c", 8, [2])]
+
+
+@given(SPLIT)
+def test_splits_that_are_drawn_from_a_clean_pool_share_no_text(texts: list[tuple[str, int]]) -> None:
+    frame = pool(*(text for text, _ in texts), labels=[label for _, label in texts])
+    kept, dropped = each_text_once(frame, fold=True)
+    assert kept.height + sum(one.count for one in dropped) == len(texts)
+    assert kept["id"].cast(pl.Int64).is_sorted()
+    drawn = split(kept, {"train": kept.height // 2, "test": kept.height - kept.height // 2}, key="id", seed="any")
+    if kept.height > 1:
+        again, more = clean_rows(drawn, ("train", "test"))
+        assert more == ()
+        assert sum(one.height for one in again.values()) == kept.height

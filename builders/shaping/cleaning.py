@@ -1,7 +1,10 @@
-"""What a cleaned version leaves out of tables of texts with labels: classification, pairs, STS.
+"""What a cleaned version leaves out of tables of texts with labels: classification, clustering, pairs, STS.
 
 The rules are those of the findings (docs/findings.md), so that what is mended here is not found again. Where a row has two
 columns of texts, its text here is both of them together.
+
+Splits of the source are cleaned as they are, and the evaluated one keeps what they share (`clean_rows`). Where a recipe draws
+its splits, the rows they are drawn from are cleaned before, so that it gets as many as it promises (`each_text_once`).
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from builders.spec import Dropped
+
+SHORT = "a text is empty or a single character"
 
 
 def clean_rows(
@@ -47,9 +52,8 @@ def clean_rows(
     known: dict[str, pl.DataFrame] = {}
     for split in reversed(list(frames)):
         rows = _compared(frames[split], texts, label, symmetric=symmetric)
-        short = pl.any_horizontal(fold_white_space(pl.col(text)).str.len_chars() < 2 for text in texts)
         reasons = {
-            "a text is empty or a single character": short,
+            SHORT: pl.any_horizontal(short(pl.col(text)) for text in texts),
             f"the {what} has another {other} too": pl.col("__label").n_unique().over("__exact") > 1,
             f"the {what} stands in an earlier row too": ~pl.col("__exact").is_first_distinct(),
         }
@@ -62,6 +66,39 @@ def clean_rows(
             became[split] += dropped
         kept[split], known[split] = rows.select(frames[split].columns), rows.select("__exact", "__folded")
     return {split: kept[split] for split in splits}, tuple(one for split in splits for one in became[split])
+
+
+def each_text_once(
+    rows: pl.DataFrame, *, text: str = "text", label: str = "label", fold: bool = False, split: str = "all"
+) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    """The rows to draw splits or a sample from, no text twice, and what became of the others. Left out are, in this order:
+
+    - with `fold`, rows whose text is empty or a single character, white space around it aside;
+    - rows whose text has another label too, all of them;
+    - rows whose text stands in an earlier row.
+
+    fold: texts count as equal where they are folded (builders.shaping.folding), else where they are the same. rows: they keep
+    their order, and have an `id`. text: a column of texts or, without `fold`, of what stands for them. label: the column of
+    labels or lists of labels. split: where the rows are from, for the counts.
+    """
+    import polars as pl
+
+    dropped: tuple[Dropped, ...] = ()
+    columns = rows.columns
+    if fold:
+        rows, dropped = drop(rows, short(pl.col(text)), SHORT, split=split)
+    rows = rows.with_columns(__text=folded(pl.col(text)) if fold else pl.col(text), __label=_one_value(rows, label))
+    labels = rows.filter(pl.col("__text").is_duplicated()).group_by("__text").agg(pl.col("__label").n_unique())
+    several = pl.col("__text").is_in(labels.filter(pl.col("__label") > 1).get_column("__text").implode())
+    rows, conflicting = drop(rows, several, "the text has another label too", split=split)
+    again = ~pl.col("__text").is_first_distinct()
+    rows, repeated = drop(rows, again, "the text stands in an earlier row too", split=split)
+    return rows.select(columns), (*dropped, *conflicting, *repeated)
+
+
+def short(text: pl.Expr) -> pl.Expr:
+    """Whether a text is empty or a single character, white space around it aside."""
+    return fold_white_space(text).str.len_chars() < 2
 
 
 def _compared(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symmetric: bool) -> pl.DataFrame:
@@ -77,10 +114,15 @@ def _compared(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symmet
             first.str.len_bytes(), pl.lit(" "), first, second
         )  # the length says where the first one ends
 
-    labels = pl.col(label)
-    if isinstance(frame.schema[label], pl.List):
-        labels = labels.cast(pl.List(pl.String)).list.join(" ")
     name = pl.col("id") if "id" in frame.columns else pl.format("row {}", pl.int_range(pl.len()))
     return frame.with_columns(
-        __exact=together(lambda text: text), __folded=together(folded), __label=labels, __row=name
+        __exact=together(lambda text: text), __folded=together(folded), __label=_one_value(frame, label), __row=name
     )
+
+
+def _one_value(frame: pl.DataFrame, label: str) -> pl.Expr:
+    """A label, or a list of them as one value."""
+    import polars as pl
+
+    listed = isinstance(frame.schema[label], pl.List)
+    return pl.col(label).cast(pl.List(pl.String)).list.join(" ") if listed else pl.col(label)
