@@ -13,11 +13,13 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 from conftest import built, sample_settings
 
 from builders.ateb import alphanli, arc, hellaswag, piqa, winogrande
 from builders.shaping.choices import gold_pool, option_pool
+from builders.shaping.folding import alike
 from builders.spec import Raw, Tables
 from pipelines import ledger, release
 from pipelines.make import Outcome, make
@@ -26,9 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import polars as pl
-
 COMPLETE = ("piqa-retrieval", "winogrande-retrieval", "alphanli-retrieval")
+CLEAN = {
+    "arc-challenge-retrieval": (1170, 1133, 1172),
+    "piqa-retrieval": (1802, 1838, 1838),
+    "winogrande-retrieval": (1267, 474, 1267),
+}  # queries, documents, judgements
 
 QUERIES = {
     "arc": "9d1f600af26dc5163847fc5500fa71d5508304aa564e388afb67d802dee1f855",
@@ -129,27 +134,41 @@ def test_queries_have_the_published_figures_and_the_pool_begins_with_the_options
 
 
 @pytest.fixture(scope="session")
-def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
-    """The release of a dataset from real raw files, built once a session."""
+def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]:
+    """The release of a dataset from real raw files, of version 1.0.0 or another, built once a session."""
     settings = sample_settings(tmp_path_factory.mktemp("real-rarb"))
     settings = replace(settings, sample=False, places=replace(settings.places, raw_dir=real_sources))
-    made = dict[str, Outcome]()
+    made = dict[tuple[str, str], Outcome]()
 
-    def outcome(name: str) -> Outcome:
-        if name not in made:
-            made[name] = make(built(name), "1.0.0", settings, lambda _: None)
-        return made[name]
+    def outcome(name: str, version: str = "1.0.0") -> Outcome:
+        if (name, version) not in made:
+            made[name, version] = make(built(name), version, settings, lambda _: None)
+        return made[name, version]
 
     return outcome
 
 
-@pytest.mark.parametrize("name", COMPLETE)
-def test_the_gold_pools_are_those_of_the_ledger(name: str, real: Callable[[str], Outcome]) -> None:
-    manifest = real(name).manifest
+@pytest.mark.parametrize(
+    ("name", "version"), [*((name, "1.0.0") for name in COMPLETE), *((name, "2.0.0") for name in CLEAN)]
+)
+def test_the_gold_pools_are_those_of_the_ledger(name: str, version: str, real: Callable[..., Outcome]) -> None:
+    manifest = real(name, version).manifest
     assert all(file["verified"] for file in manifest["raw"])
-    entry = ledger.recorded(name, "1.0.0")
+    entry = ledger.recorded(name, version)
     assert entry is not None
     assert manifest["content_sha256"] == entry["content_sha256"]
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_clean_gold_pool_has_each_text_once_and_every_judgement(name: str, real: Callable[..., Outcome]) -> None:
+    outcome = real(name, "2.0.0")
+    assert not {"duplicate_text", "unjudged_twin"} & {finding["kind"] for finding in outcome.manifest["findings"]}
+    queries, corpus, qrels = (
+        release.frames_of(outcome.place, outcome.manifest)[config]["test"].collect()
+        for config in ("queries", "corpus", "qrels")
+    )
+    assert (queries.height, corpus.height, qrels.height) == CLEAN[name]
+    assert all(texts.select(alike(pl.col("text"))).is_unique().all() for texts in (queries, corpus))
 
 
 def test_blanks_at_the_end_of_real_piqa_solutions_are_kept(real: Callable[[str], Outcome]) -> None:
@@ -200,3 +219,13 @@ def test_hellaswag_shares_endings_between_the_queries_that_rarb_shares_them_betw
         for number, document in enumerate(qrels["corpus-id"]):
             together[document].append(number)
         assert [tuple(numbers) for numbers in together.values() if len(numbers) > 1] == SHARED_ENDINGS
+
+
+def test_a_clean_hellaswag_has_each_text_once_and_every_ending(hellaswag_copy: pl.DataFrame) -> None:
+    pool = gold_pool(hellaswag_copy, prefix="hellaswag", split="test")
+    clean = gold_pool(hellaswag_copy, prefix="hellaswag", split="test", clean=True)
+    assert frame(clean, "corpus").equals(frame(pool, "corpus")), "no two endings are equal but for case and punctuation"
+    queries = frame(clean, "queries")
+    assert (queries.height, queries["text"].n_unique()) == (10_019, 10_019), "the copy lost what tells one text apart"
+    endings = hellaswag_copy.select("query", ending=pl.col("options").list.get(pl.col("gold"))).n_unique()
+    assert frame(clean, "qrels").height == endings

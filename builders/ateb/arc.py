@@ -7,12 +7,13 @@ import polars as pl
 from builders.reading import read_json_lines
 from builders.reading.files import malformed
 from builders.shaping.choices import gold_pool, option_pool
-from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, dataset, https, member
+from builders.spec import Known, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import Retrieval
 
 ARCHIVE = https("https://s3-us-west-2.amazonaws.com/ai2-website/data/ARC-V1-Feb2018.zip")
 PREFIX = "ARC-Challenge"
 PROMPTS = Prompts("Retrieve the answer to the question.")
+TWO_STEMS = "Two stems of the test set stand twice, with other options and another answer"
 CHOICE = pl.Struct({"text": pl.String, "label": pl.String})
 COLUMNS: dict[str, pl.DataType] = {
     "id": pl.String(),
@@ -49,17 +50,28 @@ SOURCE = Source(
     task=Retrieval(),
     languages=("eng-Latn",),
     needs=("test",),
-    versions={"1.0.0": "The recipe of the ATEB paper: the gold answers of the test split are the corpus."},
+    versions={
+        "1.0.0": Version(
+            "The recipe of the ATEB paper: the gold answers of the test split are the corpus.",
+            known=(Known("duplicate_text", "queries/test.text", 2, f"{TWO_STEMS}; version 2.0.0 merges them."),),
+        ),
+        "2.0.0": Version(
+            "Equal texts merged, and judged together: 2 queries that repeat an earlier one, 10 documents that are another's"
+            " but for case or a full stop.",
+            {"clean": True},
+        ),
+    },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
-def retrieval(raw: RawFiles) -> Tables:
+def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Find the right answer to a science question among the right answers to all of them.
 
     corpus: id, title (""), text (String: the distinct right answers of the test split, in order); queries: id, text
-    (String: the question's stem as it stands); qrels: query-id, corpus-id (String), score (Int64, 1).
+    (String: the question's stem as it stands); qrels: query-id, corpus-id (String), score (Int64, 1). clean: equal queries
+    and documents are merged (builders.shaping.merging).
     """
-    return gold_pool(questions(raw["test"]), prefix=PREFIX, split="test")
+    return gold_pool(questions(raw["test"]), prefix=PREFIX, split="test", clean=clean)
 
 
 @dataset(
@@ -68,7 +80,14 @@ def retrieval(raw: RawFiles) -> Tables:
     task=Retrieval(),
     languages=("eng-Latn",),
     needs=("test", "train", "dev"),
-    versions={"1.0.0": "RAR-b's published construction: all options of the test, train and dev splits are the corpus."},
+    versions={
+        "1.0.0": Version(
+            "RAR-b's published construction: all options of the test, train and dev splits are the corpus.",
+            known=(
+                Known("duplicate_text", "queries/test.text", 2, f"{TWO_STEMS}; RAR-b's published queries have them."),
+            ),
+        ),
+    },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )

@@ -7,7 +7,7 @@ import polars as pl
 from builders.reading import read_json_lines
 from builders.reading.files import malformed
 from builders.shaping.choices import gold_pool, option_pool
-from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, dataset, github
+from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Retrieval
 
 PREFIX = "hellaswag"
@@ -44,17 +44,25 @@ SOURCE = Source(
     task=Retrieval(),
     languages=("eng-Latn",),
     needs=("val",),
-    versions={"1.0.0": "The recipe of the ATEB paper: the gold endings of the validation split are the corpus."},
+    versions={
+        "1.0.0": "The recipe of the ATEB paper: the gold endings of the validation split are the corpus.",
+        "2.0.0": Version(
+            "Queries that are equal but for case, white space and the end of the sentence are merged, with all their true"
+            " endings, and so are documents.",
+            {"clean": True},
+        ),
+    },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
-def retrieval(raw: RawFiles) -> Tables:
+def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Find how a text goes on among the right endings of all texts.
 
     corpus: id, title (""), text (String: the distinct right endings of the validation split, in order); queries: id, text
-    (String: `ctx` as it stands); qrels: query-id, corpus-id (String), score (Int64, 1).
+    (String: `ctx` as it stands); qrels: query-id, corpus-id (String), score (Int64, 1). clean: equal queries and documents
+    are merged (builders.shaping.merging).
     """
-    return gold_pool(questions(raw["val"]), prefix=PREFIX, split="test")
+    return gold_pool(questions(raw["val"]), prefix=PREFIX, split="test", clean=clean)
 
 
 @dataset(

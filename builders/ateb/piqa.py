@@ -6,12 +6,13 @@ import polars as pl
 
 from builders.reading import read_json_lines
 from builders.shaping.choices import gold_lines, gold_pool, option_pool
-from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, dataset, github
+from builders.spec import Known, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Retrieval
 
 PREFIX = "piqa"
 PROMPTS = Prompts("Given the following goal, retrieve a possible solution.")
 LABELS = {"0": 0, "1": 1}
+REPEATED = "27 goals of the validation set stand more than once, each time with another right solution"
 SOLUTIONS = ("sol1", "sol2")
 
 
@@ -47,17 +48,28 @@ SOURCE = Source(
     task=Retrieval(),
     languages=("eng-Latn",),
     needs=("valid", "valid_labels"),
-    versions={"1.0.0": "The recipe of the ATEB paper: the gold solutions of the validation split are the corpus."},
+    versions={
+        "1.0.0": Version(
+            "The recipe of the ATEB paper: the gold solutions of the validation split are the corpus.",
+            known=(Known("duplicate_text", "queries/test.text", 35, f"{REPEATED}; version 2.0.0 merges them."),),
+        ),
+        "2.0.0": Version(
+            "Equal queries merged, with all their right solutions: 35 that repeat an earlier one, and 1 that does but for case."
+            " The documents are the same.",
+            {"clean": True},
+        ),
+    },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
-def retrieval(raw: RawFiles) -> Tables:
+def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Find the solution that reaches a goal among the right solutions to all goals.
 
     corpus: id, title (""), text (String: the distinct right solutions of the validation split, in order); queries: id, text
-    (String: the goal as it stands); qrels: query-id, corpus-id (String), score (Int64, 1).
+    (String: the goal as it stands); qrels: query-id, corpus-id (String), score (Int64, 1). clean: equal queries and
+    documents are merged (builders.shaping.merging).
     """
-    return gold_pool(questions(raw["valid"], raw["valid_labels"]), prefix=PREFIX, split="test")
+    return gold_pool(questions(raw["valid"], raw["valid_labels"]), prefix=PREFIX, split="test", clean=clean)
 
 
 @dataset(
@@ -67,7 +79,12 @@ def retrieval(raw: RawFiles) -> Tables:
     languages=("eng-Latn",),
     needs=("valid", "valid_labels", "train"),
     versions={
-        "1.0.0": "RAR-b's published construction: all solutions of the validation and train splits are the corpus."
+        "1.0.0": Version(
+            "RAR-b's published construction: all solutions of the validation and train splits are the corpus.",
+            known=(
+                Known("duplicate_text", "queries/test.text", 35, f"{REPEATED}; RAR-b's published queries have them."),
+            ),
+        ),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),

@@ -7,7 +7,7 @@ import polars as pl
 from builders.reading import read_json_lines
 from builders.shaping.choices import gold_pool, option_pool
 from builders.shaping.labels import label_numbers
-from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, dataset, https, member
+from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import Retrieval
 
 ARCHIVE = https("https://storage.googleapis.com/ai2-mosaic/public/winogrande/winogrande_1.1.zip")
@@ -43,17 +43,23 @@ SOURCE = Source(
     task=Retrieval(),
     languages=("eng-Latn",),
     needs=("dev",),
-    versions={"1.0.0": "The recipe of the ATEB paper: the gold options of the development split are the corpus."},
+    versions={
+        "1.0.0": "The recipe of the ATEB paper: the gold options of the development split are the corpus.",
+        "2.0.0": Version(
+            "Documents that are equal but for case merged, and judged together: 4 of them.", {"clean": True}
+        ),
+    },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
-def retrieval(raw: RawFiles) -> Tables:
+def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Find the word that fills the blank of a sentence among the right words for all sentences.
 
     corpus: id, title (""), text (String: the distinct right options of the development split, in order); queries: id, text
-    (String: `Sentence: {sentence}.`); qrels: query-id, corpus-id (String), score (Int64, 1).
+    (String: `Sentence: {sentence}.`); qrels: query-id, corpus-id (String), score (Int64, 1). clean: equal queries and documents
+    are merged (builders.shaping.merging).
     """
-    return gold_pool(questions(raw["dev"]), prefix=PREFIX, split="test")
+    return gold_pool(questions(raw["dev"]), prefix=PREFIX, split="test", clean=clean)
 
 
 @dataset(

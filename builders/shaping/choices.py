@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from builders.errors import SourceError
 from builders.reading import read_lines
 from builders.shaping.labels import label_numbers
+from builders.shaping.merging import merge_equal
 from builders.spec import Tables
 
 if TYPE_CHECKING:
@@ -43,11 +44,17 @@ def gold_lines(labels: Raw, numbers: Mapping[str, int], rows: Raw, count: int) -
     return label_numbers(pl.Series("label", lines, pl.String), numbers, labels).alias("gold")
 
 
-def gold_pool(questions: pl.DataFrame, *, prefix: str, split: str) -> Tables:
-    """ATEB's form: the corpus is the right answers of all questions, equal ones merged into the first."""
+def gold_pool(questions: pl.DataFrame, *, prefix: str, split: str, clean: bool = False) -> Tables:
+    """ATEB's form: the corpus is the right answers of all questions, equal ones merged into the first.
+
+    clean: queries are merged as well, and both also where they are equal but for case, white space and the end of the sentence
+    (builders.shaping.merging); what stays keeps the id that it has without this.
+    """
     import polars as pl
 
-    return _retrieval(questions, questions.select(text=pl.col("options").list.get(pl.col("gold"))), prefix, split)
+    right = questions.select(text=pl.col("options").list.get(pl.col("gold")))
+    made = _retrieval(questions, right, prefix, split)
+    return merge_equal(made, split=split) if clean else made
 
 
 def option_pool(questions: pl.DataFrame, others: Iterable[pl.DataFrame], *, prefix: str, split: str) -> Tables:
