@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -13,15 +12,23 @@ from hypothesis import strategies as st
 
 from builders.ateb.dialfact import classification
 from builders.errors import SourceError
-from builders.shaping.factuality import FEVER, LABELS, NLI, factuality
-from builders.spec import Raw, RawFiles
+from builders.shaping.factuality import FEVER, LABELS, NLI, factuality, labelled
+from builders.spec import Dropped, Raw, RawFiles, Tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
 def table(folder: Path, *rows: tuple[str, str, str], numbers: dict[str, int] = NLI, unit: str = "line") -> pl.DataFrame:
     frame = pl.DataFrame(rows, ["premise", "hypothesis", "gold"], orient="row").with_row_index("id")
-    return factuality(frame, Raw("s/a.csv", folder / "a.csv"), label="gold", numbers=numbers, unit=unit)
+    frame = labelled(frame, Raw("s/a.csv", folder / "a.csv"), label="gold", numbers=numbers, unit=unit)
+    return rows_of(factuality({"test": frame}, ("test",)))
+
+
+def rows_of(made: Tables) -> pl.DataFrame:
+    return made.frames["default"]["test"].lazy().collect()
 
 
 def test_the_text_is_atebs_with_both_sides_as_they_are(tmp_path: Path) -> None:
@@ -37,9 +44,9 @@ def test_the_text_is_atebs_with_both_sides_as_they_are(tmp_path: Path) -> None:
 @settings(deadline=None, max_examples=50)
 @given(premise=TEXTS, hypothesis=TEXTS)
 def test_no_character_of_either_side_is_lost_or_added(premise: str, hypothesis: str) -> None:
-    rows = pl.DataFrame({"premise": [premise], "hypothesis": [hypothesis], "gold": ["neutral"]})
-    made = factuality(rows, Raw("a", Path("a")), label="gold", numbers=NLI)
-    assert made["text"].item() == f"Premise: {premise} Hypothesis: {hypothesis}"
+    rows = pl.DataFrame({"premise": [premise], "hypothesis": [hypothesis], "label": [1]})
+    made = factuality({"test": rows}, ("test",))
+    assert rows_of(made)["text"].item() == f"Premise: {premise} Hypothesis: {hypothesis}"
 
 
 def test_labels_are_numbered_as_snli_orders_them_whatever_upstream_calls_them(tmp_path: Path) -> None:
@@ -60,6 +67,27 @@ def test_a_label_that_is_none_of_the_three_is_refused_with_its_place(label: str,
     assert caught.value.expected == "entailment, neutral, contradiction"
 
 
+def test_a_clean_version_compares_both_sides_and_wants_more_than_a_character_of_each() -> None:
+    schema = {"id": pl.String, "premise": pl.String, "hypothesis": pl.String, "label": pl.Int64}
+    train = [("a", "It rains.", "It is wet.", 0), ("b", "It rains.", "?", 1), ("c", " ", "It is dry.", 2)]
+    test = [
+        ("d", "it rains", "It is wet!", 0),
+        ("e", "It", "rains.", 0),
+        ("f", "It", "rains.", 0),
+        ("g", "It snows.", "It", 1),
+    ]
+    frames = {"train": pl.DataFrame(train, schema, orient="row"), "test": pl.DataFrame(test, schema, orient="row")}
+    made = factuality(frames, ("train", "test"), clean=True)
+    assert rows_of(made)["id"].to_list() == ["d", "e", "g"]
+    assert made.dropped == (
+        Dropped("a text is empty or a single character", 2, "train", ("b", "c")),
+        Dropped("the pair is in the test split too", 1, "train", ("a",)),
+        Dropped("the pair stands in an earlier row too", 1, "test", ("f",)),
+    )
+    assert list(factuality(frames, ("test",), clean=True).frames["default"]) == ["test"]
+    assert factuality(frames, ("train", "test")).dropped == ()
+
+
 def dialogue(folder: Path, *records: dict[str, Any]) -> list[str]:
     """The texts of DialFact rows, each with what differs from a plain one."""
     plain = {
@@ -72,7 +100,7 @@ def dialogue(folder: Path, *records: dict[str, Any]) -> list[str]:
     path = folder / "test.jsonl"
     path.write_text("".join(json.dumps(plain | record) + "\n" for record in records), encoding="utf-8")
     made = classification.recipe(RawFiles(("test",), {"test": Raw("dialfact/test.jsonl", path)}, folder))
-    return made.frames["default"]["test"].lazy().collect()["text"].to_list()
+    return rows_of(made)["text"].to_list()
 
 
 def piece(snippet: str, *more: str) -> list[str]:

@@ -1,7 +1,7 @@
 """ATEB's factuality, safety and paraphrase sets from real raw files, compared with what their sources and the benchmark say.
 
-The test sets of e-SNLI, VitaminC and BeaverTails are complete. Of DialFact there are 300 rows, of PAR3 one book as JSON: these go
-through the same steps.
+The test sets of e-SNLI, VitaminC, BeaverTails and of HH-RLHF's harmless part are complete. Of DialFact there are 300 rows, of
+PAR3 one book as JSON: these go through the same steps.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 from builders.ateb import dialfact, par3
 from builders.errors import SourceError
+from builders.shaping.folding import folded
 from builders.spec import Raw, RawFiles, Tables
 from pipelines import release
 from pipelines.make import Outcome, make
@@ -33,19 +34,20 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 COMPLETE = ("esnli-classification", "vitaminc-classification", "beavertails-qa-classification")
+FOUR = (*COMPLETE, "hhrlhf-harmlessness-classification")
 
 
 @pytest.fixture(scope="session")
-def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
-    """The release of a dataset's test split from real raw files, built once a session."""
+def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]:
+    """The release of a dataset's test split from real raw files, of version 1.0.0 or another, built once a session."""
     how = sample_settings(tmp_path_factory.mktemp("real-ateb"))
     how = replace(how, sample=False, splits=("test",), places=replace(how.places, raw_dir=real_sources))
-    made = dict[str, Outcome]()
+    made = dict[tuple[str, str], Outcome]()
 
-    def outcome(name: str) -> Outcome:
-        if name not in made:
-            made[name] = make(built(name), "1.0.0", how, lambda _: None)
-        return made[name]
+    def outcome(name: str, version: str = "1.0.0") -> Outcome:
+        if (name, version) not in made:
+            made[name, version] = make(built(name), version, how, lambda _: None)
+        return made[name, version]
 
     return outcome
 
@@ -79,14 +81,32 @@ def test_another_process_with_other_threads_gets_the_same_rows(
     real: Callable[[str], Outcome], real_sources: Path, tmp_path: Path
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pipelines.build", *COMPLETE, "--splits", "test", "--json", "--offline", "--raw-dir",
-         str(real_sources), "--output", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")],
+        [sys.executable, "-m", "pipelines.build", *(f"{name}@1.0.0" for name in FOUR), "--splits", "test", "--json",
+         "--offline", "--raw-dir", str(real_sources), "--output", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")],
         cwd=ROOT, env=os.environ | {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "7"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     hashes = {row["dataset"]: row["content_sha256"] for row in map(json.loads, done.stdout.splitlines())}
-    assert hashes == {name: real(name).manifest["content_sha256"] for name in COMPLETE}
+    assert hashes == {name: real(name).manifest["content_sha256"] for name in FOUR}
+
+
+def test_a_clean_version_shows_none_of_what_it_mends_and_loses_no_other_row(real: Callable[..., Outcome]) -> None:
+    left_out = {
+        "esnli-classification": {},
+        "vitaminc-classification": {"the pair has another label too": 26, "the pair stands in an earlier row too": 515},
+        "beavertails-qa-classification": {"the text stands in an earlier row too": 2},
+        "hhrlhf-harmlessness-classification": {"the answer is empty": 4},
+    }
+    for name in FOUR:
+        first, clean = real(name), real(name, "2.0.0")
+        assert {drop["reason"]: drop["count"] for drop in clean.manifest["dropped"]} == left_out[name]
+        assert not {"duplicate_text", "conflicting_label"} & warnings(clean).keys()
+        before, after = frame(first), frame(clean)
+        assert after["text"].n_unique() == after.height
+        texts = before.group_by("text").agg(pl.col("label").n_unique()).filter(label=1)
+        assert after.height == texts.height
+        assert before.join(after.select("id"), on="id", how="semi", maintain_order="left").equals(after)
 
 
 def test_esnli_has_the_published_rows_and_no_pair_twice(real: Callable[[str], Outcome]) -> None:
@@ -156,7 +176,7 @@ def candide(real_sources: Path) -> dict[str, Any]:
     return book
 
 
-def pairs(data: Any, folder: Path, **options: int) -> Tables:
+def pairs(data: Any, folder: Path, **options: Any) -> Tables:
     """What the recipe makes of data that come as a pickle."""
     path = folder / "par3.pkl"
     path.write_bytes(pickle.dumps(data, protocol=3))
@@ -178,6 +198,40 @@ def test_a_real_book_gives_two_pairs_a_paragraph_both_from_its_first_two_transla
     assert rows["id"].head(4).to_list() == ["candide_fr-0-1", "candide_fr-0-0", "candide_fr-1-1", "candide_fr-1-0"]
 
 
+def told_by_length(rows: pl.DataFrame) -> float:
+    """The area under the ROC curve of guessing label 1 from the difference of the two lengths: 0.5 is chance."""
+    lengths = [pl.col(side).str.len_chars().cast(pl.Int64) for side in ("sentence1", "sentence2")]
+    rows = rows.select("labels", apart=(lengths[0] - lengths[1]).abs())
+    one, other = (rows.filter(labels=label)["apart"].to_list() for label in (1, 0))
+    wins = sum((mine > theirs) + (mine == theirs) / 2 for mine in one for theirs in other)
+    return wins / (len(one) * len(other))
+
+
+def test_lengths_give_the_label_of_a_real_pair_away_in_the_first_version_and_tell_nothing_in_the_second(
+    candide: dict[str, Any], tmp_path: Path
+) -> None:
+    assert round(told_by_length(rows_of(pairs(candide, tmp_path))), 2) == 0.91
+    made = pairs(candide, tmp_path, clean=True)
+    assert 0.49 < told_by_length(rows_of(made)) < 0.51
+    [dropped] = made.dropped
+    assert (dropped.count, dropped.examples) == (3, ("candide_fr-0", "candide_fr-30", "candide_fr-67"))
+    assert (made.observed, rows_of(made).height) == ({"books": 1, "paragraphs": 303}, 606)
+
+
+def test_a_clean_version_takes_the_paragraph_closest_in_length_to_the_translation_whose_place_it_takes(
+    candide: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = rows_of(pairs(candide, tmp_path, clean=True))
+    texts = dict(
+        rows.filter(labels=1).select(pl.col("id").str.extract(r"-(\d+)-").cast(pl.Int64), "sentence2").iter_rows()
+    )
+    assert len(texts) == 303
+    for place, text in zip(texts, rows.filter(labels=0)["sentence2"], strict=True):
+        far = [other for other in texts if abs(other - place) >= 5]
+        chosen = min(far, key=lambda other: (abs(len(texts[other]) - len(texts[place])), abs(other - place), other))
+        assert text == texts[chosen]
+
+
 def test_pairs_0_of_the_real_book_are_the_closest_in_length_of_all_that_are_far_enough(
     candide: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -187,6 +241,32 @@ def test_pairs_0_of_the_real_book_are_the_closest_in_length_of_all_that_are_far_
         far = [other for other in range(306) if abs(other - place) >= 5]
         chosen = min(far, key=lambda other: (abs(len(second[other]) - len(first[place])), abs(other - place), other))
         assert text == second[chosen]
+
+
+SHORT_TEXT = st.text("aB. ", max_size=3)
+BOOKS = st.lists(st.lists(st.tuples(SHORT_TEXT, SHORT_TEXT), max_size=6), max_size=3)
+
+
+@settings(deadline=None, max_examples=50)
+@given(books=BOOKS)
+def test_in_a_clean_version_no_pair_stands_twice_nor_with_both_labels_whatever_the_books_repeat(
+    books: list[list[tuple[str, str]]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    data = {
+        f"book {number}": {
+            "translator_data": {
+                name: {"translator_paras": [two[side] for two in sides]} for side, name in enumerate("xy")
+            }
+        }
+        for number, sides in enumerate(books)
+    }
+    made = pairs(data, tmp_path_factory.getbasetemp(), apart=1, clean=True)
+    rows = rows_of(made)
+    plain = rows.select(folded(pl.col("sentence1")), folded(pl.col("sentence2")))
+    assert not plain.is_duplicated().any()
+    assert rows.filter(labels=1).height == rows.filter(labels=0).height
+    assert all(len(text.strip()) > 1 for side in ("sentence1", "sentence2") for text in rows[side])
+    assert rows.height // 2 + sum(drop.count for drop in made.dropped) == sum(map(len, books))
 
 
 SIDES = st.lists(st.tuples(st.text("ab ", max_size=4), st.text("ab ", max_size=4)), min_size=1, max_size=9)

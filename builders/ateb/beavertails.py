@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.spec import RawFile, RawFiles, Source, Tables, dataset, hub
+from builders.shaping.cleaning import clean_rows
+from builders.spec import Known, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Classification
 
 REVISION = "8401fe609d288129cc684a9b3be6a93e41cfe678"
@@ -26,6 +27,7 @@ CATEGORIES = (
     "terrorism,organized_crime",
     "violence,aiding_and_abetting,incitement",
 )
+LINK = Known("html_residue", "default/test.text", 1, "The model wrote `<Link>` where a link might stand.")
 COLUMNS = {
     "prompt": pl.String(),
     "response": pl.String(),
@@ -59,29 +61,46 @@ SOURCE = Source(
     group="ateb",
     task=Classification(labels=LABELS, splits=("train", "test")),
     languages=("eng-Latn",),
-    needs={"train": ("train",), "test": ("test",)},
-    versions={"1.0.0": "The recipe of the ATEB paper: all rows of the 30k set."},
+    needs={"train": ("train", "test"), "test": ("test",)},
+    versions={
+        "1.0.0": Version(
+            "The recipe of the ATEB paper: all rows of the 30k set.",
+            known=(
+                Known("duplicate_text", "default/test.text", 2, "The source has them; version 2.0.0 leaves them out."),
+                LINK,
+            ),
+        ),
+        "2.0.0": Version(
+            "Left out: texts with two labels, repeated ones (2 rows of test), and those of train that test has.",
+            {"clean": True},
+            known=(LINK,),
+        ),
+    },
 )
-def classification(raw: RawFiles) -> Tables:
+def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Is a question with its answer safe, seen as a whole?
 
-    All rows of the 30k set in its order. Columns: id (String: the line of the raw file, 0-based); text (String: the prompt, a
-    space and the response); label (Int64: 1 safe, 0 unsafe); label_text (String); category (List(String): the kinds of harm
-    that people saw, in the source's order; empty for none).
+    All rows of the 30k set, or those that are `clean` (builders.shaping.cleaning), in its order. Columns: id (String: the line
+    of the raw file, 0-based); text (String: the prompt, a space and the response); label (Int64: 1 safe, 0 unsafe); label_text
+    (String); category (List(String): the kinds of harm that people saw, in the source's order; empty for none). Observed of the
+    source, whatever is clean: rows whose label and kinds of harm do not agree.
     """
-    frames = {}
-    for split in raw.splits:
-        rows = read_json_lines(raw[split], COLUMNS).with_row_index("line")
-        label = pl.col("is_safe").cast(pl.Int64)
-        named = [pl.when(pl.col("category").struct.field(name)).then(pl.lit(name)) for name in CATEGORIES]
-        frames[split] = rows.select(
-            id=pl.col("line").cast(pl.String),
-            text=pl.concat_str("prompt", "response", separator=" "),
-            label=label,
-            label_text=label.replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
-            category=pl.concat_list(named).list.drop_nulls(),
-        )
-    contrary = sum(
-        frame.filter((pl.col("category").list.len() == 0) != (pl.col("label") == 1)).height for frame in frames.values()
+    frames = {split: _rows(file) for split, file in raw.files.items()}
+    disagree = (pl.col("category").list.len() == 0) != (pl.col("label") == 1)
+    contrary = sum(frames[split].filter(disagree).height for split in raw.splits)
+    observed = {"safe rows with a kind of harm, unsafe rows without": contrary}
+    kept, dropped = clean_rows(frames, raw.splits) if clean else (frames, ())
+    return Tables({"default": {split: kept[split] for split in raw.splits}}, dropped, observed)
+
+
+def _rows(raw: Raw) -> pl.DataFrame:
+    rows = read_json_lines(raw, COLUMNS).with_row_index("line")
+    label = pl.col("is_safe").cast(pl.Int64)
+    named = [pl.when(pl.col("category").struct.field(name)).then(pl.lit(name)) for name in CATEGORIES]
+    return rows.select(
+        id=pl.col("line").cast(pl.String),
+        text=pl.concat_str("prompt", "response", separator=" "),
+        label=label,
+        label_text=label.replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
+        category=pl.concat_list(named).list.drop_nulls(),
     )
-    return Tables({"default": frames}, observed={"safe rows with a kind of harm, unsafe rows without": contrary})

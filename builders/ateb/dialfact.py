@@ -6,8 +6,8 @@ import polars as pl
 
 from builders.reading import read_json_lines
 from builders.reading.files import malformed, shorten
-from builders.shaping.factuality import FEVER, LABELS, factuality
-from builders.spec import Raw, RawFile, RawFiles, Source, Tables, dataset, github
+from builders.shaping.factuality import FEVER, LABELS, factuality, labelled
+from builders.spec import Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification
 
 COMMIT = "d400b250147e45c106b18e52254b1060f7c1575d"
@@ -49,28 +49,38 @@ SOURCE = Source(
     group="ateb",
     task=Classification(labels=LABELS, splits=("validation", "test")),
     languages=("eng-Latn",),
-    needs={"validation": ("validation",), "test": ("test",)},
-    versions={"1.0.0": "The recipe of the ATEB paper, as far as it says: all rows of the source."},
+    needs={"validation": ("validation", "test"), "test": ("test",)},
+    versions={
+        "1.0.0": "The recipe of the ATEB paper, as far as it says: all rows of the source.",
+        "2.0.0": Version(
+            "Left out: texts with two labels, repeated ones, those of validation that test has, and those with a side of no"
+            " more than a character, as where there is neither evidence nor a turn before.",
+            {"clean": True},
+        ),
+    },
 )
-def classification(raw: RawFiles) -> Tables:
+def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Does the evidence support an answer given in a conversation, refute it, or neither?
 
-    All rows of the source in its order. The premise is the snippets of evidence that are not blank, joined by a space; where
-    there is none, the turn before the answer. Columns: id (String: the line of the raw file, 0-based); response_id (String:
-    the source's id); text (String: `Premise: {premise} Hypothesis: {answer}`); label (Int64: 0 entailment = SUPPORTS,
-    1 neutral = NOT ENOUGH INFO, 2 contradiction = REFUTES); label_text (String).
+    All rows of the source, or those that are `clean` (builders.shaping.cleaning), in its order. The premise is the snippets of
+    evidence that are not blank, joined by a space; where there is none, the turn before the answer. Columns: id (String: the
+    line of the raw file, 0-based); response_id (String: the source's id); text (String: `Premise: {premise} Hypothesis:
+    {answer}`); label (Int64: 0 entailment = SUPPORTS, 1 neutral = NOT ENOUGH INFO, 2 contradiction = REFUTES); label_text
+    (String). Observed of the source, whatever is clean: rows without evidence.
     """
     frames: dict[str, pl.DataFrame] = {}
     bare = blank = 0
-    for split in raw.splits:
-        rows = _rows(raw[split])
-        without = rows.filter(pl.col("evidence") == "")
-        bare, blank = bare + without.height, blank + without.filter(pl.col("turn") == "").height
+    for split, file in raw.files.items():
+        rows = _rows(file)
+        if split in raw.splits:
+            without = rows.filter(pl.col("evidence") == "")
+            bare, blank = bare + without.height, blank + without.filter(pl.col("turn") == "").height
         premise = pl.when(pl.col("evidence") == "").then("turn").otherwise("evidence")
         named = rows.select("id", "response_id", "response_label", premise=premise, hypothesis="response")
-        frames[split] = factuality(named, raw[split], label="response_label", numbers=FEVER)
+        frames[split] = labelled(named, file, label="response_label", numbers=FEVER)
     observed = {"rows without evidence": bare, "rows without evidence and without a turn before": blank}
-    return Tables({"default": frames}, observed=observed)
+    made = factuality(frames, raw.splits, clean=clean)
+    return Tables(made.frames, made.dropped, observed)
 
 
 def _rows(raw: Raw) -> pl.DataFrame:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_csv
-from builders.shaping.factuality import LABELS, NLI, factuality
-from builders.spec import Raw, RawFile, RawFiles, Source, Tables, dataset, github
+from builders.shaping.factuality import LABELS, NLI, factuality, labelled
+from builders.spec import Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification
 
 COMMIT = "7b585a3f077fdea899780eb0473940522ae44a2e"
@@ -43,20 +43,28 @@ SOURCE = Source(
     group="ateb",
     task=Classification(labels=LABELS),
     languages=("eng-Latn",),
-    needs=FILES,
-    versions={"1.0.0": "The recipe of the ATEB paper: all rows of the source."},
+    needs={"train": ("train_1", "train_2", "dev", "test"), "validation": ("dev", "test"), "test": ("test",)},
+    versions={
+        "1.0.0": "The recipe of the ATEB paper: all rows of the source.",
+        "2.0.0": Version(
+            "Left out: texts with two labels, repeated ones, those of train and validation that a later split has, and those"
+            " with a side of no more than a character. The test split is the same.",
+            {"clean": True},
+        ),
+    },
 )
-def classification(raw: RawFiles) -> Tables:
+def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Does the hypothesis follow from the premise, contradict it, or neither?
 
-    All rows of the source in its order; the two files of its train set one after the other. Columns: id (String: the source's
-    pairID); text (String: `Premise: {premise} Hypothesis: {hypothesis}`); label (Int64: 0 entailment, 1 neutral,
-    2 contradiction); label_text (String).
+    All rows of the source, or those that are `clean` (builders.shaping.cleaning), in its order; the two files of its train set
+    one after the other. Columns: id (String: the source's pairID); text (String: `Premise: {premise} Hypothesis: {hypothesis}`);
+    label (Int64: 0 entailment, 1 neutral, 2 contradiction); label_text (String).
     """
-    frames = {split: pl.concat([_rows(raw[key]) for key in FILES[split]]) for split in raw.splits}
-    return Tables({"default": frames})
+    here = {split: keys for split, keys in FILES.items() if set(keys) <= set(raw.files)}
+    frames = {split: pl.concat([_rows(raw[key]) for key in keys]) for split, keys in here.items()}
+    return factuality(frames, raw.splits, clean=clean)
 
 
 def _rows(raw: Raw) -> pl.DataFrame:
     rows = read_csv(raw, COLUMNS).rename({"pairID": "id", "Sentence1": "premise", "Sentence2": "hypothesis"})
-    return factuality(rows, raw, label="gold_label", numbers=NLI, unit="record")
+    return labelled(rows, raw, label="gold_label", numbers=NLI, unit="record")
