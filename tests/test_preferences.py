@@ -21,13 +21,24 @@ from builders import integrity
 from builders.ateb.shp import DOMAINS, INSTRUCTION
 from builders.errors import SourceError
 from builders.reading import read_json_array, read_json_lines
-from builders.shaping.preferences import EMPTY, EQUAL, TIE, preferences, rerank, together
+from builders.shaping.preferences import (
+    AGAIN,
+    ALIKE,
+    CONTRARY,
+    EMPTY,
+    EQUAL,
+    TIE,
+    by_split,
+    preferences,
+    rerank,
+    together,
+)
 from builders.spec import Dropped, Raw, Tables
 from builders.tasks import Reranking
 from pipelines.make import GOLDEN, Outcome, Settings, make
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 Pair = tuple[str, str, str, bool | None]  # query, response a, response b, whether a is preferred
@@ -138,6 +149,84 @@ def test_parts_put_together_follow_each_other_and_their_counts_add_up() -> None:
     assert made.observed == {"pairs in train": 9, "pairs in test": 1}
     for config in CONFIGS:
         assert_frame_equal(frame(made, config, "train"), pl.concat([frame(part, config, "train") for part in parts]))
+
+
+def kept_clean(*pairs: Pair) -> tuple[list[str], dict[str, int]]:
+    """The pairs, by number, that a clean version keeps, and the reasons for which it leaves out the others."""
+    made = rerank(table(list(pairs)), split="test", clean=True)
+    kept = [name.removeprefix("pair-") for name in frame(made, "queries")["id"]]
+    return kept, {gone.reason: gone.count for gone in made.dropped}
+
+
+def test_a_clean_version_has_no_pair_whose_responses_differ_in_case_and_white_space_alone() -> None:
+    assert kept_clean(
+        ("q", "Yes, so.", "yes,\xa0 so. ", True), ("q", "-2", "2", True), ("q", "Yes!", "Yes?", True)
+    ) == (
+        ["1", "2"],
+        {ALIKE: 1},
+    )
+
+
+def test_a_clean_version_has_a_pair_once_in_whichever_order_its_responses_stand() -> None:
+    assert kept_clean(("q", "x", "y", True), ("Q ", "Y", "x", False), ("q", "x", "z", True), ("r", "x", "y", True)) == (
+        ["0", "2", "3"],
+        {AGAIN: 1},
+    )
+
+
+def test_a_clean_version_has_none_of_the_pairs_that_contradict_each_other() -> None:
+    assert kept_clean(("q", "x", "y", True), ("q", "y", "x", True), ("q", "X", "y", True), ("q", "x", "z", False)) == (
+        ["3"],
+        {CONTRARY: 3},
+    )
+
+
+def test_a_tie_contradicts_nothing() -> None:
+    assert kept_clean(("q", "x", "y", True), ("q", "x", "y", None)) == (["0"], {TIE: 1})
+
+
+def test_of_a_clean_version_the_last_split_keeps_the_queries_that_others_have_too() -> None:
+    rows = {
+        "train": [
+            ("one", "x", "y", True),
+            ("Two!", "x", "y", True),
+            ("three", "x", "y", True),
+            ("tie", "x", "y", True),
+        ],
+        "validation": [("two", "x", "y", True), ("one", "x", "z", True)],
+        "test": [("ONE.", "v", "w", True), ("tie", "v", "w", None)],
+    }
+
+    def parts(split: str, later: Mapping[str, pl.Series]) -> list[Tables]:
+        return [rerank(table(rows[split]), split=split, clean=True, later=later)]
+
+    made = by_split(parts, SPLITS, SPLITS, clean=True)
+    assert {split: frame(made, "queries", split)["text"].to_list() for split in SPLITS} == {
+        "train": ["three", "tie"],
+        "validation": ["two"],
+        "test": ["ONE."],
+    }
+    assert made.dropped == (
+        Dropped("the query is in the test split too", 1, "train", ("pair-0",)),
+        Dropped("the query is in the validation split too", 1, "train", ("pair-1",)),
+        Dropped("the query is in the test split too", 1, "validation", ("pair-1",)),
+        Dropped(TIE, 1, "test", ("pair-1",)),
+    )
+    alone = by_split(parts, SPLITS, ("validation",), clean=True)
+    assert list(alone.frames["queries"]) == ["validation"]
+    assert [gone.split for gone in alone.dropped] == ["validation"]
+
+
+@quick
+@given(st.lists(st.tuples(st.sampled_from("qQ"), texts, texts, st.booleans()), max_size=12))
+def test_what_a_clean_version_keeps_is_clean_and_what_is_clean_it_keeps(pairs: list[Pair]) -> None:
+    names, reasons = kept_clean(*pairs)
+    kept = [pairs[int(name)] for name in names]
+    assert kept_clean(*kept) == ([str(place) for place in range(len(kept))], {})
+    assert len(kept) + sum(reasons.values()) == len(pairs)
+    seen = [(query.lower(), frozenset(" ".join(text.lower().split()) for text in two)) for query, *two, _ in kept]
+    assert len(set(seen)) == len(seen)
+    assert all(len(two) == 2 for _, two in seen)
 
 
 @pytest.fixture
@@ -396,7 +485,7 @@ def test_the_pairs_of_mt_bench_go_through(real_sources: Path) -> None:
 def shp(tmp_path: Path, settings: Settings) -> Callable[..., Outcome]:
     """Build shp-reranking from a copy of the golden sample, every record (file, its keys and values) changed at will."""
 
-    def build(change: Callable[[str, dict[str, Any]], dict[str, Any]]) -> Outcome:
+    def build(change: Callable[[str, dict[str, Any]], dict[str, Any]], version: str = "1.0.0") -> Outcome:
         folder = tmp_path / "golden" / "shp" / "raw"
         shutil.rmtree(folder, ignore_errors=True)
         for path in (GOLDEN / "shp" / "raw").rglob("*.json"):
@@ -404,7 +493,7 @@ def shp(tmp_path: Path, settings: Settings) -> Callable[..., Outcome]:
             records = [change(name, json.loads(line)) for line in path.read_text("utf-8").splitlines()]
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-        return make(built("shp-reranking"), "1.0.0", replace(settings, golden=tmp_path / "golden"), lambda _: None)
+        return make(built("shp-reranking"), version, replace(settings, golden=tmp_path / "golden"), lambda _: None)
 
     return build
 
@@ -428,7 +517,9 @@ def test_a_and_b_swapped_in_all_raw_files_give_the_same_release(
         }
         return swapped | {"labels": 1 - record["labels"]}
 
-    assert shp(swap).manifest["content_sha256"] == golden_release("shp-reranking").manifest["content_sha256"]
+    for version in ("1.0.0", "2.0.0"):
+        expected = golden_release("shp-reranking", version).manifest["content_sha256"]
+        assert shp(swap, version).manifest["content_sha256"] == expected
 
 
 def test_ids_times_and_scores_of_reddit_decide_nothing(
@@ -436,7 +527,7 @@ def test_ids_times_and_scores_of_reddit_decide_nothing(
 ) -> None:
     keys = [f"{name}_{side}" for name in ("c_root_id", "created_at_utc", "score") for side in ("A", "B")]
     outcome = shp(lambda _, record: {key: value for key, value in record.items() if key not in keys})
-    assert outcome.manifest["content_sha256"] == golden_release("shp-reranking").manifest["content_sha256"]
+    assert outcome.manifest["content_sha256"] == golden_release("shp-reranking", "1.0.0").manifest["content_sha256"]
 
 
 @pytest.mark.parametrize(

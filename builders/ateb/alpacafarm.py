@@ -6,7 +6,7 @@ import polars as pl
 
 from builders.reading import read_json_array
 from builders.shaping.preferences import preferences, rerank
-from builders.spec import RawFiles, Source, Tables, dataset, hub
+from builders.spec import RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking
 
 REVISION = "e576524ca841af3c36fd6912e68e5920430928c1"
@@ -32,15 +32,23 @@ SOURCE = Source(
     task=Reranking(),
     languages=("eng-Latn",),
     needs=("pairs",),
-    versions={"1.0.0": "The recipe of the ATEB paper, as far as it says."},
+    versions={
+        "1.0.0": "The recipe of the ATEB paper, as far as it says.",
+        "2.0.0": Version(
+            "Left out: pairs of answers that are equal but for case and white space, pairs that repeat another, and all that"
+            " contradict each other.",
+            {"clean": True},
+        ),
+    },
 )
-def reranking(raw: RawFiles) -> Tables:
+def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Put the better of two answers to an instruction first.
 
     Every pair is a query with two documents of its own, in the order of the source. corpus: id (String: `<pair>-0` and
     `<pair>-1`, in hash order), title (""), text: the answers; queries: id (String: the pair, its record's number from 0), text
     (String: the instruction, and after an empty line its input where it has one); qrels: query-id, corpus-id, score (Int64: 1
-    preferred, 0 not); top_ranked: query-id, corpus-ids (List(String): the two answers).
+    preferred, 0 not); top_ranked: query-id, corpus-ids (List(String): the two answers). clean: pairs that bend a score are left
+    out (builders.shaping.preferences).
 
     Raises SourceError for a preference other than 1 or 2.
     """
@@ -54,4 +62,4 @@ def reranking(raw: RawFiles) -> Tables:
         b="output_2",
         a_preferred=preferences(rows["preference"], FIRST_PREFERRED, file, unit="record"),
     )
-    return rerank(pairs, split="test")
+    return rerank(pairs, split="test", clean=clean)

@@ -9,7 +9,7 @@ import polars as pl
 from builders.reading import read_json_lines
 from builders.reading.files import malformed, shorten
 from builders.shaping.preferences import pair_systems, rerank
-from builders.spec import RawFiles, Source, Tables, by_hand, dataset
+from builders.spec import RawFiles, Source, Tables, Version, by_hand, dataset
 from builders.tasks import Reranking
 
 if TYPE_CHECKING:
@@ -45,16 +45,23 @@ SOURCE = Source(
     task=Reranking(),
     languages=("eng-Latn",),
     needs=("ratings",),
-    versions={"1.0.0": "The recipe of the ATEB paper, as far as it says, on a table that is supplied by hand."},
+    versions={
+        "1.0.0": "The recipe of the ATEB paper, as far as it says, on a table that is supplied by hand.",
+        "2.0.0": Version(
+            "Left out: pairs of responses that are equal but for case and white space, pairs that repeat another, and all"
+            " that contradict each other.",
+            {"clean": True},
+        ),
+    },
 )
-def reranking(raw: RawFiles) -> Tables:
+def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Put the better of two generated texts first.
 
     Every two systems on one prompt of a task make a pair, and every pair is a query with two documents of its own, in the order
     in which the prompts first occur. corpus: id (String: `<pair>-0` and `<pair>-1`, in hash order), title (""), text: the
     responses; queries: id (String: the pair, `<prompt, 0-based>-<n>`), text (String: the prompt), task (String); qrels:
     query-id, corpus-id, score (Int64: 1 rated higher on average, 0 lower); top_ranked: query-id, corpus-ids (List(String): the
-    two responses).
+    two responses). clean: pairs that bend a score are left out (builders.shaping.preferences).
     """
     rows = _ratings(raw["ratings"])
     order = rows.select("task", "prompt").unique(maintain_order=True).with_row_index("number")
@@ -62,7 +69,7 @@ def reranking(raw: RawFiles) -> Tables:
         "task", "system", "response", "rating", id=pl.col("number").cast(pl.String), query="prompt"
     )
     pairs, alone = pair_systems(ratings, split="test")
-    made = rerank(pairs, split="test")
+    made = rerank(pairs, split="test", clean=clean)
     observed = {"ratings": rows.height, "prompts": order.height}
     return Tables(made.frames, (*alone, *made.dropped), observed | dict(made.observed))
 

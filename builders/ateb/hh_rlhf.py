@@ -8,18 +8,25 @@ import polars as pl
 
 from builders.errors import SourceError
 from builders.reading import read_json_lines
+from builders.shaping.cleaning import clean_rows
 from builders.shaping.dropping import drop
-from builders.shaping.preferences import rerank, together
-from builders.spec import Dropped, RawFile, RawFiles, Source, Tables, dataset, github
+from builders.shaping.preferences import by_split, rerank
+from builders.spec import Dropped, Known, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification, Reranking
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from builders.spec import Raw
 
 COMMIT = "354e5c3cb8960630860dd5774a6ac2a58313bf4d"
 ANSWER = "\n\nAssistant:"
 LABELS = ("harmful", "harmless")
 SIDES = {"chosen": 1, "rejected": 0}
+SPLITS = ("train", "test")
+MARKUP = Known(
+    "html_residue", "default/test.text", 3, "The transcripts quote a piece of a web page, and have words in bold."
+)
 
 
 def _file(path: str, **digest: str | int) -> RawFile:
@@ -53,53 +60,79 @@ SOURCE = Source(
 @dataset(
     "hhrlhf-harmlessness-classification",
     group="ateb",
-    task=Classification(labels=LABELS, splits=("train", "test")),
+    task=Classification(labels=LABELS, splits=SPLITS),
     languages=("eng-Latn",),
-    needs={"train": ("harmless_train",), "test": ("harmless_test",)},
-    versions={"1.0.0": "The recipe of the ATEB paper; rows with an empty answer left out."},
+    needs={"train": ("harmless_train", "harmless_test"), "test": ("harmless_test",)},
+    versions={
+        "1.0.0": Version("The recipe of the ATEB paper; rows with an empty answer left out.", known=(MARKUP,)),
+        "2.0.0": Version(
+            "Left out: transcripts with both labels, as where the two answers are equal; repeated ones; those of train that"
+            " test has. The test split is the same.",
+            {"clean": True},
+            known=(MARKUP,),
+        ),
+    },
 )
-def harmlessness(raw: RawFiles) -> Tables:
+def harmlessness(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Is the assistant's last answer harmless?
 
     Each pair gives two rows, the whole dialogue with the chosen answer and with the rejected one, in the order of the source; a
-    row whose answer is blank is left out. Columns: id (String: `<pair, 0-based>-<side>`); text (String: the dialogue);
-    label (Int64: 1 harmless = chosen, 0 harmful = rejected); label_text (String).
+    row whose answer is blank is left out; with `clean`, also those that bend a score (builders.shaping.cleaning). Columns: id
+    (String: `<pair, 0-based>-<side>`); text (String: the dialogue); label (Int64: 1 harmless = chosen, 0 harmful = rejected);
+    label_text (String).
     """
     frames: dict[str, pl.DataFrame] = {}
     dropped: list[Dropped] = []
-    for split in raw.splits:
-        rows = _transcripts(raw[f"harmless_{split}"]).with_columns(
-            id=pl.concat_str("pair", pl.lit("-"), "side"),
-            label=pl.col("side").replace_strict(SIDES, return_dtype=pl.Int64),
-        )
-        ordered = rows.sort("pair", "label", descending=[False, True])
-        kept, gone = drop(ordered, pl.col("answer").str.strip_chars() == "", "the answer is empty", split=split)
-        dropped += gone
-        names = pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String)
-        frames[split] = kept.select("id", "text", "label", label_text=names)
-    return Tables({"default": frames}, tuple(dropped))
+    for split in SPLITS[SPLITS.index(raw.splits[0]) :]:
+        frames[split], gone = _answers(raw[f"harmless_{split}"], split)
+        dropped += gone if split in raw.splits else ()
+    kept, more = clean_rows(frames, raw.splits) if clean else (frames, ())
+    return Tables({"default": {split: kept[split] for split in raw.splits}}, (*dropped, *more))
+
+
+def _answers(file: Raw, split: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    rows = _transcripts(file).with_columns(
+        id=pl.concat_str("pair", pl.lit("-"), "side"),
+        label=pl.col("side").replace_strict(SIDES, return_dtype=pl.Int64),
+    )
+    ordered = rows.sort("pair", "label", descending=[False, True])
+    kept, dropped = drop(ordered, pl.col("answer").str.strip_chars() == "", "the answer is empty", split=split)
+    names = pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String)
+    return kept.select("id", "text", "label", label_text=names), dropped
 
 
 @dataset(
     "hhrlhf-helpful-reranking",
     group="ateb",
-    task=Reranking(splits=("train", "test")),
+    task=Reranking(splits=SPLITS),
     languages=("eng-Latn",),
-    needs={"train": ("helpful_train",), "test": ("helpful_test",)},
-    versions={"1.0.0": "The recipe of the ATEB paper, as far as it says."},
+    needs={"train": ("helpful_train", "helpful_test"), "test": ("helpful_test",)},
+    versions={
+        "1.0.0": "The recipe of the ATEB paper, as far as it says.",
+        "2.0.0": Version(
+            "Left out: pairs of answers that are equal but for case and white space, pairs that repeat another, and all that"
+            " contradict each other. Train gives way where its dialogue is in test.",
+            {"clean": True},
+        ),
+    },
 )
-def helpfulness(raw: RawFiles) -> Tables:
+def helpfulness(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Put the more helpful of two answers in a dialogue first.
 
     Every pair is a query with two documents of its own, in the order of the source. corpus: id (String: `<pair>-0` and
     `<pair>-1`, in hash order), title (""), text: the answers; queries: id (String: the pair, `<split>-<line, 0-based>`), text
     (String: the dialogue up to the answer); qrels: query-id, corpus-id, score (Int64: 1 chosen, 0 rejected); top_ranked:
-    query-id, corpus-ids (List(String): the two answers).
+    query-id, corpus-ids (List(String): the two answers). clean: pairs that bend a score are left out
+    (builders.shaping.preferences).
     """
-    return together(_helpful(raw[f"helpful_{split}"], split) for split in raw.splits)
+
+    def parts(split: str, later: Mapping[str, pl.Series]) -> list[Tables]:
+        return [_helpful(raw[f"helpful_{split}"], split, later, clean=clean)]
+
+    return by_split(parts, SPLITS, raw.splits, clean=clean)
 
 
-def _helpful(file: Raw, split: str) -> Tables:
+def _helpful(file: Raw, split: str, later: Mapping[str, pl.Series], *, clean: bool) -> Tables:
     rows = _transcripts(file)
     chosen, rejected = (rows.filter(side=side) for side in SIDES)
     pairs = chosen.select(
@@ -113,7 +146,7 @@ def _helpful(file: Raw, split: str) -> Tables:
     alike, dropped = drop(
         pairs, pl.col("query") != pl.col("other"), "the dialogues before the answers differ", split=split
     )
-    made = rerank(alike.drop("other"), split=split)
+    made = rerank(alike.drop("other"), split=split, clean=clean, later=later)
     return Tables(made.frames, (*dropped, *made.dropped), {f"pairs in {split}": pairs.height})
 
 

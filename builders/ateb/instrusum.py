@@ -8,7 +8,7 @@ import polars as pl
 
 from builders.reading import open_raw, read_json_array, read_json_lines
 from builders.shaping.preferences import pair_systems, rerank
-from builders.spec import RawFiles, Source, Tables, dataset, hub
+from builders.spec import RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking
 
 if TYPE_CHECKING:
@@ -42,16 +42,23 @@ SOURCE = Source(
     task=Reranking(),
     languages=("eng-Latn",),
     needs=("human_eval",),
-    versions={"1.0.0": "The recipe of the ATEB paper, as far as it says."},
+    versions={
+        "1.0.0": "The recipe of the ATEB paper, as far as it says.",
+        "2.0.0": Version(
+            "Left out: pairs of summaries that are equal but for case and white space, pairs that repeat another, and all"
+            " that contradict each other.",
+            {"clean": True},
+        ),
+    },
 )
-def reranking(raw: RawFiles) -> Tables:
+def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Put the better of two summaries of an article first.
 
     Every two systems on one article make a pair, and every pair is a query with two documents of its own, in the order of the
     source. corpus: id (String: `<pair>-0` and `<pair>-1`, in hash order), title (""), text: the summaries; queries: id (String:
     the pair, `<article's record, 0-based>-<0 to 9>`), text (String: the article, an empty line, the requirement); qrels:
     query-id, corpus-id, score (Int64: 1 rated higher overall, 0 lower); top_ranked: query-id, corpus-ids (List(String): the two
-    summaries).
+    summaries). clean: pairs that bend a score are left out (builders.shaping.preferences).
     """
     rows = _articles(raw["human_eval"]).with_row_index("article_number")
     rated = [
@@ -65,7 +72,7 @@ def reranking(raw: RawFiles) -> Tables:
         for system, annotation in ((system, pl.col("annotations").struct.field(system)) for system in SYSTEMS)
     ]
     pairs, _ = pair_systems(pl.concat(rated), split="test")
-    made = rerank(pairs, split="test")
+    made = rerank(pairs, split="test", clean=clean)
     return Tables(made.frames, made.dropped, {"articles": rows.height} | dict(made.observed))
 
 

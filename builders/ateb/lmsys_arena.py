@@ -10,7 +10,7 @@ from builders.reading.files import malformed, shorten
 from builders.reading.parquet import read_parquet
 from builders.shaping.dropping import drop
 from builders.shaping.preferences import preferences, rerank
-from builders.spec import Dropped, RawFiles, Source, Tables, dataset, hub
+from builders.spec import Dropped, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking
 
 if TYPE_CHECKING:
@@ -88,22 +88,27 @@ SOURCE = Source(
     languages=("eng-Latn",),
     needs=("battles",),
     versions={
-        "1.0.0": "The recipe of the ATEB paper, as far as it says; battles of one message, none of them flagged."
+        "1.0.0": "The recipe of the ATEB paper, as far as it says; battles of one message, none of them flagged.",
+        "2.0.0": Version(
+            "Left out: pairs of answers that are equal but for case and white space, pairs that repeat another, and all that"
+            " contradict each other.",
+            {"clean": True},
+        ),
     },
 )
-def reranking(raw: RawFiles) -> Tables:
+def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Put the answer that a chatbot's user voted for first.
 
     Every battle is a query with two documents of its own, in the order of the source. corpus: id (String: `<battle>-0` and
     `<battle>-1`, in hash order), title (""), text: the answers; queries: id (String: the battle, its record's number from 0),
     text (String: the user's message), question_id (String: upstream's, not unique), language (String: its English name, as
     upstream detected it); qrels: query-id, corpus-id, score (Int64: 1 voted for, 0 not); top_ranked: query-id, corpus-ids
-    (List(String): the two answers).
+    (List(String): the two answers). clean: pairs that bend a score are left out (builders.shaping.preferences).
     """
     file = raw["battles"]
     battles = read_parquet(file, BATTLE).with_row_index("record", offset=1)
     pairs, dropped = _pairs(battles, file)
-    made = rerank(pairs, split="test")
+    made = rerank(pairs, split="test", clean=clean)
     return Tables(made.frames, (*dropped, *made.dropped), {"battles": battles.height} | dict(made.observed))
 
 

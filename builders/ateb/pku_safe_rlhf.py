@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from builders.reading.parquet import read_parquet
-from builders.shaping.preferences import preferences, rerank, together
-from builders.spec import RawFile, RawFiles, Source, Tables, dataset, hub
+from builders.shaping.preferences import by_split, preferences, rerank
+from builders.spec import RawFile, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # The Hub's own conversion of the dataset to Parquet: of upstream's files neither a commit nor the names could be confirmed.
 # It has no commit of its own that could be: the lock file pins what the first download brings.
@@ -38,20 +43,31 @@ SOURCE = Source(
     group="ateb",
     task=Reranking(splits=SPLITS),
     languages=("eng-Latn",),
-    needs={split: (split,) for split in SPLITS},
-    versions={"1.0.0": "The recipe of the ATEB paper, as far as it says."},
+    needs={"train": ("train", "test"), "test": ("test",)},
+    versions={
+        "1.0.0": "The recipe of the ATEB paper, as far as it says.",
+        "2.0.0": Version(
+            "Left out: pairs of answers that are equal but for case and white space, pairs that repeat another, and all that"
+            " contradict each other. Train gives way where its question is in test.",
+            {"clean": True},
+        ),
+    },
 )
-def reranking(raw: RawFiles) -> Tables:
+def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Put the more helpful of two answers to a question first.
 
     Every pair is a query with two documents of its own, in the order of the source. corpus: id (String: `<pair>-0` and
     `<pair>-1`, in hash order), title (""), text: the answers; queries: id (String: the pair, `<split>-<record, 0-based>`), text
     (String: the question); qrels: query-id, corpus-id, score (Int64: 1 more helpful, 0 less); top_ranked: query-id,
-    corpus-ids (List(String): the two answers).
+    corpus-ids (List(String): the two answers). clean: pairs that bend a score are left out (builders.shaping.preferences).
 
     Raises SourceError for a better_response_id other than 0 or 1.
     """
-    return together(rerank(_pairs(raw, split), split=split) for split in raw.splits)
+
+    def parts(split: str, later: Mapping[str, pl.Series]) -> list[Tables]:
+        return [rerank(_pairs(raw, split), split=split, clean=clean, later=later)]
+
+    return by_split(parts, SPLITS, raw.splits, clean=clean)
 
 
 def _pairs(raw: RawFiles, split: str) -> pl.DataFrame:

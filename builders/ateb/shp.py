@@ -8,11 +8,12 @@ import polars as pl
 
 from builders.reading import read_json_lines
 from builders.reading.files import malformed, shorten
-from builders.shaping.preferences import preferences, rerank, together
-from builders.spec import RawFile, RawFiles, Source, Tables, dataset, hub
+from builders.shaping.preferences import by_split, preferences, rerank
+from builders.spec import RawFile, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 REVISION = "e94b5f32602712d78ed494fe79105b1959396686"
@@ -74,23 +75,36 @@ SOURCE = Source(
     group="ateb",
     task=Reranking(splits=SPLITS),
     languages=("eng-Latn",),
-    needs={split: tuple(f"{domain}_{split}" for domain in DOMAINS) for split in SPLITS},
-    versions={"1.0.0": "The recipe of the ATEB paper, as far as it says."},
+    needs={
+        first: tuple(f"{domain}_{split}" for split in SPLITS[SPLITS.index(first) :] for domain in DOMAINS)
+        for first in SPLITS
+    },
+    versions={
+        "1.0.0": "The recipe of the ATEB paper, as far as it says.",
+        "2.0.0": Version(
+            "Left out: pairs of comments that are equal but for case and white space, pairs that repeat another, and all that"
+            " contradict each other. Train and validation give way where their post is in a later split.",
+            {"clean": True},
+        ),
+    },
 )
-def reranking(raw: RawFiles) -> Tables:
+def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Put the better of two comments on a Reddit post first.
 
     Every pair is a query with two documents of its own, in the order of the source: subreddits by the alphabet, then lines.
     corpus: id (String: `<pair>-0` and `<pair>-1`, in hash order), title (""), text: the comments; queries: id (String: the
     pair, `<subreddit>-<split>-<line, 0-based>`), text (String: the instruction, a blank and the post), domain (String: the
     subreddit), post_id (String: Reddit's); qrels: query-id, corpus-id, score (Int64: 1 preferred, 0 not); top_ranked:
-    query-id, corpus-ids (List(String): the two comments).
+    query-id, corpus-ids (List(String): the two comments). clean: pairs that bend a score are left out, those of a subreddit
+    compared with each other (builders.shaping.preferences).
     """
-    return together(
-        _on_disk(rerank(_pairs(raw, domain, split), split=split), raw.scratch / f"{domain}_{split}")
-        for split in raw.splits
-        for domain in DOMAINS
-    )
+
+    def parts(split: str, later: Mapping[str, pl.Series]) -> Iterator[Tables]:
+        for domain in DOMAINS:
+            made = rerank(_pairs(raw, domain, split), split=split, clean=clean, later=later)
+            yield _on_disk(made, raw.scratch / f"{domain}_{split}")
+
+    return by_split(parts, SPLITS, raw.splits, clean=clean)
 
 
 def _pairs(raw: RawFiles, domain: str, split: str) -> pl.DataFrame:

@@ -8,20 +8,27 @@ tell something of how it fared.
 
 The pairs that come in have the columns id (String, unique), query, a, b (String: the responses), a_preferred (Boolean; null
 where neither is). Further columns stay beside the query; they may tell of the pair, never of one response.
+
+A cleaned version leaves out the pairs that bend a score (`rerank` says which). The texts of pairs are compared in lower case and
+with their white space folded: on punctuation an answer may turn (`-2` and `2`). Queries of two splits are compared as they are
+folded (builders.shaping.folding): a pair too many left out of train costs little.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from builders.reading.files import malformed, shorten
 from builders.shaping.dropping import EXAMPLES, drop
+from builders.shaping.folding import folded
 from builders.shaping.sampling import hash_order
+from builders.shaping.text import fold_white_space
 from builders.spec import Dropped, Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
 
@@ -29,7 +36,11 @@ if TYPE_CHECKING:
 
 SEED = "order of responses"
 TIE, EMPTY, EQUAL = "neither response is preferred", "a response is empty", "the responses are equal"
+ALIKE = "the responses are equal but for case and white space"
+CONTRARY = "the same pair stands there with the other response preferred"
+AGAIN = "the same pair stands earlier too"
 ALONE = "no other system answered the prompt"
+NOTHING_LATER: Mapping[str, pl.Series] = MappingProxyType({})
 
 
 def preferences(
@@ -84,11 +95,20 @@ def pair_systems(ratings: pl.DataFrame, *, split: str) -> tuple[pl.DataFrame, tu
     return pairs.drop("system", "response", "rating", "row", "merit", "b_system", "b_merit"), dropped
 
 
-def rerank(pairs: pl.DataFrame, *, split: str) -> Tables:
+def rerank(
+    pairs: pl.DataFrame, *, split: str, clean: bool = False, later: Mapping[str, pl.Series] = NOTHING_LATER
+) -> Tables:
     """The reranking tables of the pairs of one split, or of one part of a split (see `together`).
 
     Left out and counted, in this order: ties; pairs with a blank response; pairs whose responses are equal but for white
-    space around them, which readers of documents strip.
+    space around them, which readers of documents strip. With `clean` then, case and white space aside:
+
+    - pairs whose responses are equal;
+    - pairs of one query and the same two responses, in either order: all of them where they prefer different ones, else all but
+      the first;
+    - pairs whose query is in a later split, folded: the last one is evaluated.
+
+    later: the folded queries of later splits, by split; `by_split` gives them.
 
     queries: id (the pair's), text and the further columns; corpus: id (`<pair>-0`, `<pair>-1`), title (""), text; qrels:
     query-id, corpus-id, score (Int64); top_ranked: query-id, corpus-ids (List(String): both). All in the order of the pairs.
@@ -101,6 +121,9 @@ def rerank(pairs: pl.DataFrame, *, split: str) -> Tables:
     for reason, met in ((TIE, pl.col("a_preferred").is_null()), (EMPTY, (a == "") | (b == "")), (EQUAL, a == b)):
         kept, gone = drop(kept, met, reason, split=split)
         dropped += gone
+    if clean:
+        kept, more = _cleaned(kept, split, later)
+        dropped += more
     places = {
         side: hash_order(kept.select(pl.concat_str("id", side, separator=" ")).to_series(), SEED) for side in "ab"
     }
@@ -121,6 +144,52 @@ def rerank(pairs: pl.DataFrame, *, split: str) -> Tables:
     }
     observed = {f"pairs in {split}": pairs.height}
     return Tables({config: {split: frame} for config, frame in frames.items()}, tuple(dropped), observed)
+
+
+def _cleaned(
+    pairs: pl.DataFrame, split: str, later: Mapping[str, pl.Series]
+) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    import polars as pl
+
+    plain = {f"__{name}": fold_white_space(pl.col(name).str.to_lowercase()) for name in ("query", "a", "b")}
+    rows = pairs.with_columns(**plain)
+    a, b = pl.col("__a"), pl.col("__b")
+    rows = rows.with_columns(__one=pl.min_horizontal(a, b), __other=pl.max_horizontal(a, b))
+    same, better = ["__query", "__one", "__other"], pl.when("a_preferred").then(a).otherwise(b)
+    reasons = {ALIKE: a == b, CONTRARY: better.n_unique().over(same) > 1, AGAIN: ~pl.struct(same).is_first_distinct()}
+    for name, queries in later.items():
+        reasons[f"the query is in the {name} split too"] = folded(pl.col("query")).is_in(queries.implode())
+    dropped: tuple[Dropped, ...] = ()
+    for reason, met in reasons.items():
+        rows, gone = drop(rows, met, reason, split=split)
+        dropped += gone
+    return rows.select(pairs.columns), dropped
+
+
+def by_split(
+    parts: Callable[[str, Mapping[str, pl.Series]], Iterable[Tables]],
+    splits: Sequence[str],
+    wanted: Sequence[str],
+    *,
+    clean: bool,
+) -> Tables:
+    """The tables of the wanted splits, as `together` puts them, with `clean` such that no query is in two splits.
+
+    parts: the tables of one split, part by part, given what `rerank` takes as `later`. splits: all of the task, in its order;
+    with `clean` those after the first wanted one are made too, wanted or not: the last one first, since it keeps its queries.
+    """
+    import polars as pl
+
+    if not clean:
+        return together(part for split in wanted for part in parts(split, NOTHING_LATER))
+    made: dict[str, list[Tables]] = {}
+    later: dict[str, pl.Series] = {}
+    for split in reversed(splits[splits.index(wanted[0]) :]):
+        made[split] = list(parts(split, later))
+        queries = [part.frames["queries"][split].lazy().select(folded(pl.col("text"))) for part in made[split]]
+        if split != wanted[0]:
+            later = {split: pl.concat(queries).unique().collect(engine="streaming")["text"]} | later
+    return together(part for split in wanted for part in made[split])
 
 
 def together(parts: Iterable[Tables]) -> Tables:
