@@ -10,13 +10,15 @@ import polars as pl
 
 from builders.reading import read_pickle
 from builders.reading.files import malformed, shorten
+from builders.shaping.cleaning import short
 from builders.shaping.dropping import drop
-from builders.spec import RawFiles, Source, Tables, by_hand, dataset
+from builders.shaping.folding import folded
+from builders.spec import RawFiles, Source, Tables, Version, by_hand, dataset
 from builders.tasks import PairClassification
 
 if TYPE_CHECKING:
     from builders.errors import SourceError
-    from builders.spec import Raw
+    from builders.spec import Dropped, Raw
 
 NAMES = ("other paragraph", "same paragraph")
 TEXTS = "translator_paras"
@@ -50,25 +52,41 @@ SOURCE = Source(
     task=PairClassification(names=NAMES),
     languages=("eng-Latn",),
     needs=("books",),
-    versions={"1.0.0": "The recipe of the ATEB paper, as far as it says."},
+    versions={
+        "1.0.0": "The recipe of the ATEB paper, as far as it says.",
+        "2.0.0": Version(
+            "Lengths tell nothing of the label any more: a pair 0 has the paragraph closest in length to the translation"
+            " whose place it takes, not to its other side. Left out: paragraphs of which a translation repeats that of"
+            " another, in any book, or is a single character.",
+            {"clean": True},
+        ),
+    },
     sample={"apart": 2},
     citation=("krishna2023dipper",),
 )
-def pair_classification(raw: RawFiles, *, apart: int = 5) -> Tables:
+def pair_classification(raw: RawFiles, *, apart: int = 5, clean: bool = False) -> Tables:
     """Are two paragraphs of a novel translations of the same paragraph?
 
     The first two translations of every book, in the source's order. Each paragraph gives two rows: its first translation with its
     second one (1), and with the second translation of another paragraph of the book (0): of those at least `apart` places away
-    the closest in length (characters), among equals the nearest, then the earlier one. Columns: id (String:
-    `<book>-<place, 0-based>-<label>`); sentence1, sentence2 (String); labels (Int64: 1 same paragraph, 0 another).
+    the closest in length (characters) to its first translation or, with `clean`, to its second one, whose place it takes; among
+    equals the nearest, then the earlier one. Columns: id (String: `<book>-<place, 0-based>-<label>`); sentence1, sentence2
+    (String); labels (Int64: 1 same paragraph, 0 another).
+
+    clean: without paragraphs of which a translation is a single character, or equal once folded (builders.shaping.folding) to
+    that of an earlier paragraph, of any book: so no pair stands twice, nor with both labels.
     """
     rows, alone = drop(
         paragraphs(raw["books"]), pl.col("second").is_null(), "the book has fewer than two translations", split="test"
     )
     blank = pl.any_horizontal(pl.col("first", "second").str.strip_chars() == "")
     rows, missing = drop(rows, blank, "a translation of the paragraph is missing", split="test")
+    again: tuple[Dropped, ...] = ()
+    if clean:
+        rows, again = _each_once(rows)
     reason = f"no paragraph of the book is {apart} places away or more"
-    rows, near = drop(rows.with_columns(other=others(rows, apart)), pl.col("other").is_null(), reason, split="test")
+    found = others(rows, apart, like="second" if clean else "first")
+    rows, near = drop(rows.with_columns(other=found), pl.col("other").is_null(), reason, split="test")
     sides = {"second": 1, "other": 0}
     pairs = (
         rows.with_row_index("row")
@@ -79,7 +97,7 @@ def pair_classification(raw: RawFiles, *, apart: int = 5) -> Tables:
     identity = pl.concat_str("id", "labels", separator="-")
     table = pairs.select(identity, pl.col("first").alias("sentence1"), "sentence2", "labels")
     observed = {"books": rows.get_column("book").n_unique(), "paragraphs": rows.height}
-    return Tables({"default": {"test": table}}, (*alone, *missing, *near), observed)
+    return Tables({"default": {"test": table}}, (*alone, *missing, *again, *near), observed)
 
 
 def paragraphs(raw: Raw) -> pl.DataFrame:
@@ -99,16 +117,17 @@ def paragraphs(raw: Raw) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=PARAGRAPH), *frames])
 
 
-def others(rows: pl.DataFrame, apart: int) -> pl.Series:
+def others(rows: pl.DataFrame, apart: int, like: str = "first") -> pl.Series:
     """For each paragraph the second translation of the one that stands beside it in a pair 0, null where there is none.
 
-    It is of the same book and at least `apart` (1 or more) places away; of these the closest in length to the paragraph's first
-    translation, in characters; among equals the nearest, then the earlier one. rows: as `paragraphs` gives them, no null.
+    It is of the same book and at least `apart` (1 or more) places away; of these the closest in length to the paragraph's
+    translation `like`, first or second, in characters; among equals the nearest, then the earlier one. rows: as `paragraphs`
+    gives them, no null.
     """
     found: list[str | None] = []
     for book in rows.partition_by("book", maintain_order=True):
         places, texts = book.get_column("place").to_numpy(), book.get_column("second").to_list()
-        ours, theirs = (book.get_column(side).str.len_chars().cast(pl.Int64).to_numpy() for side in ("first", "second"))
+        ours, theirs = (book.get_column(side).str.len_chars().cast(pl.Int64).to_numpy() for side in (like, "second"))
         for place, length in zip(places, ours, strict=True):
             away = np.abs(places - place)
             cost = np.abs(theirs - length) * (places[-1] + 1) + away  # a distance is less than one character's cost
@@ -116,6 +135,17 @@ def others(rows: pl.DataFrame, apart: int) -> pl.Series:
             best = int(cost.argmin())
             found.append(texts[best] if cost[best] < NEVER else None)
     return pl.Series("other", found, pl.String)
+
+
+def _each_once(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    """The paragraphs whose two translations are texts of their own, and what became of the others."""
+    one_character = pl.any_horizontal(short(pl.col(side)) for side in ("first", "second"))
+    rows, dropped = drop(rows, one_character, "a translation of the paragraph is a single character", split="test")
+    for side in ("first", "second"):
+        repeated = ~folded(pl.col(side)).is_first_distinct()
+        rows, again = drop(rows, repeated, f"the {side} translation is that of an earlier paragraph too", split="test")
+        dropped += again
+    return rows, dropped
 
 
 def _book(raw: Raw, title: Any, book: Any) -> pl.DataFrame:
