@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-hypothesis_settings.register_profile("patient", deadline=None)  # how long an example takes is the machine's affair
-hypothesis_settings.load_profile("patient")
-
 # The libraries read these once, at import: no test reaches the Hub (nobody listens there), and uploads are plain LFS.
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
 os.environ["HF_HUB_DISABLE_XET"] = "1"
@@ -25,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from builders import Built
+
+hypothesis_settings.register_profile("patient", deadline=None)  # how long an example takes is the machine's affair
+hypothesis_settings.load_profile("patient")
 
 SOURCES = Path(__file__).parents[2] / "shared" / "sources"
 NAMES = list(builders.catalogue())
