@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from conftest import built
 
 from builders.errors import DatasetError, SourceError, UsageError
 from builders.rumteb import stsb_ru
@@ -83,6 +84,28 @@ def test_a_pair_falls_with_either_of_its_sentences(real_sources: Path, tmp_path:
         unacceptable, *repeated = (dropped for dropped in tables.dropped if dropped.split == split)
         assert unacceptable.reason == "a sentence is not acceptable"
         assert kept.height + unacceptable.count + sum(dropped.count for dropped in repeated) == rows
+
+
+def test_the_clean_version_has_every_real_pair_once_and_test_keeps_what_splits_share(
+    real_sources: Path, tmp_path: Path
+) -> None:
+    files = csv_files(real_sources / "stsb_ru")
+    verdicts = dict.fromkeys(stsb_ru.sentences(files.values()), True)
+    files["decisions"] = decisions(tmp_path / "decisions.jsonl", verdicts)
+    tables = recipe(files, tmp_path, classifier=ME, clean=True)
+    assert {split: frame(tables, split).height for split in READ} == {"train": 5607, "validation": 1485, "test": 1370}
+    assert [(one.split, one.count) for one in tables.dropped] == [
+        ("train", 71), ("train", 42), ("train", 15), ("train", 14),
+        ("validation", 9), ("validation", 2), ("validation", 4), ("test", 6), ("test", 3),
+    ]  # fmt: skip
+    unordered = pl.concat_list("sentence1", "sentence2").list.sort()
+    everything = pl.concat(frame(tables, split) for split in READ).select(unordered)
+    assert everything.n_unique() == everything.height
+    alone = RawFiles(
+        ("test",), {key: files[key] for key in built("ru-stsbenchmark-sts").dataset.needs["test"]}, tmp_path
+    )
+    tests = stsb_ru.sts.recipe(alone, classifier=ME, clean=True)
+    assert frame(tests, "test").equals(frame(tables, "test"))
 
 
 def test_without_decisions_the_error_names_the_command_that_makes_them(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_json_lines
+from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset, https, member
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import Classification
 
 ARCHIVE = https(
@@ -54,19 +55,26 @@ SOURCE = Source(
     task=Classification(labels=INTENTS),
     languages=("rus-Cyrl",),
     needs=("russian",),
-    versions={"1.0.0": "The recipe of the ruMTEB paper: taken from MTEB, the source as it is."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper: taken from MTEB, the source as it is.",
+        "2.0.0": Version(
+            "Every text once: left out are rows whose text has another intent too, rows that repeat an earlier one, and rows of"
+            " a split whose text is in a later one, exactly or but for case, punctuation and white space.",
+            {"clean": True},
+        ),
+    },
     prompts=Prompts(
         "Given a user utterance as query, find the user intents", rosberta=("classification",), e5=("query",)
     ),
 )
-def intent(raw: RawFiles) -> Tables:
+def intent(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Which of 60 intents does an utterance to a voice assistant have?
 
-    All Russian utterances, unchanged and in the source's order; its partition `dev` is the split `validation`. Columns:
-    id (String: the source's); text (String: utt); label (Int64: the intent's rank among the names in ascending order);
-    label_text (String: the intent's name); lang (String: ru).
+    The Russian utterances in the source's order, all of them or `clean` (builders.shaping.cleaning); its partition `dev` is the
+    split `validation`. Columns: id (String: the source's); text (String: utt); label (Int64: the intent's rank among the
+    names in ascending order); label_text (String: the intent's name); lang (String: ru).
     """
-    return _utterances(raw, "intent", INTENTS)
+    return _utterances(raw, "intent", INTENTS, clean=clean)
 
 
 @dataset(
@@ -75,22 +83,29 @@ def intent(raw: RawFiles) -> Tables:
     task=Classification(labels=SCENARIOS),
     languages=("rus-Cyrl",),
     needs=("russian",),
-    versions={"1.0.0": "The recipe of the ruMTEB paper: taken from MTEB, the source as it is."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper: taken from MTEB, the source as it is.",
+        "2.0.0": Version(
+            "Every text once: left out are rows whose text has another scenario too, rows that repeat an earlier one, and rows of"
+            " a split whose text is in a later one, exactly or but for case, punctuation and white space.",
+            {"clean": True},
+        ),
+    },
     prompts=Prompts(
         "Given a user utterance as query, find the user scenarios", rosberta=("clustering",), e5=("query",)
     ),
 )
-def scenario(raw: RawFiles) -> Tables:
+def scenario(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Which of 18 scenarios does an utterance to a voice assistant belong to?
 
-    All Russian utterances, unchanged and in the source's order; its partition `dev` is the split `validation`. Columns:
-    id (String: the source's); text (String: utt); label (Int64: the scenario's rank among the names in ascending order);
-    label_text (String: the scenario's name); lang (String: ru).
+    The Russian utterances in the source's order, all of them or `clean` (builders.shaping.cleaning); its partition `dev` is the
+    split `validation`. Columns: id (String: the source's); text (String: utt); label (Int64: the scenario's rank among the
+    names in ascending order); label_text (String: the scenario's name); lang (String: ru).
     """
-    return _utterances(raw, "scenario", SCENARIOS)
+    return _utterances(raw, "scenario", SCENARIOS, clean=clean)
 
 
-def _utterances(raw: RawFiles, kind: str, names: tuple[str, ...]) -> Tables:
+def _utterances(raw: RawFiles, kind: str, names: tuple[str, ...], *, clean: bool) -> Tables:
     """The splits, labelled by the intent or the scenario. Raises SourceError for an unknown partition or label."""
     file = raw["russian"]
     rows = read_json_lines(file, dict.fromkeys(("id", "partition", "utt", kind), pl.String))
@@ -103,6 +118,11 @@ def _utterances(raw: RawFiles, kind: str, names: tuple[str, ...]) -> Tables:
         label_text=kind,
         lang=pl.lit("ru"),  # mteb's own tasks for many languages pick their rows by this column
     )
-    splits = {split: labelled.filter(pl.col("place") == number) for number, split in enumerate(PARTITIONS.values())}
-    frames = {split: splits[split].select("id", "text", "label", "label_text", "lang") for split in raw.splits}
-    return Tables({"default": frames})
+    frames = {
+        split: labelled.filter(pl.col("place") == number).select("id", "text", "label", "label_text", "lang")
+        for number, split in enumerate(PARTITIONS.values())
+    }
+    if not clean:
+        return Tables({"default": {split: frames[split] for split in raw.splits}})
+    kept, dropped = clean_rows(frames, raw.splits)
+    return Tables({"default": kept}, dropped)

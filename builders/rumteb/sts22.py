@@ -11,8 +11,9 @@ from builders.reading import read_csv
 from builders.reading.files import malformed, shorten
 from builders.reading.members import read_members
 from builders.reading.values import MisfitError, check, located
+from builders.shaping.cleaning import clean_rows
 from builders.shaping.dropping import drop
-from builders.spec import Prompts, RawFiles, Source, Tables, by_hand, dataset, https
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, https
 from builders.tasks import STS
 
 if TYPE_CHECKING:
@@ -54,15 +55,23 @@ SOURCE = Source(
     task=STS(low=1.0, high=4.0),
     languages=("rus-Cyrl",),
     needs=("pairs", "articles"),
-    versions={"1.0.0": "The recipe of the ruMTEB paper: taken from MTEB."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper: taken from MTEB.",
+        "2.0.0": Version(
+            "Left out are pairs of which an article is empty, or a single character; pairs with another score in another row; and"
+            " pairs that repeat an earlier one, whichever article comes first.",
+            {"clean": True},
+        ),
+    },
     prompts=Prompts("Retrieve semantically similar text", rosberta=("clustering",), e5=("query",)),
 )
-def sts(raw: RawFiles) -> Tables:
+def sts(raw: RawFiles, *, clean: bool = False) -> Tables:
     """How similar are two news articles?
 
-    The pairs of two Russian articles, in the source's order; those of which an article could not be had are dropped. Columns:
-    id (String: the source's pair_id); sentence1, sentence2 (String: the articles' texts without white space around them,
-    without titles); score (Float64: 5 minus the source's Overall, from 1 unrelated to 4 the same); lang (String: ru).
+    The pairs of two Russian articles, in the source's order; those of which an article could not be had are dropped, and, to be
+    `clean`, those that builders.shaping.cleaning leaves out. Columns: id (String: the source's
+    pair_id); sentence1, sentence2 (String: the articles' texts without white space around them, without titles); score (Float64:
+    5 minus the source's Overall, from 1 unrelated to 4 the same); lang (String: ru).
     """
     table = read_csv(raw["pairs"], TABLE)
     pairs = russian_pairs(raw["pairs"], table)
@@ -72,9 +81,12 @@ def sts(raw: RawFiles) -> Tables:
         pairs = pairs.with_columns(text)
     missing = pl.col("sentence1").is_null() | pl.col("sentence2").is_null()
     rows, dropped = drop(pairs, missing, "the archive of articles lacks one of the two", split="test")
-    frame = rows.select("id", "sentence1", "sentence2", "score", lang=pl.lit("ru"))
+    frames = {"test": rows.select("id", "sentence1", "sentence2", "score", lang=pl.lit("ru"))}
+    if clean:
+        frames, more = clean_rows(frames, ("test",), texts=("sentence1", "sentence2"), label="score", symmetric=True)
+        dropped = (*dropped, *more)
     observed = {"pairs in the table": table.height, "Russian pairs in the table": pairs.height}
-    return Tables({"default": {"test": frame}}, dropped, observed)
+    return Tables({"default": frames}, dropped, observed)
 
 
 def russian_pairs(raw: Raw, table: pl.DataFrame) -> pl.DataFrame:
