@@ -226,6 +226,57 @@ def test_merging_moves_links_to_the_first_paragraph_and_doubles_none(raw: Raw, s
     }
 
 
+@settings(max_examples=60, deadline=None)
+@given(raw_sets(), st.integers(0, 2))
+def test_the_clean_versions_have_every_text_once_and_relevant_where_any_of_its_paragraphs_is(
+    raw: Raw, least: int
+) -> None:
+    questions, paragraphs = raw
+    paragraphs = [one | {"text": {"а": " а ", "б": "бе", "в": "ве"}[one["text"]]} for one in paragraphs]  # one is short
+    questions = [one | {"question_text": f"Вопрос {one['uid'] % 3}?"} for one in questions]
+    texts = {one["uid"]: one["text"] for one in paragraphs}
+    wanted: dict[str, dict[str, int]] = {one["question_text"]: {} for one in questions}
+    for one in questions:
+        judged, links = wanted[one["question_text"]], one["paragraphs_uids"]
+        for text, gold in ((texts[uid], uid in links["with_answer"]) for uid in links["all_related"]):
+            if text != " а ":
+                judged[text] = max(judged.get(text, 0), int(gold))
+    reranked = {
+        question: judged
+        for question, judged in wanted.items()
+        if 1 in judged.values() and list(judged.values()).count(0) >= least
+    }
+    answered = {
+        question: {text: score for text, score in judged.items() if score}
+        for question, judged in wanted.items()
+        if 1 in judged.values()
+    }
+    for name, expected, options in ((RERANKING, reranked, {"min_negatives": least}), (RETRIEVAL, answered, {})):
+        tables = build((questions, paragraphs), name, **built(name).dataset.options("2.0.0") | options)
+        asked, documents = dict(rows(tables, "queries")), {id_: text for id_, _, text in rows(tables, "corpus")}
+        judgements: dict[str, dict[str, int]] = {question: {} for question in asked.values()}
+        for query, document, score in rows(tables, "qrels"):
+            judgements[asked[query]][documents[document]] = score
+        assert judgements == expected
+        assert frame(tables, "qrels").height == sum(map(len, expected.values()))
+        assert len(set(documents.values())) == len(documents)
+        if name == RERANKING:
+            assert {
+                asked[query]: {documents[one] for one in ranked} for query, ranked in rows(tables, "top_ranked")
+            } == {question: set(judged) for question, judged in expected.items()}
+
+
+def test_at_true_size_the_clean_corpus_has_as_many_documents_as_there_are_texts(true_size: Made) -> None:
+    tables = made(true_size.folder, RETRIEVAL, **built(RETRIEVAL).dataset.options("2.0.0"))
+    short = sum(one.count for one in tables.dropped if "single character" in one.reason)
+    assert frame(tables, "corpus").height == 56_773 - short
+    assert frame(tables, "corpus")["text"].n_unique() == 56_773 - short
+    assert frame(tables, "queries")["text"].is_unique().all()
+    assert defects(tables, tasks.Retrieval()) == []
+    again = made(true_size.folder, RERANKING, **built(RERANKING).dataset.options("2.0.0"))
+    assert defects(again, tasks.Reranking()) == []
+
+
 PAIR = [{"uid": uid, "ru_wiki_pageid": 1, "text": text} for uid, text in ((10, "а"), (11, "б"))]
 
 

@@ -6,9 +6,10 @@ import polars as pl
 
 from builders.errors import SourceError
 from builders.reading import read_json_array
+from builders.shaping.cleaning import SHORT, short
 from builders.shaping.dropping import drop
 from builders.shaping.sampling import hash_order
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset, github
+from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Reranking, Retrieval
 
 COMMIT = "fade3eae6a4807c35b19cfce20dfa805fc8c0cdf"
@@ -20,7 +21,7 @@ PROMPTS = Prompts(
 UIDS = pl.Struct({"with_answer": pl.List(pl.Int64), "all_related": pl.List(pl.Int64)})
 QUESTION = {"uid": pl.Int64(), "question_text": pl.String(), "paragraphs_uids": UIDS}
 PARAGRAPH = {"uid": pl.Int64(), "ru_wiki_pageid": pl.Int64(), "text": pl.String()}
-SAME = {"page and text": ["ru_wiki_pageid", "text"], "text": ["text"]}
+SAME = {"uid": ["paragraph"], "page and text": ["ru_wiki_pageid", "text"], "text": ["text"]}
 
 SOURCE = Source(
     name="rubq",
@@ -52,26 +53,39 @@ SOURCE = Source(
     task=Reranking(),
     languages=("rus-Cyrl",),
     needs=("questions", "paragraphs"),
-    versions={"1.0.0": "The recipe of the ruMTEB paper."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper.",
+        "2.0.0": Version(
+            "Paragraphs with one text are one, relevant where any of them is, before those that do not answer are counted;"
+            " questions with one text are one, with the paragraphs of all. Paragraphs of a single character are left out.",
+            {"same": "text", "clean": True},
+        ),
+    },
     sample={"min_negatives": 2},
     prompts=PROMPTS,
 )
-def reranking(raw: RawFiles, *, min_negatives: int = 9) -> Tables:
+def reranking(raw: RawFiles, *, min_negatives: int = 9, same: str = "uid", clean: bool = False) -> Tables:
     """Put the paragraphs that answer a question before others on the same subjects.
 
     Test questions with a gold paragraph (with_answer) and at least `min_negatives` others (all_related without them).
+    Paragraphs that are the `same` ("uid": none; "page and text", "text": with these equal) are merged into the first, which is
+    gold where one of them is. clean: questions with one text are merged likewise, and paragraphs of a single character left out.
     corpus: id (the paragraph's uid), title (""), text: every candidate once, in the order of the raw file; queries: id (the
     question's uid), text; qrels: query-id, corpus-id, score (Int64: 1 gold, 0 not); top_ranked: query-id, corpus-ids
     (List(String): all candidates, in hash order, so that no place tells which are gold).
     """
     questions, links, paragraphs = _read(raw)
+    dropped: tuple[Dropped, ...] = ()
+    if clean:
+        questions, links, paragraphs, dropped = _clean(questions, links, paragraphs)
+    links, paragraphs = _merged(links, paragraphs, same)
     counts = links.group_by("question").agg(positives=pl.col("score").sum(), negatives=(pl.col("score") == 0).sum())
     counted = questions.join(counts, on="question", how="left", maintain_order="left").with_columns(
         pl.col("positives", "negatives").fill_null(0)
     )
-    answered, dropped = drop(counted, pl.col("positives") == 0, "no paragraph answers the question", split="test")
+    answered, unanswered = drop(counted, pl.col("positives") == 0, "no paragraph answers the question", split="test")
     too_few = f"fewer than {min_negatives} paragraphs that do not answer the question"
-    kept, dropped_too = drop(answered, pl.col("negatives") < min_negatives, too_few, split="test")
+    kept, unfit = drop(answered, pl.col("negatives") < min_negatives, too_few, split="test")
     judged = links.join(kept.select("question"), on="question", how="semi", maintain_order="left")
     names = judged.select("question", "score", pl.col("question", "paragraph").cast(pl.String).name.suffix("_id"))
     pairs = names.select(pl.concat_str("question_id", "paragraph_id", separator=" ")).to_series()
@@ -87,7 +101,7 @@ def reranking(raw: RawFiles, *, min_negatives: int = 9) -> Tables:
             pl.col("id").alias("query-id"), "corpus-ids"
         ),
     }
-    return Tables({config: {"test": frame} for config, frame in frames.items()}, (*dropped, *dropped_too))
+    return Tables({config: {"test": frame} for config, frame in frames.items()}, (*dropped, *unanswered, *unfit))
 
 
 @dataset(
@@ -96,34 +110,46 @@ def reranking(raw: RawFiles, *, min_negatives: int = 9) -> Tables:
     task=Retrieval(),
     languages=("rus-Cyrl",),
     needs=("questions", "paragraphs"),
-    versions={"1.0.0": "The recipe of the ruMTEB paper."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper.",
+        "2.0.0": Version(
+            "Paragraphs with one text are one, of whatever pages, and questions with one text are one, with the judgements of"
+            " all. Paragraphs of a single character are left out.",
+            {"same": "text", "clean": True},
+        ),
+    },
     prompts=PROMPTS,
 )
-def retrieval(raw: RawFiles, *, same: str = "page and text") -> Tables:
+def retrieval(raw: RawFiles, *, same: str = "page and text", clean: bool = False) -> Tables:
     """Find the Wikipedia paragraphs that answer a question.
 
     Paragraphs that are the `same` ("page and text": of one page with one text; "text": with one text) are merged into the
-    first, with their links. corpus: id (the paragraph's uid), title (""), text; queries: id (the question's uid), text: the
+    first, with their links. clean: questions with one text are merged likewise, and paragraphs of a single character left out.
+    corpus: id (the paragraph's uid), title (""), text; queries: id (the question's uid), text: the
     test questions with a gold paragraph; qrels: query-id, corpus-id, score (Int64, 1).
     """
     questions, links, paragraphs = _read(raw)
-    merged = paragraphs.with_columns(first=pl.col("id").first().over(SAME[same]))
-    gold = links.filter(pl.col("score") == 1).join(
-        merged.select("paragraph", "first"), on="paragraph", maintain_order="left"
-    )
+    observed = {"paragraphs": paragraphs.height}
+    observed |= {
+        f"paragraphs distinct by {name}": paragraphs.n_unique(SAME[name]) for name in ("page and text", "text")
+    }
+    dropped: tuple[Dropped, ...] = ()
+    if clean:
+        questions, links, paragraphs, dropped = _clean(questions, links, paragraphs)
+    gold, paragraphs = _merged(links.filter(pl.col("score") == 1), paragraphs, same)
     qrels = gold.select(
-        pl.col("question").cast(pl.String).alias("query-id"), pl.col("first").alias("corpus-id"), "score"
-    ).unique(maintain_order=True)
+        pl.col("question").cast(pl.String).alias("query-id"),
+        pl.col("paragraph").cast(pl.String).alias("corpus-id"),
+        "score",
+    )
     answered = pl.col("id").is_in(qrels.get_column("query-id").implode())
-    queries, dropped = drop(questions, ~answered, "no paragraph answers the question", split="test")
+    queries, unanswered = drop(questions, ~answered, "no paragraph answers the question", split="test")
     frames = {
-        "corpus": merged.filter(pl.col("id") == pl.col("first")).select("id", "title", "text"),
+        "corpus": paragraphs.select("id", "title", "text"),
         "queries": queries.select("id", "text"),
         "qrels": qrels,
     }
-    distinct = {f"paragraphs distinct by {name}": paragraphs.n_unique(SAME[name]) for name in SAME}
-    observed = {"paragraphs": paragraphs.height} | distinct
-    return Tables({config: {"test": frame} for config, frame in frames.items()}, dropped, observed)
+    return Tables({config: {"test": frame} for config, frame in frames.items()}, (*dropped, *unanswered), observed)
 
 
 def _read(raw: RawFiles) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
@@ -150,6 +176,27 @@ def _read(raw: RawFiles) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         links.with_columns(pl.col("score").fill_null(0)),
         paragraphs.with_columns(id=pl.col("paragraph").cast(pl.String), title=pl.lit("")),
     )
+
+
+def _clean(
+    questions: pl.DataFrame, links: pl.DataFrame, paragraphs: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, tuple[Dropped, ...]]:
+    """Every question once, by its text, no paragraph of a single character, the links between, and what became of the rest."""
+    first = questions.select("question", first=pl.col("question").first().over("text"))
+    links = links.join(first, on="question", maintain_order="left").select("paragraph", "score", question="first")
+    reason = "the question's text stands in an earlier one, which takes its paragraphs"
+    questions, repeated = drop(questions, ~pl.col("text").is_first_distinct(), reason, split="test")
+    paragraphs, none = drop(paragraphs, short(pl.col("text")), SHORT, split="test")
+    links = links.join(paragraphs, on="paragraph", how="semi", maintain_order="left")
+    return questions, links, paragraphs, (*repeated, *none)
+
+
+def _merged(links: pl.DataFrame, paragraphs: pl.DataFrame, same: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The first of the paragraphs that are the same, with the links of all: one a question, gold where one of them is."""
+    merged = paragraphs.with_columns(first=pl.col("paragraph").first().over(SAME[same]))
+    links = links.join(merged.select("paragraph", "first"), on="paragraph", maintain_order="left")
+    grouped = links.group_by("question", paragraph="first", maintain_order=True).agg(pl.col("score").max())
+    return grouped, merged.filter(pl.col("paragraph") == pl.col("first"))
 
 
 def _refuse(wrong: pl.DataFrame, raw: RawFiles, what: str) -> None:
