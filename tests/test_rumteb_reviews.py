@@ -16,6 +16,7 @@ from conftest import built
 
 from builders.errors import RecipeError, SourceError
 from builders.rumteb.inappropriateness import TOPICS, certain, scored, topics
+from builders.shaping.folding import folded
 from builders.shaping.sampling import split
 from builders.spec import Raw, RawFiles
 from pipelines.make import GOLDEN
@@ -327,6 +328,93 @@ def test_looking_at_the_first_clusters_only_changes_no_split(tmp_path: Path) -> 
     expected = split(everything, sizes, by="label", key="id", group="cluster", seed="headline-classification")
     for name, frame in expected.items():
         assert made[name].select("id", "text", "label").equals(frame.select("id", "text", "label")), name
+
+
+# Version 2.0.0: what splits are drawn from has no text twice, in whatever case and punctuation
+
+
+def texts_file(name: str, path: Path, texts: list[tuple[str, int]]) -> Path:
+    """The raw file of a dataset that holds these texts, each of the class of its number."""
+    if name == "headline-classification":
+        clusters = {
+            str(place): {"rubric": list(CLASSES)[number % 6], "headlines": [text]}
+            for place, (text, number) in enumerate(texts)
+        }
+        path.write_text(json.dumps(clusters, ensure_ascii=False), encoding="utf-8")
+    elif name.startswith("georeview"):
+        rows = [f"rating={number % 5 + 1}.\trubrics=Р{number % 5}\ttext={text}\n" for text, number in texts]
+        path.write_text("".join(rows), encoding="utf-8", newline="")
+    elif name == "ru-reviews-classification":
+        names = ("negative", "neautral", "positive")
+        written(path, ("review", "sentiment"), [(text, names[number % 3]) for text, number in texts], "\t")
+    else:
+        written(path, ("text", "inappropriate"), [(text, number % 2) for text, number in texts])
+    return path
+
+
+DRAWN = {
+    "georeview-classification": ("reviews", 5),
+    "georeview-clustering-p2p": ("reviews", 5),
+    "headline-classification": ("clusters", 6),
+    "inappropriateness-classification": ("messages", 2),
+    "ru-reviews-classification": ("reviews", 3),
+}
+SMALL = {"train_per_class": 30, "validation_per_class": 9, "test_per_class": 11}
+CLUSTERS = {"rubrics": 5, "texts_per_rubric": 50, "longer_than": 0, "shorter_than": 100}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_copies_in_other_case_and_punctuation_do_not_come_into_the_clean_version(name: str, tmp_path: Path) -> None:
+    key, classes = DRAWN[name]
+    texts = [(f"Текст «{number}», и ещё", number) for number in range(50 * classes)]
+    copies = [(f" ТЕКСТ {number} - и ещё!", number) for _, number in texts[::3]]
+    contested = [("Так себе.", 0), ("так себе", 1), ("Ну…", 0), ("ну", 0), ("ну", 1)]
+    options = built(name).dataset.options("2.0.0") | (CLUSTERS if "clustering" in name else SMALL)
+    plain, noisy = (
+        make(name, key, texts_file(name, tmp_path / file, rows), tmp_path / f"{file}s", **options)
+        for file, rows in (("plain", texts), ("noisy", [*texts, *copies, *contested, ("!", 0), ("я", 1)]))
+    )
+    assert plain.dropped == ()
+    assert dropped(noisy) == {
+        "a text is empty or a single character": 2,
+        "the text has another label too": len(contested),
+        "the text stands in an earlier row too": len(copies),
+    }
+    for split_name, frame in frames(plain).items():
+        assert frame.equals(frames(noisy)[split_name]), split_name
+
+
+def test_too_few_texts_once_they_are_clean_are_an_error_too(tmp_path: Path) -> None:
+    texts = [(text, number) for number in range(75) for text in (f"Отзыв {number}", f"отзыв {number}!")]
+    path = texts_file("ru-reviews-classification", tmp_path / "reviews.csv", texts)
+    assert make("ru-reviews-classification", "reviews", path, tmp_path / "one", **SMALL).dropped == ()
+    with pytest.raises(RecipeError, match="too few rows"):
+        make("ru-reviews-classification", "reviews", path, tmp_path / "two", **SMALL, clean=True)
+
+
+def test_real_messages_of_one_text_but_for_case_and_punctuation_are_one(real_sources: Path, tmp_path: Path) -> None:
+    path = real_sources / "inappropriateness/Version1/appropriateness/val.csv"
+    sizes = {"train_per_class": 1200, "validation_per_class": 100, "test_per_class": 500}
+    made = make("inappropriateness-classification", "messages", path, tmp_path, **sizes, clean=True)
+    assert dropped(made) == {"the text stands in an earlier row too": 2}
+    texts = pl.concat([frame.select("text") for frame in frames(made).values()])
+    assert texts.select(folded(pl.col("text")).n_unique()).item() == texts.height
+
+
+def test_of_real_rows_with_one_text_those_of_people_count_and_must_agree(both_kinds: Path, tmp_path: Path) -> None:
+    made = make("sensitive-topics-classification", "topics", both_kinds, tmp_path / "scratch", clean=True)
+    train, test = (frames(made)[name] for name in ("train", "test"))
+    assert test.height == 2048
+    assert train.height + test.height + sum(dropped(made).values()) == made.observed["messages"]
+    rows = scored(Raw("t", both_kinds), (*TOPICS, "human_labeled")).with_columns(topics(0.5).alias("label"))
+    people = rows.filter(pl.col("human_labeled") == 1).with_columns(same=folded(pl.col("text")))
+    agreed = people.group_by("same").agg(pl.col("id").first(), pl.col("label").n_unique(), pl.len())
+    assert agreed.filter(pl.col("len") > 1).height == 11
+    kept = pl.concat([train, test]).with_columns(same=folded(pl.col("text")))
+    assert kept["same"].n_unique() == kept.height
+    judged = agreed.join(kept, on="same", how="left", suffix="_kept")
+    assert judged.filter(pl.col("label") > 1)["id_kept"].null_count() == (agreed["label"] > 1).sum()
+    assert judged.filter(pl.col("label") == 1).select((pl.col("id") == pl.col("id_kept")).all()).item()
 
 
 # What is refused

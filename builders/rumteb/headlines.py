@@ -10,9 +10,11 @@ import polars as pl
 from builders.errors import RecipeError
 from builders.reading import json_members
 from builders.reading.files import malformed, shorten
+from builders.shaping.cleaning import SHORT, each_text_once, short
 from builders.shaping.dropping import drop
+from builders.shaping.folding import folded
 from builders.shaping.sampling import hash_order, order, split
-from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, by_hand, dataset, member
+from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, member
 from builders.tasks import Classification
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ SEED = "headline-classification"
 CLUSTER = {"rubric": pl.String(), "headlines": pl.List(pl.String())}
 # What the choice needs to know of a headline. Headlines of one hash are one headline: of ten million different ones two have
 # the same 64 bits with a chance of three in a million, and then on every machine.
-HEADLINE = {"id": pl.String(), "cluster": pl.String(), "label": pl.Int64(), "hash": pl.UInt64()}
+HEADLINE = {"id": pl.String(), "cluster": pl.String(), "label": pl.Int64(), "hash": pl.UInt64(), "short": pl.Boolean()}
 
 ARCHIVE = by_hand(
     "ParaPhraserPlus.zip",
@@ -61,24 +63,37 @@ SOURCE = Source(
     task=Classification(labels=LABELS),
     languages=("rus-Cyrl",),
     needs=("clusters",),
-    versions={"1.0.0": "The recipe of the ruMTEB paper; no cluster in two splits."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper; no cluster in two splits.",
+        "2.0.0": Version(
+            "Drawn from headlines that differ in more than case, punctuation and white space: where they do not, the first is"
+            " kept, or none where the rubrics differ. Headlines of a single character are left out.",
+            {"clean": True},
+        ),
+    },
     sample={"train_per_class": 2, "validation_per_class": 1, "test_per_class": 1},
     prompts=Prompts("Classify the topic or theme of the given news headline", rosberta=("clustering",), e5=("query",)),
 )
 def classification(
-    raw: RawFiles, *, train_per_class: int = 6_000, validation_per_class: int = 2_000, test_per_class: int = 2_000
+    raw: RawFiles,
+    *,
+    train_per_class: int = 6_000,
+    validation_per_class: int = 2_000,
+    test_per_class: int = 2_000,
+    clean: bool = False,
 ) -> Tables:
     """Is a news headline about sports, incidents, politics, science, culture or economics?
 
     Every headline of a cluster is a row, with the cluster's rubric for its class; clusters under other rubrics are left out. A
-    headline that stands several times among the rest is kept once, in its first cluster. As many headlines of each class; all
-    that are taken of one cluster come into one split. Columns: id (String: `<cluster>-<place in it, 0-based>`); text (String);
+    headline that stands several times among the rest is kept once, in its first cluster; to be `clean`, headlines are compared
+    folded, and one under two rubrics is left out (builders.shaping.cleaning). As many headlines of each class; all that are
+    taken of one cluster come into one split. Columns: id (String: `<cluster>-<place in it, 0-based>`); text (String);
     label (Int64: 0 sports, 1 incidents, 2 politics, 3 science, 4 culture, 5 economics); label_text (String).
     """
-    ours, observed = _headlines(raw["clusters"], raw.scratch)
+    ours, observed = _headlines(raw["clusters"], raw.scratch, clean=clean)
     others = observed["headlines"] - ours.height
     foreign = (Dropped("the rubric is none of the six", others, "all"),) if others else ()
-    rows, repeated = _once(ours)
+    rows, repeated = _clean(ours) if clean else _once(ours)
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
     # A cluster in use gives one headline at least, so that no split looks beyond this many clusters of a class.
     first = order(
@@ -98,14 +113,17 @@ def classification(
     return Tables({"default": default}, (*foreign, *repeated), observed)
 
 
-def _headlines(file: Raw, scratch: Path) -> tuple[pl.DataFrame, dict[str, int]]:
+def _headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFrame, dict[str, int]]:
     """The headlines under the six rubrics (HEADLINE), whose texts go to files in `scratch`; and what was observed.
+
+    clean: headlines that are equal when folded have one hash.
 
     Raises SourceError for two clusters of one name, RecipeError where one of the rubrics has no headline.
     """
     numbers = {rubric: number for number, rubric in enumerate(RUBRICS)}
     label = pl.col("rubric").str.to_lowercase().replace_strict(numbers, default=None, return_dtype=pl.Int64)
     count = pl.col("headlines").list.len()
+    text = folded(pl.col("text")) if clean else pl.col("text")
     clusters, rows, seen = [pl.Series(dtype=pl.String)], [pl.DataFrame(schema=HEADLINE)], Counter[str]()
     for number, frame in enumerate(json_members(file, CLUSTER, key="cluster", optional=("rubric",))):
         clusters.append(frame["cluster"])
@@ -114,7 +132,8 @@ def _headlines(file: Raw, scratch: Path) -> tuple[pl.DataFrame, dict[str, int]]:
         each = ours.with_columns(place=pl.int_ranges(count)).explode("headlines", "place")
         each = each.select("cluster", "label", id=pl.concat_str("cluster", pl.lit("-"), "place"), text="headlines")
         each.select("id", "text").write_parquet(scratch / f"{number:06d}.parquet", compression="lz4")
-        rows.append(each.select("id", "cluster", "label", hash=hash_order(each["text"], SEED)))
+        hashes = hash_order(each.select(text).to_series(), SEED).alias("hash")
+        rows.append(each.select("id", "cluster", "label", hashes, short=short(pl.col("text"))))
     names, headlines = pl.concat(clusters), pl.concat(rows)
     if names.n_unique() < names.len():
         found = shorten(names.filter(names.is_duplicated())[0])
@@ -134,6 +153,13 @@ def _headlines(file: Raw, scratch: Path) -> tuple[pl.DataFrame, dict[str, int]]:
     for rubric, headings in sorted(seen.items(), key=lambda item: (-item[1], item[0])):
         observed[f"headlines under {rubric}" if rubric else "headlines without a rubric"] = headings
     return headlines, observed
+
+
+def _clean(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    """Each headline where it stands first, if that is under one rubric, and what became of the others."""
+    rows, none = drop(rows, pl.col("short"), SHORT, split="all")
+    rows, repeated = each_text_once(rows, text="hash")
+    return rows, (*none, *repeated)
 
 
 def _once(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:

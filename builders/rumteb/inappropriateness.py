@@ -8,9 +8,11 @@ import polars as pl
 
 from builders.reading import read_csv
 from builders.reading.files import malformed
+from builders.shaping.cleaning import each_text_once
 from builders.shaping.dropping import drop
+from builders.shaping.folding import folded
 from builders.shaping.sampling import order, split, split_keeping_balance
-from builders.spec import Prompts, RawFile, RawFiles, Source, Tables, dataset, github
+from builders.spec import Prompts, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification, MultilabelClassification
 
 if TYPE_CHECKING:
@@ -66,7 +68,14 @@ SOURCE = Source(
     task=Classification(labels=LABELS),
     languages=("rus-Cyrl",),
     needs=("messages",),
-    versions={"1.0.0": "The recipe of the ruMTEB paper."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper.",
+        "2.0.0": Version(
+            "Drawn from messages whose texts differ in more than case, punctuation and white space: where they do not, the first"
+            " is kept, or none where the labels differ. Texts of a single character are left out.",
+            {"clean": True},
+        ),
+    },
     sample={"train_per_class": 3, "validation_per_class": 1, "test_per_class": 1},
     prompts=Prompts(
         "Classify the given message as either sensitive topic or not", rosberta=("clustering",), e5=("query",)
@@ -79,23 +88,22 @@ def classification(
     validation_per_class: int = 2_000,
     test_per_class: int = 5_000,
     threshold: float = 0.5,
+    clean: bool = False,
 ) -> Tables:
     """Could a message harm the reputation of whoever says it?
 
-    A message is inappropriate where its score is at least `threshold`. Exact duplicates are left out: a text with both labels
-    altogether, others but for the first. As many messages of each class. Columns: id (String: the message's row in the raw
-    file, 0-based); text (String); label (Int64: 0 appropriate, 1 inappropriate); label_text (String).
+    A message is inappropriate where its score is at least `threshold`. Duplicates are left out, exact or, to be `clean`, folded
+    (builders.shaping.cleaning): a text with both labels altogether, others but for the first. As many messages of each class.
+    Columns: id (String: the message's row in the raw file, 0-based); text (String); label (Int64: 0 appropriate,
+    1 inappropriate); label_text (String).
     """
     label = (pl.col("inappropriate") >= threshold).cast(pl.Int64)
     rows = scored(raw["messages"], ("inappropriate",)).select("id", "text", label=label)
     rows = rows.with_columns(label_text=pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String))
-    both = pl.col("label").n_unique().over("text") > 1
-    rows, conflicting = drop(rows, both, "the same text stands under the other label", split="all")
-    again = ~pl.col("text").is_first_distinct()
-    rows, repeated = drop(rows, again, "the text stands in an earlier message", split="all")
+    rows, repeated = each_text_once(rows, fold=clean)
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
     frames = split(rows, sizes, by="label", key="id", seed="inappropriateness-classification")
-    return Tables({"default": {name: frames[name] for name in raw.splits}}, (*conflicting, *repeated))
+    return Tables({"default": {name: frames[name] for name in raw.splits}}, repeated)
 
 
 @dataset(
@@ -104,20 +112,35 @@ def classification(
     task=MultilabelClassification(labels=TOPICS),
     languages=("rus-Cyrl",),
     needs=("topics",),
-    versions={"1.0.0": "The recipe of the ruMTEB paper."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper.",
+        "2.0.0": Version(
+            "Drawn from messages whose texts differ in more than case, punctuation and white space: where they do not, those that"
+            " people labelled count before others, then the first is kept, or none where the topics differ. Texts of a single"
+            " character are left out.",
+            {"clean": True},
+        ),
+    },
     sample={"test_rows": 6},
     prompts=Prompts("Given a sentence as query, find sensitive topics", rosberta=("clustering",), e5=("query",)),
 )
 def sensitive_topics(
-    raw: RawFiles, *, test_rows: int = 2_048, threshold: float = 0.5, low: float = 0.1, high: float = 0.9
+    raw: RawFiles,
+    *,
+    test_rows: int = 2_048,
+    threshold: float = 0.5,
+    low: float = 0.1,
+    high: float = 0.9,
+    clean: bool = False,
 ) -> Tables:
     """Which of 18 sensitive topics does a message touch?
 
     A message touches a topic where its confidence is at least `threshold`. test: `test_rows` of the messages that people
     labelled, each list of topics in its share; train: the others of these, and of those labelled automatically the ones whose
     every confidence is at most `low` or at least `high`. A text that stands in several rows is kept once: one labelled by
-    people before others, then the first. Columns: id (String: the message's row in the raw file, 0-based); text (String);
-    label (List(Int64): the topics' numbers, ascending; empty for none).
+    people before others, then the first; to be `clean`, texts are compared folded, and one whose rows differ in their topics,
+    those of people aside from others, is left out (builders.shaping.cleaning). Columns: id (String: the message's row in the raw
+    file, 0-based); text (String); label (List(Int64): the topics' numbers, ascending; empty for none).
     """
     scores = scored(raw["topics"], (*TOPICS, "human_labeled"))
     rows = scores.select("id", "text", "human_labeled", label=topics(threshold), certain=certain(low, high))
@@ -128,16 +151,21 @@ def sensitive_topics(
         rows, doubtful, f"labelled automatically, with a confidence between {low} and {high}", split="all"
     )
     rows = rows.sort("human_labeled", descending=True, maintain_order=True)
-    other = pl.col("label") != pl.col("label").first().over("text")
-    rows, contradicting = drop(rows, other, "another row of the same text, with other topics", split="all")
-    again = ~pl.col("text").is_first_distinct()
-    rows, repeated = drop(rows, again, "another row of the same text, with the same topics", split="all")
+    if clean:
+        judged = by_people.any().over(folded(pl.col("text")))
+        rows, other = drop(rows, judged & ~by_people, "people labelled the text in another row", split="all")
+        rows, again = each_text_once(rows, fold=True)
+    else:
+        contradicts = pl.col("label") != pl.col("label").first().over("text")
+        rows, other = drop(rows, contradicts, "another row of the same text, with other topics", split="all")
+        repeats = ~pl.col("text").is_first_distinct()
+        rows, again = drop(rows, repeats, "another row of the same text, with the same topics", split="all")
     seed = "sensitive-topics-classification"
     test = split_keeping_balance(rows.filter(by_people), {"test": test_rows}, by="label", key="id", seed=seed)["test"]
     train = order(rows.join(test, on="id", how="anti"), key="id", seed=seed)
     frames = {"train": train, "test": test}
     default = {name: frames[name].select("id", "text", "label") for name in raw.splits}
-    return Tables({"default": default}, (*unsure, *contradicting, *repeated), observed)
+    return Tables({"default": default}, (*unsure, *other, *again), observed)
 
 
 def scored(file: Raw, columns: tuple[str, ...]) -> pl.DataFrame:

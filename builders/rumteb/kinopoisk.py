@@ -5,11 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_json_lines
+from builders.shaping.cleaning import each_text_once
 from builders.shaping.dropping import drop
 from builders.shaping.labels import label_numbers
 from builders.shaping.ratings import without_ratings
 from builders.shaping.sampling import split
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset, hub
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Classification
 
 LABELS = ("negative", "neutral", "positive")
@@ -40,21 +41,33 @@ SOURCE = Source(
     task=Classification(labels=LABELS),
     languages=("rus-Cyrl",),
     needs=("reviews",),
-    versions={"1.0.0": "The recipe of the ruMTEB paper."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper.",
+        "2.0.0": Version(
+            "Drawn from reviews whose texts differ in more than case, punctuation and white space: where they do not, the first"
+            " is kept, or none where the labels differ. Texts of a single character are left out.",
+            {"clean": True},
+        ),
+    },
     sample={"train_per_class": 4, "validation_per_class": 1, "test_per_class": 1},
     prompts=Prompts(
         "Classify the sentiment expressed in the given movie review text", rosberta=("classification",), e5=("query",)
     ),
 )
 def sentiment(
-    raw: RawFiles, *, train_per_class: int = 3_500, validation_per_class: int = 500, test_per_class: int = 500
+    raw: RawFiles,
+    *,
+    train_per_class: int = 3_500,
+    validation_per_class: int = 500,
+    test_per_class: int = 500,
+    clean: bool = False,
 ) -> Tables:
     """Is a film review negative, neutral or positive?
 
     The ratings that authors write into their reviews are taken out (builders.shaping.ratings); reviews left empty are dropped,
-    and so are exact duplicates of what is left: a text with two labels altogether, others but for the first. As many reviews of
-    each class. Columns: id (String: upstream's review_id, with `-2`, `-3` ... where it repeats); text (String);
-    label (Int64: 0 negative, 1 neutral, 2 positive); label_text (String).
+    and so are duplicates of what is left, exact or, to be `clean`, folded (builders.shaping.cleaning): a text with two labels
+    altogether, others but for the first. As many reviews of each class. Columns: id (String: upstream's review_id, with `-2`,
+    `-3` ... where it repeats); text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text (String).
     """
     columns = {"review_id": pl.String(), "grade3": pl.String(), "content": pl.String()}
     reviews = read_json_lines(raw["reviews"], columns, numbers_as_text=("review_id",))
@@ -70,12 +83,8 @@ def sentiment(
         "reviews with a rating in their text": int((rows["text"] != reviews["content"]).sum()),
     }
     rows, empty = drop(rows, pl.col("text").str.strip_chars() == "", "nothing but a rating", split="all")
-    several = pl.col("label").n_unique().over("text") > 1
-    rows, conflicting = drop(rows, several, "the same text stands under another label", split="all")
-    rows, repeated = drop(
-        rows, ~pl.col("text").is_first_distinct(), "the text stands in an earlier review", split="all"
-    )
+    rows, repeated = each_text_once(rows, fold=clean)
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
     frames = split(rows, sizes, by="label", key="id", seed="kinopoisk-sentiment-classification")
     default = {name: frames[name] for name in raw.splits}
-    return Tables({"default": default}, (*empty, *conflicting, *repeated), observed)
+    return Tables({"default": default}, (*empty, *repeated), observed)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_csv
-from builders.shaping.dropping import drop
+from builders.shaping.cleaning import each_text_once
 from builders.shaping.labels import label_numbers
 from builders.shaping.sampling import split
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset, github
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification
 
 LABELS = ("negative", "neutral", "positive")
@@ -37,7 +37,14 @@ SOURCE = Source(
     task=Classification(labels=LABELS),
     languages=("rus-Cyrl",),
     needs=("reviews",),
-    versions={"1.0.0": "The recipe of the ruMTEB paper."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper.",
+        "2.0.0": Version(
+            "Texts of a single character are left out. Drawn from reviews whose texts differ in more than case, punctuation and"
+            " white space: where they do not, the first is kept, or none where the labels differ.",
+            {"clean": True},
+        ),
+    },
     sample={"train_per_class": 3, "validation_per_class": 1, "test_per_class": 1},
     prompts=Prompts(
         "Classify product reviews into positive, negative or neutral sentiment",
@@ -46,13 +53,18 @@ SOURCE = Source(
     ),
 )
 def classification(
-    raw: RawFiles, *, train_per_class: int = 15_000, validation_per_class: int = 5_000, test_per_class: int = 5_000
+    raw: RawFiles,
+    *,
+    train_per_class: int = 15_000,
+    validation_per_class: int = 5_000,
+    test_per_class: int = 5_000,
+    clean: bool = False,
 ) -> Tables:
     """Is a review of a piece of clothing negative, neutral or positive?
 
-    Exact duplicates are left out: a text with two labels altogether, others but for the first. As many reviews of each class.
-    Columns: id (String: the review's row in the raw file, 0-based); text (String); label (Int64: 0 negative, 1 neutral,
-    2 positive); label_text (String).
+    Duplicates are left out, exact or, to be `clean`, folded (builders.shaping.cleaning): a text with two labels altogether,
+    others but for the first. As many reviews of each class. Columns: id (String: the review's row in the raw file, 0-based);
+    text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text (String).
     """
     reviews = read_csv(raw["reviews"], {"review": pl.String(), "sentiment": pl.String()}, separator="\t")
     label = label_numbers(reviews["sentiment"], SENTIMENTS, raw["reviews"], unit="record")
@@ -62,10 +74,7 @@ def classification(
         label.alias("label"),
         label_text=label.replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
     )
-    several = pl.col("label").n_unique().over("text") > 1
-    rows, conflicting = drop(rows, several, "the same text stands under another label", split="all")
-    again = ~pl.col("text").is_first_distinct()
-    rows, repeated = drop(rows, again, "the text stands in an earlier review", split="all")
+    rows, repeated = each_text_once(rows, fold=clean)
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
     frames = split(rows, sizes, by="label", key="id", seed="ru-reviews-classification")
-    return Tables({"default": {name: frames[name] for name in raw.splits}}, (*conflicting, *repeated))
+    return Tables({"default": {name: frames[name] for name in raw.splits}}, repeated)

@@ -9,10 +9,11 @@ import polars as pl
 from builders.errors import RecipeError, SourceError
 from builders.reading import read_csv
 from builders.reading.parquet import read_parquet
+from builders.shaping.cleaning import clean_rows, each_text_once
 from builders.shaping.dropping import drop
 from builders.shaping.labels import label_numbers
 from builders.shaping.sampling import balanced
-from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, dataset, github, hub
+from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset, github, hub
 from builders.tasks import Classification, Clustering
 
 if TYPE_CHECKING:
@@ -153,20 +154,31 @@ CLUSTER = Prompts(
     group="rumteb",
     task=Classification(labels=_names(GRNTI), splits=("train", "test")),
     languages=("rus-Cyrl",),
-    needs={"train": ("texts", "grnti_train"), "test": ("texts", "grnti_test")},
-    versions={"1.0.0": "The recipe of the ruMTEB paper."},
+    needs={"train": ("texts", "grnti_train", "grnti_test"), "test": ("texts", "grnti_test")},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper.",
+        "2.0.0": Version(
+            "No text with another rubric in another row, and none of train that is in test too, exactly or but for case,"
+            " punctuation and white space: these are left out before papers are drawn. Fewer of each class, since the smallest"
+            " has none to spare: 950 for training and 90 for testing, not 1,017 and 99.",
+            {"clean": True, "train_per_class": 950, "test_per_class": 90},
+        ),
+    },
     sample={"train_per_class": 1, "test_per_class": 1},
     prompts=CLASSIFY,
 )
-def grnti_classification(raw: RawFiles, *, train_per_class: int = 1_017, test_per_class: int = 99) -> Tables:
+def grnti_classification(
+    raw: RawFiles, *, train_per_class: int = 1_017, test_per_class: int = 99, clean: bool = False
+) -> Tables:
     """Under which of 28 rubrics of GRNTI, Russia's rubricator of science, does a paper stand?
 
-    Papers without a text and exact duplicates within a split are dropped; as many papers of each class. Columns: id (String:
-    the source's paper_id); text (String: title, newline, abstract); label (Int64: the code's rank among the 28);
+    Papers without a text are dropped, and exact duplicates within a split or, to be `clean`, what builders.shaping.cleaning
+    leaves out; as many papers of each class. Columns: id (String: the source's paper_id); text (String: title, newline,
+    abstract); label (Int64: the code's rank among the 28);
     label_text (String: the code and its heading).
     """
     sizes = {"train": train_per_class, "test": test_per_class}
-    return _classification(raw, "grnti", GRNTI, sizes)
+    return _classification(raw, "grnti", GRNTI, sizes, clean=clean)
 
 
 @dataset(
@@ -174,20 +186,31 @@ def grnti_classification(raw: RawFiles, *, train_per_class: int = 1_017, test_pe
     group="rumteb",
     task=Classification(labels=_names(OECD), splits=("train", "test")),
     languages=("rus-Cyrl",),
-    needs={"train": ("texts", "oecd_train"), "test": ("texts", "oecd_test")},
-    versions={"1.0.0": "The recipe of the ruMTEB paper."},
+    needs={"train": ("texts", "oecd_train", "oecd_test"), "test": ("texts", "oecd_test")},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper.",
+        "2.0.0": Version(
+            "No text with another field in another row, and none of train that is in test too, exactly or but for case,"
+            " punctuation and white space: these are left out before papers are drawn. Fewer of each class, since the smallest"
+            " has none to spare: 900 for training and 100 for testing, not 958 and 111.",
+            {"clean": True, "train_per_class": 900, "test_per_class": 100},
+        ),
+    },
     sample={"train_per_class": 1, "test_per_class": 1},
     prompts=CLASSIFY,
 )
-def oecd_classification(raw: RawFiles, *, train_per_class: int = 958, test_per_class: int = 111) -> Tables:
+def oecd_classification(
+    raw: RawFiles, *, train_per_class: int = 958, test_per_class: int = 111, clean: bool = False
+) -> Tables:
     """In which of 29 fields of science, as the OECD divides it, does a paper stand?
 
-    Papers without a text and exact duplicates within a split are dropped; as many papers of each class. Columns: id (String:
-    the source's paper_id); text (String: title, newline, abstract); label (Int64: the code's rank among the 29);
+    Papers without a text are dropped, and exact duplicates within a split or, to be `clean`, what builders.shaping.cleaning
+    leaves out; as many papers of each class. Columns: id (String: the source's paper_id); text (String: title, newline,
+    abstract); label (Int64: the code's rank among the 29);
     label_text (String: the code and its heading).
     """
     sizes = {"train": train_per_class, "test": test_per_class}
-    return _classification(raw, "oecd", OECD, sizes)
+    return _classification(raw, "oecd", OECD, sizes, clean=clean)
 
 
 @dataset(
@@ -196,17 +219,25 @@ def oecd_classification(raw: RawFiles, *, train_per_class: int = 958, test_per_c
     task=Clustering(),
     languages=("rus-Cyrl",),
     needs=("texts", "grnti_train", "grnti_test"),
-    versions={"1.0.0": "The recipe of the ruMTEB paper."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper.",
+        "2.0.0": Version(
+            "No text twice, exactly or but for case, punctuation and white space, and none with two rubrics: these are left out"
+            " before papers are drawn. Fewer of each class, since the smallest has few to spare: 1,050, not 1,110.",
+            {"clean": True, "per_class": 1_050},
+        ),
+    },
     sample={"per_class": 2},
     prompts=CLUSTER,
 )
-def grnti_clustering(raw: RawFiles, *, per_class: int = 1_110) -> Tables:
+def grnti_clustering(raw: RawFiles, *, per_class: int = 1_110, clean: bool = False) -> Tables:
     """Group papers as the 28 rubrics of GRNTI, Russia's rubricator of science, do.
 
-    Both label tables together; papers without a text and exact duplicates are dropped; as many papers of each class. Columns:
-    id (String: the source's paper_id); sentences (String: title, newline, abstract); labels (String: the code and its heading).
+    Both label tables together; papers without a text are dropped, and exact duplicates or, to be `clean`, what
+    builders.shaping.cleaning leaves out; as many papers of each class. Columns: id (String: the source's paper_id); sentences
+    (String: title, newline, abstract); labels (String: the code and its heading).
     """
-    return _clustering(raw, "grnti", GRNTI, per_class)
+    return _clustering(raw, "grnti", GRNTI, per_class, clean=clean)
 
 
 @dataset(
@@ -215,17 +246,25 @@ def grnti_clustering(raw: RawFiles, *, per_class: int = 1_110) -> Tables:
     task=Clustering(),
     languages=("rus-Cyrl",),
     needs=("texts", "oecd_train", "oecd_test"),
-    versions={"1.0.0": "The recipe of the ruMTEB paper."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper.",
+        "2.0.0": Version(
+            "No text twice, exactly or but for case, punctuation and white space, and none with two fields: these are left out"
+            " before papers are drawn. Fewer of each class, since the smallest has few to spare: 1,000, not 1,060.",
+            {"clean": True, "per_class": 1_000},
+        ),
+    },
     sample={"per_class": 2},
     prompts=CLUSTER,
 )
-def oecd_clustering(raw: RawFiles, *, per_class: int = 1_060) -> Tables:
+def oecd_clustering(raw: RawFiles, *, per_class: int = 1_060, clean: bool = False) -> Tables:
     """Group papers as the 29 fields of science of the OECD do.
 
-    Both label tables together; papers without a text and exact duplicates are dropped; as many papers of each class. Columns:
-    id (String: the source's paper_id); sentences (String: title, newline, abstract); labels (String: the code and its heading).
+    Both label tables together; papers without a text are dropped, and exact duplicates or, to be `clean`, what
+    builders.shaping.cleaning leaves out; as many papers of each class. Columns: id (String: the source's paper_id); sentences
+    (String: title, newline, abstract); labels (String: the code and its heading).
     """
-    return _clustering(raw, "oecd", OECD, per_class)
+    return _clustering(raw, "oecd", OECD, per_class, clean=clean)
 
 
 def read_labels(raw: Raw, rubrics: Mapping[str, str]) -> pl.DataFrame:
@@ -241,22 +280,32 @@ def read_labels(raw: Raw, rubrics: Mapping[str, str]) -> pl.DataFrame:
     )
 
 
-def _classification(raw: RawFiles, kind: str, rubrics: Mapping[str, str], sizes: Mapping[str, int]) -> Tables:
+def _classification(
+    raw: RawFiles, kind: str, rubrics: Mapping[str, str], sizes: Mapping[str, int], *, clean: bool
+) -> Tables:
     texts, frames, dropped = _texts(raw), {}, list[Dropped]()
-    for split in raw.splits:
-        labels = read_labels(raw[f"{kind}_{split}"], rubrics)
-        rows, gone = _papers(labels, texts, split)
-        seed = f"ru-scibench-{kind}-classification"
-        frames[split] = _balanced(rows, sizes[split], rubrics, seed).select("id", "text", "label", "label_text")
+    for split in (split for split in sizes if f"{kind}_{split}" in raw.files and (clean or split in raw.splits)):
+        frames[split], gone = _papers(read_labels(raw[f"{kind}_{split}"], rubrics), texts, split)
         dropped += gone
-    return Tables({"default": frames}, tuple(dropped))
+        if not clean:
+            frames[split], repeated = _once(frames[split], split)
+            dropped += repeated
+    if clean:
+        frames, more = clean_rows(frames, raw.splits)
+        dropped += more
+    seed = f"ru-scibench-{kind}-classification"
+    drawn = {split: _balanced(rows, sizes[split], rubrics, seed) for split, rows in frames.items()}
+    default = {split: rows.select("id", "text", "label", "label_text") for split, rows in drawn.items()}
+    return Tables({"default": default}, tuple(dropped))
 
 
-def _clustering(raw: RawFiles, kind: str, rubrics: Mapping[str, str], size: int) -> Tables:
+def _clustering(raw: RawFiles, kind: str, rubrics: Mapping[str, str], size: int, *, clean: bool) -> Tables:
     tables = [read_labels(raw[f"{kind}_{split}"], rubrics) for split in ("train", "test")]
     rows, dropped = _papers(pl.concat(tables), _texts(raw), "test")
+    rows, repeated = each_text_once(rows, fold=True, split="test") if clean else _once(rows, "test")
     chosen = _balanced(rows, size, rubrics, f"ru-scibench-{kind}-clustering")
-    return Tables({"default": {"test": chosen.select("id", sentences="text", labels="label_text")}}, dropped)
+    frame = chosen.select("id", sentences="text", labels="label_text")
+    return Tables({"default": {"test": frame}}, (*dropped, *repeated))
 
 
 def _texts(raw: RawFiles) -> pl.DataFrame:
@@ -280,13 +329,13 @@ def _texts(raw: RawFiles) -> pl.DataFrame:
 
 
 def _papers(labels: pl.DataFrame, texts: pl.DataFrame, split: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """The labelled papers with their texts, in the order of the labels, each text once."""
+    """The labelled papers that have a text, with it, in the order of the labels."""
     rows = labels.join(texts, on="id", how="left", maintain_order="left")
-    rows, without = drop(
-        rows, pl.col("text").is_null(), "the source has no title and abstract of the paper", split=split
-    )
-    rows, repeated = drop(rows, ~pl.col("text").is_first_distinct(), "the text stands in an earlier row", split=split)
-    return rows, (*without, *repeated)
+    return drop(rows, pl.col("text").is_null(), "the source has no title and abstract of the paper", split=split)
+
+
+def _once(rows: pl.DataFrame, split: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    return drop(rows, ~pl.col("text").is_first_distinct(), "the text stands in an earlier row", split=split)
 
 
 def _balanced(rows: pl.DataFrame, size: int, rubrics: Mapping[str, str], seed: str) -> pl.DataFrame:
