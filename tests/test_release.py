@@ -126,6 +126,9 @@ def as_full(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     data = raw.read_bytes()
     pinned = replace(terra.SOURCE.files["val"], sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
     monkeypatch.setattr(terra, "SOURCE", replace(terra.SOURCE, files={"val": pinned}))
+    dataset = terra.pair_classification  # what is known of the real files is not so of the golden sample
+    versions = {number: replace(version, known=()) for number, version in dataset.versions.items()}
+    monkeypatch.setattr(terra, "pair_classification", replace(dataset, versions=versions))
     return replace(settings, sample=False, places=replace(settings.places, raw_dir=tmp_path / "raw"))
 
 

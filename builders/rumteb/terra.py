@@ -6,7 +6,7 @@ import polars as pl
 
 from builders.reading import read_json_lines
 from builders.shaping.labels import label_numbers
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset, https, member
+from builders.spec import Known, Prompts, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import PairClassification
 
 ARCHIVE = https(
@@ -16,6 +16,9 @@ ARCHIVE = https(
     bytes=907_346,
 )
 NAMES = ("not_entailment", "entailment")
+PREMISES = Known(
+    "duplicate_text", "default/dev.sentence1", 25, "Several hypotheses are asked about one premise; no pair repeats."
+)
 
 SOURCE = Source(
     name="terra",
@@ -42,7 +45,11 @@ SOURCE = Source(
     task=PairClassification(names=NAMES, splits=("dev",)),
     languages=("rus-Cyrl",),
     needs=("val",),
-    versions={"1.0.0": "The recipe of the ruMTEB paper: the val split of the source as it is, as split dev."},
+    versions={
+        "1.0.0": Version(
+            "The recipe of the ruMTEB paper: the val split of the source as it is, as split dev.", known=(PREMISES,)
+        ),
+    },
     prompts=Prompts(
         "Given a premise, retrieve a hypothesis that is entailed by the premise",
         rosberta=("classification",),
