@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 from conftest import built, sample_settings
 
@@ -24,8 +25,6 @@ from pipelines.make import Outcome, make
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import polars as pl
 
 ROOT = Path(__file__).parents[1]
 COMPLETE = {
@@ -41,16 +40,16 @@ COMPLETE = {
 
 
 @pytest.fixture(scope="session")
-def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
-    """The release of a dataset from real raw files, built once a session."""
-    folder, made = tmp_path_factory.mktemp("real"), dict[str, Outcome]()
+def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]:
+    """The release of a dataset from real raw files, of 1.0.0 or another version, built once a session."""
+    folder, made = tmp_path_factory.mktemp("real"), dict[tuple[str, str], Outcome]()
     settings = sample_settings(folder)
     settings = replace(settings, sample=False, places=replace(settings.places, raw_dir=real_sources))
 
-    def outcome(name: str) -> Outcome:
-        if name not in made:
-            made[name] = make(built(name), "1.0.0", replace(settings, splits=COMPLETE[name]), lambda _: None)
-        return made[name]
+    def outcome(name: str, version: str = "1.0.0") -> Outcome:
+        if (name, version) not in made:
+            made[name, version] = make(built(name), version, replace(settings, splits=COMPLETE[name]), lambda _: None)
+        return made[name, version]
 
     return outcome
 
@@ -88,7 +87,7 @@ def test_another_process_with_other_threads_gets_the_same_rows(
 ) -> None:
     names = [name for name, splits in COMPLETE.items() if splits is None]
     done = subprocess.run(
-        [sys.executable, "-m", "pipelines.build", *names, "--json", "--offline", "--jobs", "2",
+        [sys.executable, "-m", "pipelines.build", *(f"{name}@1.0.0" for name in names), "--json", "--offline", "--jobs", "2",
          "--raw-dir", str(real_sources), "--output", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")],
         cwd=ROOT, env=os.environ | {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "7"},
         capture_output=True, text=True, check=False,
@@ -147,6 +146,21 @@ def test_paraphraser_has_the_published_pairs(real: Callable[[str], Outcome]) -> 
     assert (rows["sentence1"].n_unique(), rows["sentence2"].n_unique()) == (1514, 1383)
     assert sorted(rows["score"].unique()) == [-1.0, 0.0, 1.0]
     assert findings(outcome)["duplicate_pair", "test", ""] == 25
+
+
+def test_the_clean_paraphraser_has_every_pair_once_with_one_score(real: Callable[..., Outcome]) -> None:
+    outcome = real("ru-paraphraser-sts", "2.0.0")
+    for split, rows in (("train", 7198), ("test", 1892)):
+        pairs = frame(outcome, split=split).select(pl.concat_list("sentence1", "sentence2").list.sort())
+        assert (pairs.height, pairs.n_unique()) == (rows, rows)
+    assert [(one["split"], one["reason"], one["count"]) for one in outcome.manifest["dropped"]] == [
+        ("train", "the pair has another score too", 6),
+        ("train", "the pair stands in an earlier row too", 23),
+        ("test", "the pair has another score too", 14),
+        ("test", "the pair stands in an earlier row too", 18),
+    ]
+    warnings = {one["kind"] for one in outcome.manifest["findings"] if one["severity"] == "warning"}
+    assert not warnings & {"conflicting_label", "duplicate_pair", "split_leak", "swapped_pair", "empty_text"}
 
 
 def test_arc_has_the_published_queries_and_every_answer_in_its_pool(real: Callable[[str], Outcome]) -> None:
