@@ -41,7 +41,9 @@ def refuse_changed(release: str, findings: Sequence[Finding], known: Sequence[Kn
 
 def asked_of(known: Sequence[Known], splits: Sequence[str]) -> tuple[Known, ...]:
     """Those that a release of some splits can be asked for: leaks need all splits."""
-    return tuple(one for one in known if one.kind != "split_leak" and _split(one) in splits)
+    leaks = ("split_leak", "near_leak")
+    alone = [one for one in known if one.kind not in leaks and not one.detail.startswith("in ")]
+    return tuple(one for one in alone if _split(one) in splits)
 
 
 def _is(finding: Finding, known: Known) -> bool:

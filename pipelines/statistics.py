@@ -13,6 +13,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from builders import tasks
+from builders.integrity import key_of
+from pipelines.languages import asked, shares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 Texts = dict[tuple[str, str, str], dict[str, Any]]  # (config, split, column) -> statistics of its texts
 
 AT_ONCE = 50_000  # repeated texts that are compared in one pass
+QUANTILES = (1, 5, 25, 50, 75, 95, 99)  # per cent
 
 # What Python's str.strip() takes away, as mteb uses it; polars' own strip_chars() leaves U+001C to U+001F.
 WHITE_SPACE = (
@@ -43,7 +46,8 @@ def describe(task: tasks.Task, frames: Frames, seed: int | None = None) -> dict[
     splits = [split for split in task.splits if split in frames[layouts[0].config]]
     texts = _read(task, frames)
     seed = seed_of(task, frames) if seed is None else seed
-    described = {place: _texts(frame, seed) for place, frame in texts.items()}
+    spoken = _languages(task, frames, splits)
+    described = {place: _texts(frame, seed) | {"languages": spoken[place]} for place, frame in texts.items()}
     match task:
         case tasks.Retrieval() | tasks.Reranking():
             return {split: _retrieval(frames, split, described) for split in splits}
@@ -129,21 +133,42 @@ def _texts(frame: pl.LazyFrame, seed: int) -> dict[str, Any]:
     import polars as pl
 
     length = pl.col("text").str.len_chars().cast(pl.Int64)  # polars sums UInt32 as UInt32, and a corpus may pass 2^32
-    row = frame.select(
-        rows=pl.len(),
-        total=length.sum(),
-        least=length.min(),
-        most=length.max(),
-        unique=pl.col("text").hash(seed).n_unique(),
-    )
-    rows, total, least, most, unique = row.collect(engine="streaming").row(0)
+    found = frame.select(length=length, number=pl.col("text").hash(seed)).collect(engine="streaming")
+    lengths = found["length"].sort()
     return {
-        "total_text_length": total,
-        "min_text_length": least,
-        "average_text_length": total / rows,
-        "max_text_length": most,
-        "unique_texts": unique,
+        "total_text_length": lengths.sum(),
+        "min_text_length": lengths.min(),
+        "average_text_length": lengths.sum() / len(lengths),
+        "max_text_length": lengths.max(),
+        "unique_texts": found["number"].n_unique(),
+        "text_length_quantiles": {f"p{percent:02d}": _quantile(lengths, percent) for percent in QUANTILES},
     }
+
+
+def _quantile(ascending: pl.Series, percent: int) -> Any:
+    """The nearest rank: the least value that at least so many per cent of all do not exceed."""
+    return ascending[max(math.ceil(percent * len(ascending) / 100), 1) - 1]
+
+
+def _languages(task: tasks.Task, frames: Frames, splits: Sequence[str]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """For each column of texts: how many texts were looked at, and the share of each language among them.
+
+    A sample of rows, always the same (pipelines.languages.sampled), and of these the texts with enough letters to tell.
+    """
+    import polars as pl
+
+    found = {}
+    for layout in tasks.layouts(task):
+        for split in splits if layout.text else ():
+            frame = frames[layout.config][split]
+            key = key_of(frame.collect_schema().names()).cast(pl.String)
+            keys = frame.with_row_index("__row").select(key).collect(engine="streaming").to_series()
+            texts = {column: as_read(layout.config, column) for column in layout.text}
+            rows = pl.concat(asked(frame, texts, keys))
+            for column in layout.text:
+                judged = rows[column].drop_nulls()
+                found[layout.config, split, column] = {"texts": len(judged), "shares": shares(judged)}
+    return found
 
 
 def _labels(frame: pl.LazyFrame, column: str) -> dict[str, Any]:

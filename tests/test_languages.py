@@ -18,7 +18,7 @@ from builders.integrity import Finding
 from builders.shaping.sampling import sample
 from builders.spec import Raw, RawFiles
 from pipelines import languages
-from pipelines.languages import AT_ONCE, CHARACTERS, LETTERS, SAMPLE, beginning, foreign, sampled
+from pipelines.languages import AT_ONCE, CHARACTERS, LETTERS, SAMPLE, UNDETERMINED, beginning, foreign, sampled, shares
 from pipelines.quality import audit
 
 ROOT = Path(__file__).parents[1]
@@ -46,10 +46,13 @@ TEXTS = {
 RUSSIAN, GERMAN, ENGLISH = (TEXTS[language] for language in ("ru", "de", "en"))
 
 
-def found_in(task: tasks.Task, frame: pl.DataFrame, *expected: str, config: str = "default") -> list[Finding]:
+def found_in(
+    task: tasks.Task, frame: pl.DataFrame, *expected: str, config: str = "default", size: int | None = SAMPLE
+) -> list[Finding]:
     """The findings of this kind in a dataset of one table."""
     frames = {config: {split: frame.lazy() for split in task.splits}}
-    return [found for found in audit(task, frames, task.splits, expected) if found.kind == "wrong_language"]
+    found = audit(task, frames, task.splits, expected, language_sample=size)
+    return [one for one in found if one.kind == "wrong_language"]
 
 
 def clustering(*texts: str) -> pl.DataFrame:
@@ -220,6 +223,27 @@ def test_of_a_large_table_always_the_same_rows_are_looked_at() -> None:
     assert (found.count, found.examples, found.detail) == (1, (f"row {inside}",), f"de 1; texts looked at: {SAMPLE:,}")
     assert found.share == 1 / SAMPLE
     assert AT_ONCE > SAMPLE
+    [found] = found_in(tasks.Clustering(), clustering(*texts), "rus-Cyrl", size=None)
+    assert (found.count, found.examples) == (2, tuple(f"row {row}" for row in sorted((inside, outside))))
+    assert found.detail == f"de 2; texts looked at: {rows:,}"
+
+
+def test_asked_about_every_text_the_detectors_are_told_of_batch_after_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = clustering(*[RUSSIAN[0], GERMAN[0], "Kurz.", RUSSIAN[1], GERMAN[1]] * 3)
+    [whole] = found_in(tasks.Clustering(), table, "rus-Cyrl", size=None)
+    assert (whole.count, whole.share, whole.detail) == (6, 6 / 12, "de 6; texts looked at: 12")
+    monkeypatch.setattr(languages, "BATCH", 4)
+    assert found_in(tasks.Clustering(), table, "rus-Cyrl", size=None) == [whole]
+
+
+def test_shares_are_of_all_texts_the_most_frequent_language_first() -> None:
+    assert shares([*GERMAN, *ENGLISH, RUSSIAN[0]]) == {"de": 3 / 7, "en": 3 / 7, "ru": 1 / 7}
+    assert shares([]) == {}
+
+
+def test_a_text_of_which_the_fast_detector_is_unsure_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(languages, "fast", lambda text: ("de", 0.7 if text == "unsure" else 0.8))
+    assert shares(["unsure", "sure", "sure"]) == {"de": 2 / 3, UNDETERMINED: 1 / 3}
 
 
 FINDER = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import defaultdict
 from typing import Any
 
@@ -22,6 +23,9 @@ def found_in(kind: str, tables: Tables) -> list[Finding]:
     return audit(TASKS[kind], lazy(tables), TASKS[kind].splits)
 
 
+FORM = "but for case, punctuation, white space or the form of characters"
+LONG = "When the hive wakes in March, the bees that wintered in it fly out to look for willow and hazel in the valley."
+
 PLANTED = [
     Planted(
         "split_leak",
@@ -36,12 +40,12 @@ PLANTED = [
     Planted(
         "split_leak",
         "Classification",
-        with_value("default", "test", "text", 3, " Validation  sentence\nnumber 5"),
+        with_value("default", "test", "text", 3, " «Validation\u00a0 sentence»,\nnumber \u2464!"),
         "default/test.text",
         1,
         1 / 24,
         ("row 3",),
-        detail="in validation, but for case and white space",
+        detail=f"in validation, {FORM}",
     ),
     Planted(
         "split_leak",
@@ -65,6 +69,66 @@ PLANTED = [
         1 / 2,
         ("q1",),
         detail="in validation",
+    ),
+    Planted(
+        "near_leak",
+        "Classification",
+        both(
+            with_value("default", "train", "text", 7, LONG),
+            with_value("default", "test", "text", 3, LONG.replace("hive", "hives").upper()),
+        ),
+        "default/test.text",
+        1,
+        1 / 24,
+        ("row 3",),
+        detail="in train",
+    ),
+    Planted(
+        "near_leak",
+        "Reranking",
+        both(
+            with_value("queries", "validation", "text", 1, LONG),
+            with_value("queries", "test", "text", 0, f"{LONG}!? So"),
+        ),
+        "queries/test.text",
+        1,
+        1 / 2,
+        ("q1",),
+        detail="in validation",
+    ),
+    Planted(
+        "near_leak",
+        "STS",
+        both(
+            with_value("default", "train", "sentence1", 0, LONG),
+            with_value("default", "train", "sentence2", 0, "Honig."),
+            with_value("default", "test", "sentence1", 2, LONG.replace("hive", "hives")),
+            with_value("default", "test", "sentence2", 2, "HONIG"),
+        ),
+        "default/test",
+        1,
+        1 / 4,
+        ("c",),
+        detail="in train",
+    ),
+    Planted(
+        "swapped_pair",
+        "PairClassification",
+        with_rows("default", "test", ("e", "test Satz Nummer 1", "test sentence number 1", 1)),
+        "default/test",
+        1,
+        1 / 5,
+        ("e",),
+    ),
+    Planted(
+        "swapped_pair",
+        "STS",
+        with_rows("default", "test", ("e", "train Satz Nummer 1", "train sentence number 1", 1.5)),
+        "default/test",
+        1,
+        1 / 5,
+        ("e",),
+        detail="in train",
     ),
     Planted(
         "conflicting_label",
@@ -216,6 +280,26 @@ PLANTED = [
         ("d1",),
     ),
     Planted(
+        "near_duplicate",
+        "Retrieval",
+        with_rows(
+            "corpus", "test", *((f"d{n}", "Hives", text) for n, text in ((4, LONG), (5, f"{LONG} So"), (6, "Hives.")))
+        ),
+        "corpus/test.text",
+        1,
+        1 / 6,
+        ("d5",),
+    ),
+    Planted(
+        "near_duplicate",
+        "BitextMining",
+        with_rows("en-de", "test", ("e", "Test -- sentence number 3", "TEST: Satz Nummer 3.")),
+        "en-de/test",
+        1,
+        1 / 5,
+        ("e",),
+    ),
+    Planted(
         "length_outlier",
         "Retrieval",
         with_value("corpus", "test", "text", 0, "b" * 231),
@@ -347,7 +431,7 @@ def test_a_leak_is_told_once_exact_or_folded() -> None:
         "train sentence number 1",
         "TRAIN sentence number 1",
         "train sentence number 1",
-        "Train  Sentence number 2",
+        "Train: Sentence -- number ２",
     ]
     tables = both(*(with_value("default", "test", "text", row, text) for row, text in enumerate(leaked)))(
         clean("MultilabelClassification")
@@ -355,7 +439,7 @@ def test_a_leak_is_told_once_exact_or_folded() -> None:
     leaks = [found for found in found_in("MultilabelClassification", tables) if found.kind == "split_leak"]
     assert [(leak.count, leak.examples, leak.detail) for leak in leaks] == [
         (1, ("row 0",), "in train"),
-        (2, ("row 1", "row 3"), "in train, but for case and white space"),
+        (2, ("row 1", "row 3"), f"in train, {FORM}"),
     ]
     assert leaks[0].share == pytest.approx(1 / 23)
 
@@ -395,7 +479,7 @@ def test_an_empty_query_is_in_no_corpus() -> None:
 
 
 def test_ten_times_the_median_is_no_outlier_yet() -> None:
-    tables = both(*(with_value("corpus", "test", "text", row, "b" * length) for row, length in ((0, 70), (2, 7))))
+    tables = both(*(with_value("corpus", "test", "text", row, text) for row, text in ((0, "b" * 70), (2, "c" * 7))))
     tables = both(
         tables, with_value("corpus", "test", "title", 1, ""), with_value("corpus", "test", "text", 1, "a" * 7)
     )
@@ -453,7 +537,37 @@ def test_residue_is_told_from_text(kind: str, text: str) -> None:
     assert [found.kind for found in found_in("Clustering", tables)] == [kind] * bool(kind)
 
 
-TEXT = st.sampled_from(["", " ", "a", "A", "a ", "b", "B b", "b  b", "b\tb", "Ä", "ä", "\x1c", "ß", "SS"])
+TEXT = st.sampled_from(
+    [
+        *(
+            "",
+            " ",
+            "a",
+            "A",
+            "a ",
+            "a!",
+            "b",
+            "B b",
+            "b  b",
+            "b\tb",
+            "b-b",
+            "«b, b»",
+            "Ä",
+            "ä",
+            "a\u0308",
+            "\x1c",
+            "ß",
+            "SS",
+        ),
+        *("!", "?", " ! ", "...", "\u2026", "ﬁ", "fi", "№", "no", "+", "ＡＢ", "ab"),
+    ]
+)
+
+
+def fold(text: str) -> str:
+    lower = unicodedata.normalize("NFKC", text).lower()
+    words = "".join(" " if unicodedata.category(char).startswith("P") else char for char in lower)
+    return " ".join(words.split()) or " ".join(lower.split())
 
 
 @settings(max_examples=80, deadline=None)
@@ -472,9 +586,6 @@ def test_duplicates_leaks_and_conflicts_are_those_that_plain_python_finds(
     def count(kind: str, split: str, detail: str = "") -> int:
         return found[kind, split, detail].count if (kind, split, detail) in found else 0
 
-    def fold(text: str) -> str:
-        return " ".join(text.lower().split())
-
     for split, rows in (("train", train), ("test", test)):
         texts, labels = [text for text, _ in rows], defaultdict(set)
         for text, label in rows:
@@ -486,7 +597,7 @@ def test_duplicates_leaks_and_conflicts_are_those_that_plain_python_finds(
     in_train, in_test = {text for text, _ in train}, {text for text, _ in test}
     folded = {text for text in in_test - in_train if fold(text) in {fold(text) for text in in_train}}
     assert count("split_leak", "test", "in train") == len(in_test & in_train)
-    assert count("split_leak", "test", "in train, but for case and white space") == len(folded)
+    assert count("split_leak", "test", f"in train, {FORM}") == len(folded)
 
 
 @settings(max_examples=80, deadline=None)

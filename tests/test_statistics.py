@@ -13,11 +13,27 @@ from hypothesis import strategies as st
 
 from builders import tasks
 from pipelines import statistics
-from pipelines.statistics import describe, label_counts, telling_seed
+from pipelines.languages import SAMPLE, UNDETERMINED, sampled
+from pipelines.statistics import QUANTILES, label_counts, telling_seed
 
 COLOURS = ("red", "green", "blue")
 WORDS = ["", " ", "a", "A", "ab", "Ёж", "😀", "e\u0301", "a b", "\u2028", "\x1c", "\x85", "<b>"]
 TEXT = st.sampled_from(WORDS) | st.text(st.characters(codec="utf-8"), max_size=3)
+
+
+OURS = ("text_length_quantiles", "languages")
+
+
+def describe(task: tasks.Task, tables: Any) -> dict[str, Any]:
+    """What statistics.describe says under mteb's names."""
+    named: dict[str, Any] = named_by_mteb(statistics.describe(task, tables))
+    return named
+
+
+def named_by_mteb(values: Any) -> Any:
+    if not isinstance(values, dict):
+        return values
+    return {key: named_by_mteb(value) for key, value in values.items() if key not in OURS}
 
 
 def frames(**tables: pl.DataFrame) -> dict[str, dict[str, pl.LazyFrame]]:
@@ -267,9 +283,76 @@ def test_labels_are_counted_in_ascending_order_none_first(rows: list[list[int]])
     assert list(label_counts(frame, "label").items()) == expected
 
 
+def described_texts(texts: list[str]) -> dict[str, Any]:
+    table = pl.DataFrame({"sentences": texts, "labels": ["wax"] * len(texts)})
+    described: dict[str, Any] = statistics.describe(tasks.Clustering(), frames(default=table))["test"][
+        "text_statistics"
+    ]
+    return described
+
+
+def test_quantiles_are_lengths_that_occur() -> None:
+    assert described_texts(["b" * length for length in range(100, 0, -1)])["text_length_quantiles"] == {
+        "p01": 1,
+        "p05": 5,
+        "p25": 25,
+        "p50": 50,
+        "p75": 75,
+        "p95": 95,
+        "p99": 99,
+    }
+    assert set(described_texts(["", "bees"])["text_length_quantiles"].values()) == {0, 4}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=300))
+def test_a_quantile_is_the_least_length_that_so_many_texts_do_not_exceed(lengths: list[int]) -> None:
+    found = described_texts(["b" * length for length in lengths])["text_length_quantiles"]
+    for percent in QUANTILES:
+        enough = [one for one in lengths if 100 * sum(other <= one for other in lengths) >= percent * len(lengths)]
+        assert found[f"p{percent:02d}"] == min(enough)
+
+
+RUSSIAN = "Вчера вечером мы долго сидели на берегу и смотрели, как уходят лодки."
+ENGLISH = "Yesterday evening we sat by the river for hours and watched the boats leave."
+
+
+def test_languages_are_told_of_the_texts_that_have_enough_letters() -> None:
+    assert described_texts([RUSSIAN, ENGLISH, RUSSIAN, "Короче."])["languages"] == {
+        "texts": 3,
+        "shares": {"ru": 2 / 3, "en": 1 / 3},
+    }
+    assert described_texts(["Короче."])["languages"] == {"texts": 0, "shares": {}}
+
+
+def test_a_text_of_which_the_detector_is_unsure_is_in_no_language() -> None:
+    assert described_texts([RUSSIAN, "lorem qwrt zxcv asdf hjkl vbnm tyui ghjk"])["languages"]["shares"] == {
+        "ru": 1 / 2,
+        UNDETERMINED: 1 / 2,
+    }
+
+
+def test_languages_are_told_of_each_column_and_of_a_document_with_its_title() -> None:
+    pairs = pl.DataFrame({"sentence1": [RUSSIAN], "sentence2": [ENGLISH], "score": [0.0]})
+    described = statistics.describe(tasks.STS(low=0, high=1), frames(default=pairs))["test"]
+    assert described["text1_statistics"]["languages"]["shares"] == {"ru": 1.0}
+    assert described["text2_statistics"]["languages"]["shares"] == {"en": 1.0}
+    corpus = pl.DataFrame({"id": ["d1"], "title": [ENGLISH], "text": ["Short."]})
+    described = statistics.describe(tasks.Retrieval(), frames(corpus=corpus, queries=QUERIES, qrels=QRELS))["test"]
+    assert described["documents_text_statistics"]["languages"] == {"texts": 1, "shares": {"en": 1.0}}
+    assert described["queries_text_statistics"]["languages"] == {"texts": 0, "shares": {}}
+
+
+def test_of_a_large_table_always_the_same_rows_tell_the_languages() -> None:
+    rows = SAMPLE + 500
+    inside = set(sampled(pl.Series([f"row {number}" for number in range(rows)])))
+    texts = [RUSSIAN if row in inside else ENGLISH for row in range(rows)]
+    assert described_texts(texts)["languages"] == {"texts": SAMPLE, "shares": {"ru": 1.0}}
+
+
 def test_values_are_plain_json_numbers() -> None:
     tables = frames(corpus=CORPUS, queries=QUERIES, qrels=QRELS, top_ranked=RANKED)
-    described = describe(tasks.Reranking(), tables)
+    described = statistics.describe(tasks.Reranking(), tables)
     assert json.loads(json.dumps(described, allow_nan=False)) == described
 
 
@@ -277,7 +360,8 @@ def test_how_a_frame_is_cut_into_chunks_changes_nothing() -> None:
     whole = pl.DataFrame({"sentences": [f"text {n % 7}" for n in range(50)], "labels": [str(n % 3) for n in range(50)]})
     pieces = pl.concat([whole.slice(start, 3) for start in range(0, 50, 3)], rechunk=False)
     assert pieces.n_chunks() > 10
-    assert describe(tasks.Clustering(), frames(default=pieces)) == describe(tasks.Clustering(), frames(default=whole))
+    one, other = (statistics.describe(tasks.Clustering(), frames(default=frame)) for frame in (pieces, whole))
+    assert one == other
 
 
 def test_two_texts_that_hash_alike_are_still_two(monkeypatch: pytest.MonkeyPatch) -> None:

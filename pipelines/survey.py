@@ -1,0 +1,123 @@
+"""What the checks must know of the rows of a dataset instead of their texts, from one reading of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html.entities import name2codepoint
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from builders import tasks
+from builders.integrity import Finding, key_of, rows_where
+from builders.shaping.folding import folded
+from pipelines.kinds import KINDS
+from pipelines.statistics import WHITE_SPACE, as_read, telling_seed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from builders.integrity import Frames
+
+LABELS = MappingProxyType(  # task type -> the column that says what its texts are
+    {
+        "Classification": "label",
+        "MultilabelClassification": "label",
+        "PairClassification": "labels",
+        "STS": "score",
+        "Clustering": "labels",
+    }
+)
+
+_ELEMENTS = (
+    "a|abbr|article|aside|b|big|blockquote|body|br|button|center|cite|code|dd|del|div|dl|dt|em|embed|figcaption|figure|font"
+    "|footer|form|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|label|li|link|main|meta|nav|nobr|noscript|ol|option|p"
+    "|pre|s|script|section|select|small|span|strike|strong|style|sub|sup|table|tbody|td|textarea|tfoot|th|thead|title|tr|u|ul"
+)
+_ENTITIES = "|".join(sorted(name2codepoint))
+HTML = rf"(?i:</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>)|<!--|&(?:apos|{_ENTITIES}|#[0-9]{{1,7}}|#[xX][0-9a-fA-F]{{1,6}});"
+# A list of characters, not a class of them: the search is many times as fast.
+ENCODING = "|".join(map(chr, (*range(0x80, 0xA0), 0xFFFD))) + "|_x[0-9A-F]{4}_"
+
+
+def with_texts(task: tasks.Task) -> list[tasks.Layout]:
+    return [layout for layout in tasks.layouts(task) if layout.text]
+
+
+def surveys_of(
+    task: tasks.Task, frames: Frames, splits: tuple[str, ...], seed: int
+) -> dict[tuple[str, str], pl.DataFrame]:
+    """For each table with texts what the checks must know of its rows, in their order, instead of the texts.
+
+    Columns: id, as examples name the row; `<mark> <column>` for every text column and mark; same, which two rows have in
+    common where all their texts are equal; folded, likewise after folding, where splits are compared; label, if there is one.
+    """
+    import polars as pl
+
+    tables = [(layout, split, frames[layout.config][split]) for layout in with_texts(task) for split in splits]
+    compared = [layout.config for layout in with_texts(task) if layout.config != "corpus" and len(splits) > 1]
+    folding_seed = telling_seed(
+        [
+            table.select(text=folded(text))
+            for layout, _, table in tables
+            if layout.config in compared
+            for text in read(layout)
+        ]
+    )
+    surveys = {}
+    for layout, split, table in tables:
+        columns = {"id": key_of(table.collect_schema().names()).cast(pl.String)}
+        for column, text in zip(layout.text, read(layout), strict=True):
+            columns |= {f"{mark} {column}": value for mark, value in _marks(text, seed).items()}
+        columns["same"] = _together([text.hash(seed) for text in read(layout)])
+        if layout.config in compared:
+            columns["folded"] = _together([folded(text).hash(folding_seed) for text in read(layout)])
+        if task.type in LABELS:
+            columns["label"] = _label(table, LABELS[task.type])
+        surveys[layout.config, split] = table.with_row_index("__row").select(**columns).collect(engine="streaming")
+    return surveys
+
+
+def read(layout: tasks.Layout) -> list[pl.Expr]:
+    return [as_read(layout.config, column) for column in layout.text]
+
+
+def _marks(text: pl.Expr, seed: int) -> dict[str, pl.Expr]:
+    """What is asked of a text by itself; the marks that are named after a kind say that the text is of it."""
+    bare = text.str.strip_chars(WHITE_SPACE).str.len_chars()
+    return {
+        "number": text.hash(seed),
+        "length": text.str.len_chars(),
+        "empty_text": bare == 0,
+        "short_text": bare == 1,
+        "html_residue": text.str.contains(HTML),
+        "encoding_residue": text.str.contains(ENCODING),
+    }
+
+
+def _together(numbers: list[pl.Expr]) -> pl.Expr:
+    """One value of the numbers of several texts, equal where all of them are."""
+    import polars as pl
+
+    return numbers[0] if len(numbers) == 1 else pl.concat_str(numbers, separator=" ")
+
+
+def _label(table: pl.LazyFrame, column: str) -> pl.Expr:
+    """A label, or a list of them as one value."""
+    import polars as pl
+
+    listed = isinstance(table.collect_schema()[column], pl.List)
+    return pl.col(column).cast(pl.List(pl.String)).list.join(" ") if listed else pl.col(column)
+
+
+def where(
+    kind: str,
+    place: tuple[str, str, str],
+    rows: pl.LazyFrame | pl.DataFrame,
+    wrong: pl.Expr,
+    *,
+    detail: str = "",
+    severity: str | None = None,
+) -> list[Finding]:
+    """A finding for the rows that meet a condition, with the severity of its kind unless one is given."""
+    found = rows_where(kind, severity or KINDS[kind].severity, place, rows.lazy(), wrong)
+    return [replace(finding, detail=detail) for finding in found]
