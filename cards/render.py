@@ -225,13 +225,18 @@ def _labels(task: tasks.Task) -> str:
 def _mteb_task(dataset: Dataset, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
     """What the mteb task of a dataset is written with, as Python; None where a split that mteb needs is not there."""
     task, split = dataset.task, tasks.evaluated(dataset.task)
-    needed = {split, "train"} if isinstance(task, (tasks.Classification, tasks.MultilabelClassification)) else {split}
+    needed = {split}
+    settings: dict[str, str] = {}
+    if isinstance(task, (tasks.Classification, tasks.MultilabelClassification)):
+        trained_on = "train" if "train" in task.splits else next(other for other in task.splits if other != split)
+        needed.add(trained_on)
+        if trained_on != "train":
+            settings = {"train_split": _python(trained_on)}
     if not needed <= set(_splits(manifest)):
         return None
     languages: Any = list(dataset.languages)
     if isinstance(task, tasks.BitextMining):
         languages = {task.pair: languages}
-    settings = {}
     if isinstance(task, tasks.STS):
         settings = {"min_score": f"{task.low:g}", "max_score": f"{task.high:g}"}
     if isinstance(task, tasks.Clustering):
@@ -258,11 +263,17 @@ def _python(value: Any) -> str:
 def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """Name and value of every leaf of nested statistics, as table cells; leaves without a value are left out.
 
-    A key that is no identifier comes from the data (the name of a label).
+    A key that is no identifier comes from the data (the name of a label). Quantiles, and shares, are one leaf.
     """
     for key, value in values.items():
         name = key.replace("_", " ") if re.fullmatch("[a-z0-9_]+", key) else markdown.code(key)
-        if isinstance(value, dict):
+        if key == "text_length_quantiles":
+            ranks = " / ".join(str(int(quantile.removeprefix("p"))) for quantile in value)
+            yield " / ".join((*path, f"{name}, % {ranks}")), " / ".join(map(markdown.number, value.values()))
+        elif key == "shares" and path[-1:] == ("languages",):
+            spoken = [f"{language} {markdown.percent(share)}" for language, share in value.items()]
+            yield " / ".join((*path, name)), ", ".join(spoken) or "–"
+        elif isinstance(value, dict):
             yield from _flat(value, (*path, name))
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             yield " / ".join((*path, name)), markdown.number(value)

@@ -438,6 +438,18 @@ def test_the_mteb_snippet_is_python_that_names_the_task(task_type: str) -> None:
         assert "max_fraction_of_documents_to_embed = None" in snippet
 
 
+def test_where_there_is_no_train_split_the_mteb_snippet_names_the_one_to_train_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "train_split" not in card_for("Classification")
+    monkeypatch.setitem(TASKS, "Classification", tasks.Classification(("bad", "good"), ("validation", "test")))
+    assert '    train_split = "validation"\n    metadata = mteb.TaskMetadata(' in card_for("Classification")
+    built, frames = built_for("Classification"), frames_for("Classification")
+    del frames["default"]["validation"]
+    card = render(built, manifest_for(built, frames, partial=True), {}, examples_for(frames))
+    assert "cannot be evaluated with mteb" in card
+
+
 def test_a_complete_release_has_no_notice() -> None:
     assert "[!WARNING]" not in card_for("Retrieval")
 
@@ -492,6 +504,18 @@ def test_statistics_are_one_flat_table_a_split() -> None:
             "| sentence1 statistics / average text length | 12.35 |",
             "| labels statistics / labels / 0 / count | 3 |",
         ]
+
+
+def test_quantiles_and_shares_of_languages_are_a_row_each() -> None:
+    built, frames = built_for("STS"), frames_for("STS")
+    texts = {
+        "text_length_quantiles": {"p01": 3, "p50": 1200, "p99": 20000},
+        "languages": {"texts": 2000, "shares": {"ru": 0.99995, "uk": 0.00005}},
+    }
+    card = render(built, manifest_for(built, frames), {"test": {"text1_statistics": texts}}, examples_for(frames))
+    assert "| text1 statistics / text length quantiles, % 1 / 50 / 99 | 3 / 1,200 / 20,000 |" in card
+    assert "| text1 statistics / languages / texts | 2,000 |" in card
+    assert "| text1 statistics / languages / shares | ru 100.00 %, uk &lt;0.01 % |" in card
 
 
 def test_findings_stand_by_severity_with_their_share() -> None:

@@ -31,6 +31,7 @@ OF_EACH_TYPE = (
     "rubq-retrieval",
     "rubq-reranking",
     "hhrlhf-harmlessness-classification",
+    "dialfact-classification",  # without a train split
     "cedr-classification",
     "terra-pairclassification",
     "ru-paraphraser-sts",
