@@ -9,8 +9,24 @@ if TYPE_CHECKING:
 
     from builders import Built
 
-# ISO 639-3, as mteb writes languages, to ISO 639-1, as the Hub does, and English.
-LANGUAGES = {"deu": ("de", "German"), "eng": ("en", "English"), "rus": ("ru", "Russian")}
+# ISO 639-3, as mteb writes languages, to ISO 639-1, as the Hub does, and English: those that pipelines.languages can tell.
+LANGUAGES = {
+    "afr": ("af", "Afrikaans"), "ara": ("ar", "Arabic"), "arb": ("ar", "Arabic"), "ben": ("bn", "Bengali"),
+    "bul": ("bg", "Bulgarian"), "cat": ("ca", "Catalan"), "ces": ("cs", "Czech"), "cmn": ("zh", "Chinese"),
+    "cym": ("cy", "Welsh"), "dan": ("da", "Danish"), "deu": ("de", "German"), "ell": ("el", "Greek"),
+    "eng": ("en", "English"), "est": ("et", "Estonian"), "fas": ("fa", "Persian"), "fin": ("fi", "Finnish"),
+    "fra": ("fr", "French"), "guj": ("gu", "Gujarati"), "heb": ("he", "Hebrew"), "hin": ("hi", "Hindi"),
+    "hrv": ("hr", "Croatian"), "hun": ("hu", "Hungarian"), "ind": ("id", "Indonesian"), "ita": ("it", "Italian"),
+    "jpn": ("ja", "Japanese"), "kan": ("kn", "Kannada"), "kor": ("ko", "Korean"), "lav": ("lv", "Latvian"),
+    "lit": ("lt", "Lithuanian"), "mal": ("ml", "Malayalam"), "mar": ("mr", "Marathi"), "mkd": ("mk", "Macedonian"),
+    "nep": ("ne", "Nepali"), "nld": ("nl", "Dutch"), "nob": ("no", "Norwegian"), "nor": ("no", "Norwegian"),
+    "pan": ("pa", "Punjabi"), "pes": ("fa", "Persian"), "pol": ("pl", "Polish"), "por": ("pt", "Portuguese"),
+    "ron": ("ro", "Romanian"), "rus": ("ru", "Russian"), "slk": ("sk", "Slovak"), "slv": ("sl", "Slovenian"),
+    "som": ("so", "Somali"), "spa": ("es", "Spanish"), "sqi": ("sq", "Albanian"), "swa": ("sw", "Swahili"),
+    "swe": ("sv", "Swedish"), "swh": ("sw", "Swahili"), "tam": ("ta", "Tamil"), "tel": ("te", "Telugu"),
+    "tgl": ("tl", "Tagalog"), "tha": ("th", "Thai"), "tur": ("tr", "Turkish"), "ukr": ("uk", "Ukrainian"),
+    "urd": ("ur", "Urdu"), "vie": ("vi", "Vietnamese"), "zho": ("zh", "Chinese"),
+}  # fmt: skip
 
 # The Hub's task_categories and task_ids. It has none for clustering.
 HUB_TASKS: dict[str, tuple[list[str], list[str]]] = {

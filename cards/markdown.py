@@ -12,7 +12,7 @@ MARKUP = frozenset("\\`*_[]<>&|~$#")
 
 def plain(text: object) -> str:
     """A text as it reads, on one line: for table cells and list items."""
-    line = _visible(" ".join(str(text).split()))
+    line = visible(" ".join(str(text).split()))
     return "".join(f"&#{ord(char)};" if char in MARKUP else char for char in line)
 
 
@@ -74,9 +74,9 @@ def shorten(value: Any, limit: int, items: int = 10) -> Any:
 
 def _json(value: Any, indent: int | None = None) -> str:
     """JSON in which every character can be seen."""
-    return _visible(json.dumps(value, ensure_ascii=False, indent=indent))
+    return visible(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """What prints as nothing, or turns the line around, as JSON's escapes."""
     return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)

@@ -1,4 +1,4 @@
-"""python -m pipelines.parity PATH|ORG/NAME@TAG... : a release's statistics beside the published ones, line by line.
+"""A release's statistics beside the published ones, line by line: what `check --against published` shows.
 
 The published figures stand in published.json: for each dataset where they come from (`source`) and `facts`. A fact has the
 `path` of a number in statistics.json (or, after `observed`, in the manifest), its `value` as published, and, where
@@ -12,17 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from builders.errors import DatasetError, ReleaseError, UsageError
+from builders.errors import ReleaseError, UsageError
 from pipelines import command, release
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping, Sequence
 
 PUBLISHED = Path(__file__).with_name("published.json")
-EXAMPLES = """\
-  python -m pipelines.parity outputs/cedr-classification   the newest version of a dataset
-  python -m pipelines.parity outputs/*/*                   all releases"""
+VERSIONS = "1."  # those that rebuild what was published; later ones mend it
 
 
 @dataclass(frozen=True)
@@ -34,24 +31,6 @@ class Line:
     ours: float | None
     agree: bool
     note: str = ""
-
-
-def main() -> int:
-    """Compare what the command line names; returns 1 where a figure differs and no note says why."""
-    from pipelines.check import place_of
-
-    options = _parse()
-    code = 0
-    for name in options.releases:
-        try:
-            report = parity(place_of(name)) | {"path": name}
-        except DatasetError as error:
-            command.report(error)
-            code = code or error.exit_code
-            continue
-        print(json.dumps(report, ensure_ascii=False) if options.json else _page(report), flush=True)
-        code = code or int(any(not line["agree"] and not line["note"] for line in report["lines"]))
-    return code
 
 
 def parity(place: Path) -> dict[str, Any]:
@@ -101,19 +80,8 @@ def _at(figures: Any, path: Sequence[str]) -> float | None:
     return figures if isinstance(figures, int | float) else None
 
 
-def _parse() -> argparse.Namespace:
-    arguments = command.parser("parity", "Compare releases with the published figures of their datasets.", EXAMPLES)
-    arguments.add_argument(
-        "releases",
-        nargs="+",
-        metavar="PATH|ORG/NAME@TAG",
-        help="a release, a folder of releases of one dataset, or one on the Hub",
-    )
-    arguments.add_argument("--json", action="store_true", help="one JSON object a release on stdout, for programs")
-    return arguments.parse_args()
-
-
-def _page(report: dict[str, Any]) -> str:
+def page(report: Mapping[str, Any]) -> str:
+    """What `parity` gave, as a table for the terminal."""
     lines = [Line(**line) for line in report["lines"]]
     agreeing = sum(line.agree for line in lines)
     partial = ", partial" if report["partial"] else ""
@@ -137,7 +105,3 @@ def _verdict(line: Line) -> str:
     if line.agree:
         return "agrees"
     return f"differs: {line.note}" if line.note else "DIFFERS"
-
-
-if __name__ == "__main__":
-    command.run(main)

@@ -17,7 +17,7 @@ from pipelines.damage import is_manifest
 from pipelines.terminal import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from huggingface_hub import HfApi
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
-NAME = re.compile(rf"({REPOSITORY.pattern})@([\w.-]+)", re.ASCII)
+NAME = re.compile(rf"({REPOSITORY.pattern})(?:@([\w./-]+))?", re.ASCII)
 SPENT = re.compile(r";\s*r=0\s*;\s*t=(\d+)", re.ASCII)  # of a RateLimit header: nothing remains, seconds until it does
 VERSION_TAG = re.compile(r"v(\d+\.\d+\.\d+)", re.ASCII)
 
@@ -59,10 +59,16 @@ class Trouble:
     retry_after: float | None = None
 
 
-def named(text: str) -> tuple[str, str] | None:
-    """The repository and revision that `ORG/name@tag` means; None for anything else, a path among them."""
+def named(text: str, default: str | None = None) -> tuple[str, str] | None:
+    """The repository and revision that `ORG/name@tag` means, and `ORG/name` if there is a default; None for anything else.
+
+    What exists is a path; and so is `outputs/name`, which does not, where there is a folder `outputs`.
+    """
     match = NAME.fullmatch(text)
-    return (match[1], match[2]) if match and not Path(text).exists() else None
+    if match is None or Path(text).exists():
+        return None
+    revision = match[2] or (None if Path(text).parent.exists() else default)
+    return (match[1], revision) if revision else None
 
 
 def connect(
@@ -232,10 +238,18 @@ def release_at(hub: Hub, repo: str, revision: str, cache: Path) -> Path:
     Raises the hub's error where there is no such revision, ReleaseError where it holds no release. The files are not looked
     at: see pipelines.damage.
     """
+    return copy_of(hub, repo, found(hub, repo, revision), cache)
+
+
+def found(hub: Hub, repo: str, revision: str) -> Snapshot:
+    """A repository as it stands at a revision.
+
+    Raises the hub's error where there is no such repository or revision.
+    """
     at = snapshot(hub, repo, revision)
     if at is None:
         raise failed(hub, f"finding revision {revision}", repo, Trouble("no such repository or revision", 404))
-    return copy_of(hub, repo, at, cache)
+    return at
 
 
 def copy_of(hub: Hub, repo: str, at: Snapshot, cache: Path) -> Path:
@@ -252,6 +266,41 @@ def copy_of(hub: Hub, repo: str, at: Snapshot, cache: Path) -> Path:
             _fetch(hub, repo, at, new)
             new.rename(place)
     return place
+
+
+def files_of(hub: Hub, repo: str, at: Snapshot, paths: Iterable[str], cache: Path) -> Path:
+    """The folder in the cache that holds these files of a snapshot, fetched unless they are there: a commit never changes.
+
+    Raises the hub's error for a file that is not what the Hub says of it.
+    """
+    place = cache / "hub" / repo / at.sha
+    with release.locked(place.parent, at.sha, say), tempfile.TemporaryDirectory(prefix=".", dir=place.parent) as folder:
+        for path in paths:
+            if not (place / path).exists():
+                arrived = download(hub, repo, at.sha, path, Path(folder))
+                _verify(hub, f"{repo} at {at.sha[:12]}: {path}", arrived, at.digests[path])
+                (place / path).parent.mkdir(parents=True, exist_ok=True)
+                arrived.replace(place / path)
+    return place
+
+
+def _verify(hub: Hub, where: str, file: Path, expected: str) -> None:
+    """See that a file has the digest that the Hub tells: a sha256, or a git blob id; it may tell none."""
+    from pipelines import digests
+
+    hashing = digests.Hashing(file.stat().st_size)
+    with file.open("rb") as stream:
+        while chunk := stream.read(digests.CHUNK):
+            hashing.update(chunk)
+    digest = hashing.digest()
+    if expected not in ("", digest.sha256, digest.git_blob):
+        raise hub.error(
+            "what arrived is not the file on the Hub",
+            where=where,
+            found=str(digest),
+            expected=expected,
+            todo="try again",
+        )
 
 
 def _fetch(hub: Hub, repo: str, at: Snapshot, folder: Path) -> None:

@@ -62,9 +62,9 @@ def test_help_imports_nothing_heavy(command: str) -> None:
 def test_a_sample_build_says_what_it_made_and_where(tmp_path: Path) -> None:
     done = run("build", "rubq", "--sample", "--output", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert "rubq-retrieval 1.0.0: built, sample" in done.stdout
-    assert "dropped   4 test: no paragraph answers the question" in done.stdout
-    assert str(tmp_path / "rubq-retrieval" / "1.0.0") in done.stdout
+    assert "rubq-retrieval 2.0.0: built, sample" in done.stdout
+    assert "4 test: no paragraph answers the question" in done.stdout
+    assert str(tmp_path / "rubq-retrieval" / "2.0.0") in done.stdout
     assert done.stderr == ""
     again = run("build", "rubq", "--sample", "--output", str(tmp_path))
     assert again.stdout.count("up to date") == 2
@@ -98,8 +98,11 @@ def test_jobs_change_nothing_but_the_time(tmp_path: Path) -> None:
         (["build", "rubq", "--raw-dir", "nowhere"], 2, ["nowhere", "--raw-dir"]),
         (["fetch", "nothing"], 2, ["no source, dataset or group"]),
         (["show", "nothing"], 2, ["no source, dataset or group"]),
-        (["check", "nowhere"], 2, ["there is no such folder", "nowhere"]),
-        (["check", "tests"], 1, ["this is no release", "tests"]),
+        (["check", "rubk"], 2, ["there is no such folder", "no source, dataset or group is named 'rubk'", "rubq"]),
+        (["check", "outputs/nowhere"], 2, ["there is no such folder", "outputs/nowhere", "ORG/NAME"]),
+        (["check", "tests"], 3, ["no table is found here", "tests", "outputs/<dataset>/<version>"]),
+        (["check", "rubq@9.9.9", "--output", "nowhere"], 1, ["has not been built", "pipelines.build", "nowhere"]),
+        (["check", "rubq", "--against", "published", "--html", "x"], 2, ["--against", "--html"]),
         (["diff", "tests"], 2, ["required", "B"]),
         (["diff", "nowhere", "tests"], 2, ["there is no such folder", "ORG/NAME@TAG"]),
         (["publish", "rubq"], 2, ["--org"]),
@@ -140,51 +143,52 @@ def test_a_local_file_that_is_not_the_pinned_one_is_refused(tmp_path: Path) -> N
     assert "val.jsonl" in done.stderr
 
 
-def build_hh_train(tmp_path: Path, data: bytes) -> subprocess.CompletedProcess[str]:
-    """Build the train split of HH-RLHF, whose file no digest pins, from these bytes."""
-    folder = raw_dir(tmp_path / "raw", "hh_rlhf")
-    (folder / "hh_rlhf" / "harmless-base" / "train.jsonl.gz").write_bytes(data)
+def build_beavertails_test(tmp_path: Path, data: bytes) -> subprocess.CompletedProcess[str]:
+    """Build the test split of BeaverTails, whose file no digest pins, from these bytes."""
+    folder = raw_dir(tmp_path / "raw", "beavertails")
+    (folder / "beavertails" / "round0" / "30k" / "test.jsonl.gz").write_bytes(data)
     output = ["--output", str(tmp_path / "outputs"), "--cache", str(tmp_path / "cache")]
-    return run("build", "hhrlhf-harmlessness", "--splits", "train", "--raw-dir", str(folder), "--offline", *output)
+    return run("build", "beavertails-qa", "--splits", "test", "--raw-dir", str(folder), "--offline", *output)
 
 
-def hh_lines() -> list[bytes]:
-    return gzip.decompress((GOLDEN / "hh_rlhf/raw/harmless-base/train.jsonl.gz").read_bytes()).splitlines(keepends=True)
+def beavertails_lines() -> list[bytes]:
+    packed = (GOLDEN / "beavertails/raw/round0/30k/test.jsonl.gz").read_bytes()
+    return gzip.decompress(packed).splitlines(keepends=True)
 
 
 def test_a_file_without_a_known_digest_is_used_and_marked_unverified(tmp_path: Path) -> None:
-    done = build_hh_train(tmp_path, gzip.compress(b"".join(hh_lines())))
+    places = ["--raw-dir", str(raw_dir(tmp_path / "raw", "genie")), "--cache", str(tmp_path / "cache"), "--offline"]
+    done = run("build", "genie", *places, "--output", str(tmp_path / "outputs"))
     assert done.returncode == 0, done.stderr
-    assert "built, partial, unverified raw files" in done.stdout
-    card = (tmp_path / "outputs" / "hhrlhf-harmlessness-classification" / "1.0.0" / "README.md").read_text("utf-8")
+    assert "built, unverified raw files" in done.stdout
+    card = (tmp_path / "outputs" / "genie-reranking" / "2.0.0" / "README.md").read_text("utf-8")
     assert "unverified" in card.lower()
 
 
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda lines: gzip.compress(b"".join(lines))[:-200], ["train.jsonl.gz", "end too early"]),
+        (lambda lines: gzip.compress(b"".join(lines))[:-200], ["test.jsonl.gz", "end too early"]),
         (
-            lambda lines: gzip.compress(b"".join([*lines[:4], b'{"chosen": \n', *lines[5:]])),
-            ["train.jsonl.gz, line 5", "JSON"],
+            lambda lines: gzip.compress(b"".join([*lines[:4], b'{"prompt": \n', *lines[5:]])),
+            ["test.jsonl.gz, line 5", "JSON"],
         ),
         (
-            lambda lines: gzip.compress(b"".join([*lines[:2], b'{"chosen": "x"}\n'])),
-            ["train.jsonl.gz, line 3", "rejected"],
+            lambda lines: gzip.compress(b"".join([*lines[:2], lines[2].replace(b'"response"', b'"answer"')])),
+            ["test.jsonl.gz, line 3", "response"],
         ),
         (
-            lambda lines: gzip.compress(b"".join([lines[0], b'{"chosen": "x", "rejected": 1}\n'])),
-            ["line 2", "rejected"],
+            lambda lines: gzip.compress(lines[0] + lines[1].replace(b'"is_safe": true', b'"is_safe": "yes"')),
+            ["line 2", "is_safe"],
         ),
-        (lambda _: gzip.compress(b'{"chosen": "Human: hi", "rejected": "Human: no"}\n'), ["line 1", "Assistant:"]),
-        (lambda _: b"<html>rate limited</html>", ["train.jsonl.gz", "an HTML page of 25 bytes"]),
+        (lambda _: b"<html>rate limited</html>", ["test.jsonl.gz", "an HTML page of 25 bytes"]),
     ],
-    ids=["truncated gz", "a bad JSON line", "a missing key", "a value of another type", "no answer", "an HTML page"],
+    ids=["truncated gz", "a bad JSON line", "a missing key", "a value of another type", "an HTML page"],
 )
 def test_malformed_raw_data_is_an_error_with_its_place_and_leaves_nothing(
     damage: object, words: list[str], tmp_path: Path
 ) -> None:
-    done = build_hh_train(tmp_path, damage(hh_lines()))  # type: ignore[operator]
+    done = build_beavertails_test(tmp_path, damage(beavertails_lines()))  # type: ignore[operator]
     assert done.returncode == 3, done.stderr
     assert "Traceback" not in done.stderr
     for word in words:
@@ -221,7 +225,7 @@ def test_languages_with_different_documents_are_refused_with_document_and_line(
 
 
 def test_one_failure_does_not_stop_the_others_and_decides_the_exit_code(tmp_path: Path) -> None:
-    raw = raw_dir(tmp_path / "raw", "hh_rlhf")
+    raw = raw_dir(tmp_path / "raw", "genie")
     places = [
         "--raw-dir",
         str(raw),
@@ -231,19 +235,19 @@ def test_one_failure_does_not_stop_the_others_and_decides_the_exit_code(tmp_path
         "--output",
         str(tmp_path / "outputs"),
     ]
-    done = run("build", "terra", "hhrlhf-harmlessness", "--splits", "train", *places)
-    assert done.returncode == 2, "terra has no split train"
-    assert "terra-pairclassification has no split 'train'" in done.stderr
-    assert "hhrlhf-harmlessness-classification 1.0.0: built" in done.stdout
+    done = run("build", "terra", "genie@1.0.0", "--splits", "test", *places)
+    assert done.returncode == 2, "terra has no split test"
+    assert "terra-pairclassification has no split 'test'" in done.stderr
+    assert "genie-reranking 1.0.0: built" in done.stdout
 
 
 def test_a_dry_run_tells_and_does_nothing(tmp_path: Path) -> None:
     raw = raw_dir(tmp_path / "raw", "hh_rlhf")
     places = ["--raw-dir", str(raw), "--cache", str(tmp_path / "cache"), "--output", str(tmp_path / "outputs")]
     done = run("build", "rubq", "hhrlhf-harmlessness", "ru-paraphraser", "--dry-run", *places)
-    assert "rubq-retrieval 1.0.0: would download and build" in done.stdout
+    assert "rubq-retrieval 2.0.0: would download and build" in done.stdout
     assert "RuBQ_2.0_paragraphs.json  https://raw.githubusercontent.com/vladislavneon/RuBQ/" in done.stdout
-    assert "ru-paraphraser-sts 1.0.0: impossible" in done.stdout
+    assert "ru-paraphraser-sts 2.0.0: impossible" in done.stdout
     assert done.returncode == 3
     assert "error: hh_rlhf/harmless-base/test.jsonl.gz" in done.stderr, "the golden test file is not the pinned one"
     assert not (tmp_path / "outputs").exists()
@@ -299,7 +303,7 @@ def test_check_of_a_sound_release_ends_with_0_and_of_a_damaged_one_with_1(tmp_pa
     sound = run("check", str(tmp_path / "cedr-classification"))
     assert sound.returncode == 0
     assert "cedr-classification 2.0.0: sound, sample" in sound.stdout
-    assert "split_leak" in sound.stdout
+    assert "encoding_residue" in sound.stdout
     data = tmp_path / "cedr-classification" / "2.0.0" / "data" / "test-00000-of-00001.parquet"
     data.write_bytes(data.read_bytes()[:-3])
     damaged = run("check", str(tmp_path / "cedr-classification" / "2.0.0"))

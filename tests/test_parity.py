@@ -13,7 +13,7 @@ import pytest
 from conftest import NAMES, built, sample_settings
 
 from builders.errors import UsageError
-from pipelines import parity, release
+from pipelines import check, parity, release
 from pipelines.make import Outcome, make
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipelines.parity", *arguments]
+    command = [sys.executable, "-m", "pipelines.check", *arguments, "--against", "published"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -99,6 +99,13 @@ def test_a_partial_release_is_not_asked_about_other_splits() -> None:
     facts = {"path": ["train", "num_samples"], "value": 2}, {"path": ["test", "num_samples"], "value": 1}
     assert [line.what for line in lines_of({"test": {"num_samples": 1}}, *facts, partial=True)] == ["test num_samples"]
     assert [line.agree for line in lines_of({"test": {"num_samples": 1}}, *facts)] == [False, True]
+
+
+def test_of_several_versions_the_newest_that_rebuilds_what_was_published_is_compared(tmp_path: Path) -> None:
+    for version in ("1.0.0", "1.10.0", "1.2.0", "2.0.0"):
+        (tmp_path / version).mkdir()
+    assert check._newest(tmp_path, parity.VERSIONS).name == "1.10.0"
+    assert check._newest(tmp_path).name == "2.0.0"
 
 
 def test_a_sample_is_not_compared(golden_release: Callable[[str], Outcome]) -> None:
