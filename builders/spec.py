@@ -192,7 +192,8 @@ class Dataset:
     """One named dataset: its task, its versions, and the recipe that turns raw files into its tables.
 
     needs: for each split, the keys of the raw files it takes. sample: options under which the golden sample is built.
-    group: the benchmark's short name (rumteb, ateb, rarb).
+    group: the benchmark's short name (rumteb, ateb, rarb). resumable: the recipe works in `RawFiles.kept`, so that a killed
+    build goes on where it was.
     """
 
     name: str
@@ -205,6 +206,7 @@ class Dataset:
     prompts: Prompts | None = None
     sample: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     citation: tuple[str, ...] = ()
+    resumable: bool = False
 
     @property
     def newest(self) -> str:
@@ -235,6 +237,7 @@ def dataset(
     prompts: Prompts | None = None,
     sample: Mapping[str, Any] | None = None,
     citation: tuple[str, ...] = (),
+    resumable: bool = False,
 ) -> Callable[[Callable[..., Tables]], Dataset]:
     """Make a recipe a Dataset.
 
@@ -256,7 +259,9 @@ def dataset(
         asked = {option for version in full.values() for option in version.options} | set(sample or {})
         if not asked <= known:
             raise ValueError(f"{name}: the recipe has no option {', '.join(sorted(asked - known))}")
-        return Dataset(name, task, languages, per_split, full, recipe, group, prompts, sample or {}, citation)
+        return Dataset(
+            name, task, languages, per_split, full, recipe, group, prompts, sample or {}, citation, resumable
+        )
 
     return declare
 
@@ -286,12 +291,15 @@ class Raw:
 class RawFiles:
     """The raw files that the wanted splits need, by key; a recipe may ask for no others.
 
-    scratch: an empty folder for what does not fit in memory; it is gone once the tables are written.
+    scratch: an empty folder for what does not fit in memory; it is gone once the tables are written. kept: of a resumable
+    dataset, a folder that outlives a killed build (see builders.steps): it is empty, or holds what such a build of the same
+    rows has left there; it is gone once the release is in its place.
     """
 
     splits: tuple[str, ...]
     files: Mapping[str, Raw]
     scratch: Path
+    kept: Path | None = None
 
     def __getitem__(self, key: str) -> Raw:
         """The file, or KeyError where the dataset's `needs` does not name it for any wanted split."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from builders.errors import FindingsError, ReleaseError, SourceError, UsageError
 from builders.spec import Raw, RawFiles
 from pipelines import fingerprint, ledger, release
 from pipelines.content import dataset_sha256
+from pipelines.kept import kept
 from pipelines.terminal import watched
 
 if TYPE_CHECKING:
@@ -85,8 +87,9 @@ def make(built: Built, version: str, settings: Settings, say: Callable[[str], No
             if not settings.force and is_current(place, old, identity):
                 return Outcome(built.dataset.name, version, "up to date", place, old)
             _refuse_to_bury(place, old, identity, force=settings.force)
-        with release.staged(place) as new:
-            manifest = _write(built, identity, inputs, new)
+        keeping = kept(settings.places.cache, identity, say) if built.dataset.resumable else nullcontext()
+        with keeping as left, release.staged(place) as new:
+            manifest = _write(built, identity, inputs, new, left)
             _refuse_other_content(place, old, manifest, settings)
     entry = ledger.entry_of(manifest)
     notes = []
@@ -219,7 +222,9 @@ def _identity(
     return _as_read_back(identity)
 
 
-def _write(built: Built, identity: dict[str, Any], inputs: dict[str, Input], folder: Path) -> dict[str, Any]:
+def _write(
+    built: Built, identity: dict[str, Any], inputs: dict[str, Input], folder: Path, left: Path | None
+) -> dict[str, Any]:
     """Run the recipe, write and check its tables, and describe them; returns the manifest."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -228,12 +233,10 @@ def _write(built: Built, identity: dict[str, Any], inputs: dict[str, Input], fol
     from pipelines import parquet, quality, statistics
 
     task, splits = built.dataset.task, tuple(identity["splits"])
-    scratch = (
-        folder / ".scratch"
-    )  # inside the staging folder: a killed build leaves nothing that the next does not clean
+    scratch = folder / ".scratch"  # inside the staging folder, which the next build cleans if this one is killed
     scratch.mkdir()
     with watched({key: given.raw for key, given in inputs.items()}) as files:
-        made = built.dataset.recipe(RawFiles(splits, files, scratch), **identity["recipe"]["options"])
+        made = built.dataset.recipe(RawFiles(splits, files, scratch, left), **identity["recipe"]["options"])
     written = [
         parquet.write_table(frame, folder, config, split)
         for config, per_split in made.frames.items()
