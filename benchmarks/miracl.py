@@ -5,10 +5,12 @@
     python benchmarks/miracl.py --skip bm25s    without the library
 
 The raw files are made, in the true format: 20 shards of gzipped JSON lines, topics, judgements. Words are made up and
-inflected; how often they come and how long passages are is near to the real files (the table of the raw files says how near).
+inflected; how often they come, how long passages are and how many have a twin is near to the real files (the table of the raw
+files says how near).
 Then, each in a process of its own:
 
-- retrieval, reranking: what `python -m pipelines.build` does from raw files to finished release, all checks included;
+- retrieval, reranking: what `python -m pipelines.build` does from raw files to finished release, all checks included, for the
+  newest version;
 - rank: the BM25 step alone, from passages that are read already as fast as can be;
 - bm25s: the same with the library: tokenise, index, retrieve. The same words, stems, formula and parameters.
 
@@ -59,6 +61,7 @@ CONSONANTS, VOWELS = "бвгджзклмнпрстфхцчш", "аеиоу"
 STEMS = 250_000
 # Of the logarithm of a passage's length in words, mean and deviation.
 LENGTH_MEAN, LENGTH_SPREAD = 3.5, 0.72
+TWINS = 500  # so many passages to one that repeats an earlier one's title and text
 JUDGED, RELEVANT = (9, 10, 10, 10, 10, 10, 11, 11, 11, 11, 12, 13), (1, 1, 1, 2, 2, 3, 3, 4, 5, 8)
 
 
@@ -96,12 +99,16 @@ def make_raw(folder: Path, passages: int, questions: int, stems: int = STEMS) ->
     every = max(1, passages // questions)
     ids: list[str] = []
     remembered: list[list[str]] = []
-    written = articles(choose, stems)
+    written, twin = articles(choose, stems), dict[str, str]()
     (folder / SHARD).parent.mkdir(parents=True, exist_ok=True)
     for shard, (first, last) in enumerate(itertools.pairwise(cut)):
         with gzip.GzipFile(folder / SHARD.format(shard), "wb", compresslevel=4, mtime=0) as file:
             for place, (docid, title, words) in zip(range(first, last), written, strict=False):
                 passage = {"docid": docid, "title": title, "text": sentences(words)}
+                if place % TWINS == 0:
+                    twin = passage
+                elif place % TWINS == TWINS - 1:
+                    passage = twin | {"docid": docid}
                 file.write(json.dumps(passage, ensure_ascii=False).encode() + b"\n")
                 ids.append(docid)
                 if place % every == 0 and len(remembered) < questions:
@@ -187,7 +194,8 @@ def build(folder: Path, name: str) -> None:
     files = {key: replace(file, sha256=None) for key, file in known.source.files.items()}
     places = Places(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
     settings = Settings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
-    made = make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings, lambda _: None)
+    known = replace(known, source=replace(known.source, files=files))
+    made = make(known, known.dataset.newest, settings, lambda _: None)
     print(f"{name}:", "; ".join(f"{count:,} {what}" for what, count in made.manifest["observed"].items()))
 
 
@@ -211,9 +219,9 @@ def rank(folder: Path) -> None:
 
     from builders.shaping import bm25
 
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        passages = (pl.Series(texts) for texts in batches(folder))
-        best = bm25.rank(questions(folder), passages, depth=DEPTH, scratch=Path(scratch))
+    with tempfile.TemporaryDirectory(dir=folder) as counts:
+        bm25.count(questions(folder), (pl.Series(texts) for texts in batches(folder)), Path(counts))
+        best = bm25.rank(questions(folder), [Path(counts)], depth=DEPTH)
     best.write_parquet(folder / "rank.parquet")
 
 

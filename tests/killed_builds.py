@@ -1,7 +1,8 @@
-"""Builds one dataset again and again over an older release, and is killed (SIGKILL) each time one step later.
+"""Builds one dataset again and again over an older release, and is killed (SIGKILL) each time some steps later.
 
-Run by test_release.py as `python killed_builds.py JOB.json`; prints how many steps a whole build has. A step is whatever Python
-does to a file below the output folder (open, mkdir, rename, remove, ...) and the loading of the exchange call.
+Run as `python killed_builds.py JOB.json` by test_release.py, and by test_miracl.py where no older release is; prints how many
+steps a whole build has. A step is whatever Python does to a file below a folder, that of the outputs or that of the cache (open,
+mkdir, rename, remove, ...), and the loading of the exchange call.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ def build(job: dict[str, Any], output: Path) -> None:
     settings = Settings(
         output, places, sample=True, force=True, ledger=output.parent / "ledger.json", golden=Path(job["golden"])
     )
-    make(builders.load(builders.catalogue()[job["dataset"]]), "1.0.0", settings, print)
+    dataset = builders.load(builders.catalogue()[job["dataset"]])
+    make(dataset, job.get("version", "1.0.0"), settings, lambda _: None)
 
 
-def kill_at(step: int, output: Path) -> None:
+def kill_at(step: int, folder: Path) -> None:
     """From now on count steps, and die before the given one."""
-    below, count = str(output), 0
+    below, count = str(folder), 0
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal count
@@ -48,13 +50,14 @@ def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text())
     if not job["exchange"]:
         release._exchange = lambda *_: False
-    for step in range(job["most"]):
+    for step in range(0, job["most"], job.get("every", 1)):
         output = Path(job["folder"]) / f"{step:03d}" / "outputs"
-        shutil.copytree(job["old"], output)
+        if "old" in job:
+            shutil.copytree(job["old"], output)
         # polars starts its threads with the first query, which only children make: so a fork is safe here.
         child = os.fork()
         if child == 0:
-            kill_at(step, output)
+            kill_at(step, output.with_name(job.get("below", "outputs")))
             build(job, output)
             os._exit(0)
         _, status = os.waitpid(child, 0)

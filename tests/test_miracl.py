@@ -6,7 +6,10 @@ import gzip
 import hashlib
 import json
 import math
+import os
 import re
+import subprocess
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -14,33 +17,47 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from conftest import built
+from conftest import built, sample_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.miracl import DATASETS, QRELS, SHARD, SHARDS, TOPICS, inflected, library, made_up, make_raw, recipe
 from builders import integrity, tasks
 from builders.errors import RecipeError, SourceError
+from builders.reading import json_batches
+from builders.rumteb import miracl
 from builders.shaping import bm25
 from builders.spec import Raw
+from pipelines.make import GOLDEN, make
+from pipelines.release import frames_of
 from pipelines.sources import Places, locate
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterable
+    from collections.abc import Callable, Sequence
 
     from builders.spec import Tables
+    from pipelines.make import Outcome
 
+ROOT = Path(__file__).parents[1]
 RETRIEVAL, RERANKING = DATASETS
 CANDIDATES = 12
 
 # ---------------------------------------------------------------------- BM25
 
 
-def rank(queries: list[str], batches: Iterable[list[str]], depth: int = 100) -> list[tuple[int, int, int]]:
-    with tempfile.TemporaryDirectory() as scratch:
-        passages = (pl.Series(batch, dtype=pl.String) for batch in batches)
-        return bm25.rank(pl.Series(queries, dtype=pl.String), passages, depth=depth, scratch=Path(scratch)).rows()
+def rank(
+    queries: list[str], batches: Sequence[list[str | None]], depth: int = 100, parts: int = 1
+) -> list[tuple[int, int, int]]:
+    """What a query finds in batches that are counted part by part."""
+    asked = pl.Series(queries, dtype=pl.String)
+    with tempfile.TemporaryDirectory() as folder:
+        counted = [Path(folder, f"{part}") for part in range(parts)]
+        for part, place in enumerate(counted):
+            first, last = (len(batches) * edge // parts for edge in (part, part + 1))
+            place.mkdir()
+            bm25.count(asked, (pl.Series(batch, dtype=pl.String) for batch in batches[first:last]), place)
+        return bm25.rank(asked, counted, depth=depth).rows()
 
 
 def ranked(query: str, *passages: str) -> list[int]:
@@ -48,7 +65,7 @@ def ranked(query: str, *passages: str) -> list[int]:
     return [passage for _, passage, _ in rank([query], [list(passages)])]
 
 
-def by_the_book(queries: list[str], passages: list[str], depth: int) -> list[tuple[int, int, int]]:
+def by_the_book(queries: list[str], passages: list[str | None], depth: int) -> list[tuple[int, int, int]]:
     """What the module's docstring says, one passage and one word at a time."""
     import Stemmer
 
@@ -59,15 +76,16 @@ def by_the_book(queries: list[str], passages: list[str], depth: int) -> list[tup
             stemmer.stemWord(word.lower()) for word in re.findall("[0-9a-zA-Zа-яА-ЯёЁ]{2,}", text.replace("\u0301", ""))
         ]
 
-    held = [Counter(stems(passage)) for passage in passages]
+    held = [Counter(stems(passage or "")) for passage in passages]
     lengths = [one.total() for one in held]
-    average = sum(lengths) / max(len(passages), 1)
+    all_of_them = sum(passage is not None for passage in passages)
+    average = sum(lengths) / max(all_of_them, 1)
     best = []
     for number, query in enumerate(queries):
         scores = [0] * len(passages)
         for stem in stems(query):
             df = sum(stem in one for one in held)
-            idf = round(1_000_000 * math.log(1 + (len(passages) - df + 0.5) / (df + 0.5)))
+            idf = round(1_000_000 * math.log(1 + (all_of_them - df + 0.5) / (df + 0.5)))
             for place, one in enumerate(held):
                 if times := one[stem]:
                     norm = 1.5 * (0.25 + 0.75 * (lengths[place] / average))
@@ -102,14 +120,20 @@ TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(TEXTS, min_size=1, max_size=4),
-    st.lists(st.lists(TEXTS, max_size=6), max_size=5),
+    st.lists(st.lists(TEXTS | st.none(), max_size=6), max_size=5),
     st.integers(1, 8),
+    st.integers(1, 3),
 )
-def test_what_is_ranked_is_what_the_definition_says_wherever_the_batches_end(
-    queries: list[str], batches: list[list[str]], depth: int
+def test_what_is_ranked_is_what_the_definition_says_wherever_batches_and_parts_end(
+    queries: list[str], batches: list[list[str | None]], depth: int, parts: int
 ) -> None:
     passages = [passage for batch in batches for passage in batch]
-    assert rank(queries, batches, depth) == by_the_book(queries, passages, depth)
+    assert rank(queries, batches, depth, parts) == by_the_book(queries, passages, depth)
+
+
+def test_what_is_no_passage_keeps_its_place_and_counts_for_nothing() -> None:
+    with_gap, without = (rank(["мост река"], [["мост", *gap, "река мост"]]) for gap in ([None], []))
+    assert [(query, passage - (passage > 1), score) for query, passage, score in with_gap] == without
 
 
 def test_a_word_counts_in_all_of_its_forms() -> None:
@@ -273,6 +297,78 @@ def test_the_candidates_are_the_judged_passages_and_the_best_others_by_bm25(raw:
     assert defects(tables, built(RERANKING).dataset.task) == []
 
 
+@pytest.fixture
+def twins(small: Path) -> Path:
+    """Raw files in which three passages of the last shard have title and text of 7#0, one its text alone, one its title."""
+    path = small / SHARD.format(SHARDS - 1)
+    _, title, text = passages(small)[0]
+    more = [("a#0", title, text), ("a#1", "x", text), ("a#2", title, "x"), ("a#3", title, text), ("a#4", title, text)]
+    rows = [json.dumps({"docid": docid, "title": title, "text": text}) + "\n" for docid, title, text in more]
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()) + "".join(rows).encode()))
+    (small / TOPICS).write_text(f"p\t{title}?\nq\t{text}\n", "utf-8")
+    judged = [("p", "a#0", 0), ("p", "a#1", 0), ("p", "a#4", 1), ("q", "a#3", 1), ("q", "a#2", 0)]
+    (small / QRELS).write_text("".join(f"{one}\tQ0\t{docid}\t{score}\n" for one, docid, score in judged), "utf-8")
+    return small
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_of_passages_with_one_title_and_text_the_first_stays_and_has_the_judgements_of_all(
+    name: str, twins: Path
+) -> None:
+    tables = made(twins, name, clean=True, **({"candidates": 9} if name == RERANKING else {}))
+    relevant = [("p", "7#0", 1), ("q", "7#0", 1)]
+    judged = [("p", "7#0", 1), ("p", "a#1", 0), ("q", "7#0", 1), ("q", "a#2", 0)]
+    assert frame(tables, "qrels").rows() == (judged if name == RERANKING else relevant)
+    assert [(one.reason, one.count, one.examples) for one in tables.dropped] == [
+        ("the passage is equal to an earlier one, into which it was merged", 3, ("a#0", "a#3", "a#4")),
+        ("the passage is equal to another one that is judged for the question", 1, ("p",)),
+    ]
+    assert tables.observed["judgements"] == 5
+    assert tables.observed["judgements given to an equal passage"] == 3
+    ids = frame(tables, "corpus")["id"].to_list()
+    assert not {"a#0", "a#3", "a#4"} & set(ids)
+    if name == RETRIEVAL:
+        assert frame(tables, "corpus").rows() == [one for one in passages(twins) if one[0] in ids]
+        assert len(ids) == 62
+    assert defects(tables, built(name).dataset.task) == []
+
+
+def test_no_list_of_the_clean_version_has_a_title_and_text_twice(raw: Path) -> None:
+    for clean in (False, True):
+        tables = made(raw, RERANKING, candidates=60, clean=clean)
+        texts = frame(tables, "corpus").select(
+            pl.col("id").alias("corpus-ids"), pl.struct("title", "text").alias("read")
+        )
+        lists = frame(tables, "top_ranked").explode("corpus-ids").join(texts, on="corpus-ids")
+        twice = lists.filter(pl.struct("query-id", "read").is_duplicated())
+        assert twice.is_empty() == clean
+        assert frame(tables, "top_ranked")["corpus-ids"].list.len().to_list() == [60] * 150
+
+
+def test_the_clean_candidates_are_bm25s_best_of_a_corpus_in_which_each_passage_stands_once(
+    raw: Path, tmp_path: Path
+) -> None:
+    """As if the raw files had never held the others."""
+    first = {one[1:]: one for one in reversed(passages(raw))}
+    renamed = {one[0]: first[one[1:]][0] for one in passages(raw)}
+    once = [one for one in passages(raw) if renamed[one[0]] == one[0]]
+    assert len(once) < len(renamed)
+    (tmp_path / SHARD).parent.mkdir()
+    for shard in range(SHARDS):
+        rows = [dict(zip(("docid", "title", "text"), one, strict=True)) for one in once] if shard == 3 else []
+        data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        (tmp_path / SHARD.format(shard)).write_bytes(gzip.compress(data))
+    (tmp_path / TOPICS).write_bytes((raw / TOPICS).read_bytes())
+    judged = {(query, renamed[docid]): "0" for query, _, docid, _ in lines(raw / QRELS)}
+    judged |= {(query, renamed[docid]): "1" for query, _, docid, score in lines(raw / QRELS) if score == "1"}
+    (tmp_path / QRELS).write_text(
+        "".join(f"{query}\tQ0\t{docid}\t{score}\n" for (query, docid), score in judged.items())
+    )
+    ours, theirs = made(raw, RERANKING, candidates=30, clean=True), made(tmp_path, RERANKING, candidates=30)
+    for config in ("corpus", "queries", "qrels", "top_ranked"):
+        assert frame(ours, config).rows() == frame(theirs, config).rows()
+
+
 def test_added_candidates_are_not_judged(raw: Path) -> None:
     tables = made(raw, RERANKING, candidates=CANDIDATES)
     judged = [(query, document, int(score)) for query, _, document, score in lines(raw / QRELS)]
@@ -351,6 +447,110 @@ def test_a_broken_passage_is_named_by_shard_and_line(small: Path) -> None:
     with pytest.raises(SourceError) as caught:
         made(small, RETRIEVAL)
     assert caught.value.where == f"miracl/{SHARD.format(11)}, line 4"
+
+
+# ------------------------------------------------------- builds that were killed
+
+
+def read_shards(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list that from now on gets the names of the shards that a build reads."""
+    names: list[str] = []
+
+    def noted(raw: Raw, columns: Any) -> Any:
+        names.append(raw.name.rsplit("-", 1)[1])
+        return json_batches(raw, columns)
+
+    monkeypatch.setattr(miracl, "json_batches", noted)
+    return names
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_a_build_killed_at_any_step_goes_on_with_the_first_shard_that_is_not_done(
+    name: str, golden_release: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = {"dataset": name, "version": "2.0.0", "golden": str(GOLDEN), "folder": str(tmp_path / "killed")}
+    job |= {"exchange": True, "most": 1_000, "every": 43, "below": "cache"}
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("killed_builds.py")), str(tmp_path / "job.json")],
+        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["exit"] == 0
+    undisturbed = golden_release(name, "2.0.0").manifest
+    taken_over, read = [], read_shards(monkeypatch)
+    for folder in sorted((tmp_path / "killed").iterdir())[:-1]:
+        left = sorted(path.name for path in folder.glob("cache/kept/*/*/*") if path.suffix != ".part")
+        stored = [f"{shard}.jsonl.gz" for shard in range(SHARDS) if f"passages-{shard:02d}" in left]
+        said: list[str] = []
+        again = make(built(name), "2.0.0", sample_settings(folder), said.append)
+        for key in ("content_sha256", "dropped", "observed"):
+            assert again.manifest[key] == undisturbed[key]
+        if again.state == "up to date":
+            assert read == [], "killed when the release was in place already"
+            continue
+        assert stored + read == [f"{shard}.jsonl.gz" for shard in range(SHARDS)], "each shard is stored once"
+        assert len(said) == bool(left), said
+        assert not list(folder.glob("cache/kept/*/*"))
+        taken_over.append(len(stored))
+        read.clear()
+    assert taken_over == sorted(taken_over)
+    assert 0 < taken_over[0] < taken_over[1] < taken_over[2]
+
+
+def test_what_was_kept_for_other_rows_is_removed_and_never_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = sample_settings(tmp_path)
+
+    def fail(*_: object, **__: object) -> None:
+        raise RecipeError("no more", todo="")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(miracl, "_refuse_missing", fail)
+        with pytest.raises(RecipeError):
+            make(built(RETRIEVAL), "1.0.0", settings, print)
+    [left] = tmp_path.glob("cache/kept/*/*")
+    assert len(list(left.iterdir())) == SHARDS
+    read = read_shards(monkeypatch)
+    with monkeypatch.context() as broken:
+        broken.setattr(miracl, "_refuse_missing", fail)
+        with pytest.raises(RecipeError):
+            make(built(RETRIEVAL), "2.0.0", settings, print)
+    assert len(read) == SHARDS
+    [other] = tmp_path.glob("cache/kept/*/*")
+    assert other != left
+    make(built(RETRIEVAL), "2.0.0", settings, print)
+    assert len(read) == SHARDS
+    assert not list(tmp_path.glob("cache/kept/*/*"))
+
+
+# mteb's own tasks, which want the configs of 18 languages
+
+
+@pytest.mark.filterwarnings("default")  # what mteb and its libraries warn of is not ours to mend
+@pytest.mark.parametrize(("name", "own"), [(RETRIEVAL, "MIRACLRetrieval"), (RERANKING, "MIRACLReranking")])
+def test_mtebs_own_task_loads_our_release_once_it_is_told_that_there_is_one_language(
+    name: str, own: str, golden_release: Callable[..., Outcome]
+) -> None:
+    mteb = pytest.importorskip("mteb", reason="mteb is not installed")
+    made = golden_release(name)
+    task = mteb.get_task(own, hf_subsets=["ru"])
+    there = {"dataset": {"path": str(made.place), "revision": "main"}}
+    task.metadata = task.metadata.model_copy(update=there)
+    with pytest.raises(ValueError, match="'ru-qrels' not found"):
+        task.load_data()
+    task = mteb.get_task(own, hf_subsets=["ru"])
+    task.metadata = task.metadata.model_copy(update=there | {"eval_langs": ["rus-Cyrl"]})
+    task.hf_subsets = ["default"]
+    task.load_data()
+    loaded = task.dataset["default"]["dev"]
+    ours = {config: splits["dev"].collect() for config, splits in frames_of(made.place, made.manifest).items()}
+    assert loaded["corpus"].to_list() == ours["corpus"].to_dicts()
+    assert loaded["queries"].to_list() == ours["queries"].to_dicts()
+    judged = [(query, *one) for query, scores in loaded["relevant_docs"].items() for one in scores.items()]
+    assert sorted(judged) == sorted(ours["qrels"].rows())
+    assert loaded["top_ranked"] == (dict(ours["top_ranked"].rows()) if name == RERANKING else None)
 
 
 # --------------------------------------------------------------- real files

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -9,10 +10,11 @@ import polars as pl
 from builders.batches import in_order
 from builders.errors import RecipeError, SourceError
 from builders.reading import json_batches, read_csv
-from builders.shaping.bm25 import rank
+from builders.shaping.bm25 import count, rank
 from builders.shaping.dropping import drop
 from builders.shaping.sampling import hash_order
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset, github, hub
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset, github, hub
+from builders.steps import once
 from builders.tasks import Reranking, Retrieval
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ PROMPTS = Prompts(
 PASSAGE = {"docid": pl.String(), "title": pl.String(), "text": pl.String()}
 TOPIC = {"id": pl.String(), "text": pl.String()}
 JUDGEMENT = {"query-id": pl.String(), "iteration": pl.String(), "corpus-id": pl.String(), "score": pl.Int64()}
+TWIN = {"passage": pl.Int64(), "id": pl.String(), "first": pl.String()}
 
 SOURCE = Source(
     name="miracl",
@@ -66,25 +69,40 @@ SOURCE = Source(
     task=Retrieval(splits=("dev",)),
     languages=("rus-Cyrl",),
     needs=("topics", "qrels", *SHARDS),
-    versions={"1.0.0": "The dev questions over the whole corpus, as MIRACL publishes them."},
+    versions={
+        "1.0.0": "The dev questions over the whole corpus, as MIRACL publishes them.",
+        "2.0.0": Version(
+            "Every passage once: of those with the same title and text the first stays, and takes over the judgements of the"
+            " others.",
+            {"clean": True},
+        ),
+    },
     prompts=PROMPTS,
+    resumable=True,
 )
-def retrieval(raw: RawFiles) -> Tables:
+def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Find the passages of Russian Wikipedia that answer a question.
 
-    corpus: id (MIRACL's docid, `<article>#<passage>`), title (the article's), text: all passages, in the order of the raw files;
-    queries: id (MIRACL's), text: the dev questions with a relevant passage; qrels: query-id, corpus-id, score (Int64, 1): the
-    relevant passages.
+    corpus: id (MIRACL's docid, `<article>#<passage>`), title (the article's), text: all passages, in the order of the raw files,
+    or, if `clean`, the first of each title and text; queries: id (MIRACL's), text: the dev questions with a relevant passage;
+    qrels: query-id, corpus-id, score (Int64, 1): the relevant passages.
     """
     questions, judged, dropped = _judged(raw)
-    passages = _stored(raw)
+    shards = _stored(raw)
+    passages = pl.concat(shards)
+    observed = _observed(judged, passages)
+    if clean:
+        twins = _twins(passages, raw.scratch / "twins.parquet")
+        passages = passages.filter(~_is_in(twins))
+        judged, moved, more = _moved(judged, twins)
+        dropped, observed = dropped + more, observed | moved
     _refuse_missing(judged, passages.select("id"), raw)
     frames: dict[str, pl.DataFrame | pl.LazyFrame] = {
         "corpus": passages.select("id", "title", "text"),
         "queries": questions,
         "qrels": judged.filter(pl.col("score") > 0),
     }
-    return Tables({config: {"dev": frame} for config, frame in frames.items()}, dropped, _observed(judged, passages))
+    return Tables({config: {"dev": frame} for config, frame in frames.items()}, dropped, observed)
 
 
 @dataset(
@@ -93,23 +111,37 @@ def retrieval(raw: RawFiles) -> Tables:
     task=Reranking(splits=("dev",)),
     languages=("rus-Cyrl",),
     needs=("topics", "qrels", *SHARDS),
-    versions={"1.0.0": "The dev questions, each with its judged passages and BM25's best of the others."},
+    versions={
+        "1.0.0": "The dev questions, each with its judged passages and BM25's best of the others.",
+        "2.0.0": Version(
+            "No list has the same title and text twice: of such passages of the corpus the first stays, and takes over the"
+            " judgements of the others.",
+            {"clean": True},
+        ),
+    },
     sample={"candidates": 4},
     prompts=PROMPTS,
+    resumable=True,
 )
-def reranking(raw: RawFiles, *, candidates: int = 100) -> Tables:
+def reranking(raw: RawFiles, *, candidates: int = 100, clean: bool = False) -> Tables:
     """Put the passages that answer a question before others that speak of the same things.
 
     The candidates of a question are its judged passages and, up to `candidates` in all, the best others by BM25 over the whole
-    corpus (builders.shaping.bm25, a passage being its title, a space and its text). corpus: id (MIRACL's docid), title, text:
-    every candidate once, in the order of the raw files; queries: id (MIRACL's), text: the dev questions with a relevant passage;
-    qrels: query-id, corpus-id, score (Int64: 1 relevant, 0 judged not to be; those that BM25 added are not judged and not
-    here); top_ranked: query-id, corpus-ids (List(String): all candidates, in hash order, so that no place tells which are
-    relevant or judged).
+    corpus (builders.shaping.bm25, a passage being its title, a space and its text); if `clean`, without the passages that have
+    the title and text of an earlier one. corpus: id (MIRACL's docid), title, text: every candidate once, in the order of the raw
+    files; queries: id (MIRACL's), text: the dev questions with a relevant passage; qrels: query-id, corpus-id, score (Int64: 1
+    relevant, 0 judged not to be; those that BM25 added are not judged and not here); top_ranked: query-id, corpus-ids
+    (List(String): all candidates, in hash order, so that no place tells which are relevant or judged).
     """
     questions, judged, dropped = _judged(raw)
-    passages = _stored(raw)
-    ranked = _ranked(questions, passages, candidates, raw.scratch)
+    shards = _stored(raw)
+    passages = pl.concat(shards)
+    observed, twins = _observed(judged, passages), pl.DataFrame(schema=TWIN)
+    if clean:
+        twins = _twins(passages, raw.scratch / "twins.parquet")
+        judged, moved, more = _moved(judged, twins)
+        dropped, observed = dropped + more, observed | moved
+    ranked = _ranked(questions, shards, twins, candidates, raw)
     wanted = pl.col("id").is_in(judged["corpus-id"].implode()) | pl.col("passage").is_in(ranked["passage"].implode())
     found = _found(passages, wanted, raw.scratch / "found.parquet")
     _refuse_missing(judged, found.lazy().select("id"), raw)
@@ -127,7 +159,7 @@ def reranking(raw: RawFiles, *, candidates: int = 100) -> Tables:
             lists, on="query-id", maintain_order="left"
         ),
     }
-    observed = _observed(judged, passages) | {"candidates that BM25 added": listed.height - judged.height}
+    observed["candidates that BM25 added"] = listed.height - judged.height
     return Tables({config: {"dev": frame} for config, frame in frames.items()}, dropped, observed)
 
 
@@ -145,36 +177,85 @@ def _judged(raw: RawFiles) -> tuple[pl.DataFrame, pl.DataFrame, tuple[Dropped, .
     return questions, kept, dropped
 
 
-def _stored(raw: RawFiles) -> pl.LazyFrame:
-    """All passages, from files in `raw.scratch`: passage (their 0-based place in the corpus), id, title, text."""
-    folder = raw.scratch / "passages"
-    folder.mkdir()
-    batches = (
-        (folder / f"{shard:02d}-{first:09d}.arrow", parse)
-        for shard, key in enumerate(SHARDS)
-        for first, parse in json_batches(raw.whole(key), PASSAGE)
-    )
-    files = list(in_order(_store, batches))
-    if not files:
+def _stored(raw: RawFiles) -> list[pl.LazyFrame]:
+    """The passages of each shard that has any, in files: passage (their 0-based place in the corpus), id, title, text."""
+    shards: list[pl.LazyFrame] = []
+    start = 0
+    for number, key in enumerate(SHARDS):
+        folder = once(_kept(raw, f"passages-{number:02d}"), partial(_store, raw.whole(key)))
+        if files := sorted(folder.iterdir()):
+            stored = pl.scan_ipc(files, glob=False, row_index_name="passage", row_index_offset=start)
+            shards.append(stored.with_columns(pl.col("passage").cast(pl.Int64)).rename({"docid": "id"}))
+            start += shards[-1].select(pl.len()).collect().item()
+    if not shards:
         raise _empty(raw)
-    stored = pl.scan_ipc(files, glob=False, row_index_name="passage")
-    return stored.with_columns(pl.col("passage").cast(pl.Int64)).rename({"docid": "id"})
+    return shards
 
 
-def _store(batch: tuple[Path, Callable[[], pl.DataFrame]]) -> Path:
+def _kept(raw: RawFiles, name: str) -> Path:
+    """A place for what a killed build leaves to the next one, or, where nothing is kept, for this build alone."""
+    return (raw.kept or raw.scratch) / name
+
+
+def _store(raw: Raw, folder: Path) -> None:
+    batches = ((folder / f"{first:09d}.arrow", parse) for first, parse in json_batches(raw, PASSAGE))
+    for _ in in_order(_store_batch, batches):
+        pass
+
+
+def _store_batch(batch: tuple[Path, Callable[[], pl.DataFrame]]) -> None:
     file, parse = batch
     parse().write_ipc(file, compression="lz4")
-    return file
 
 
-def _ranked(questions: pl.DataFrame, passages: pl.LazyFrame, depth: int, scratch: Path) -> pl.DataFrame:
-    """The best passages of each question by BM25, from the best: query-id, passage."""
-    folder = scratch / "bm25"
-    folder.mkdir()
-    texts = passages.select(pl.concat_str("title", "text", separator=" ").alias("text"))
-    batches = texts.collect_batches(chunk_size=20_000, maintain_order=True, engine="streaming")
-    best = rank(questions["text"], (batch["text"] for batch in batches), depth=depth, scratch=folder)
+def _twins(passages: pl.LazyFrame, file: Path) -> pl.DataFrame:
+    """The passages whose title and text an earlier one has (TWIN): `first` is the id of the first that has them."""
+    # Eight bytes a passage tell which ones may have a twin; only their texts are compared.
+    number = pl.struct("title", "text").hash()
+    numbers = passages.select(number).collect(engine="streaming").to_series().sort()
+    twice = numbers.filter(numbers == numbers.shift()).unique()
+    alike = _found(passages, number.is_in(twice.implode()), file)
+    text = pl.struct("title", "text")
+    firsts = alike.with_columns(first=pl.col("id").first().over(text))
+    return firsts.filter(~text.is_first_distinct()).select(pl.col(name).cast(dtype) for name, dtype in TWIN.items())
+
+
+def _is_in(twins: pl.DataFrame) -> pl.Expr:
+    return pl.col("passage").is_in(twins["passage"].implode())
+
+
+def _moved(judged: pl.DataFrame, twins: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int], tuple[Dropped, ...]]:
+    """The judgements, with those of a twin given to the first of its passages; how many these are; and what is left out."""
+    firsts = twins.select("first", **{"corpus-id": "id"})
+    found = judged.join(firsts, on="corpus-id", how="left", maintain_order="left")
+    moved = found.with_columns(pl.coalesce("first", "corpus-id").alias("corpus-id")).drop("first")
+    pair = ["query-id", "corpus-id"]
+    best = moved.with_columns(pl.col("score").max().over(pair))  # what was found relevant once is relevant
+    again = ~pl.struct(pair).is_first_distinct()
+    reason = "the passage is equal to another one that is judged for the question"
+    kept, merged = drop(best, again, reason, split="dev", key="query-id")
+    _, gone = drop(
+        twins, pl.lit(value=True), "the passage is equal to an earlier one, into which it was merged", split="dev"
+    )
+    return kept, {"judgements given to an equal passage": found["first"].count()}, gone + merged
+
+
+def _ranked(
+    questions: pl.DataFrame, shards: list[pl.LazyFrame], twins: pl.DataFrame, depth: int, raw: RawFiles
+) -> pl.DataFrame:
+    """The best passages of each question by BM25, from the best: query-id, passage. Twins are no passages."""
+    text = pl.when(~_is_in(twins)).then(pl.concat_str("title", "text", separator=" ")).alias("text")
+    counted = [
+        once(_kept(raw, f"words-{number:02d}"), partial(_count, questions["text"], shard.select(text)))
+        for number, shard in enumerate(shards)
+    ]
+    best = rank(questions["text"], counted, depth=depth)
     return best.select(questions["id"].gather(best["query"]).alias("query-id"), "passage")
+
+
+def _count(questions: pl.Series, texts: pl.LazyFrame, folder: Path) -> None:
+    batches = texts.collect_batches(chunk_size=20_000, maintain_order=True, engine="streaming")
+    count(questions, (batch["text"] for batch in batches), folder)
 
 
 def _found(passages: pl.LazyFrame, wanted: pl.Expr, file: Path) -> pl.DataFrame:

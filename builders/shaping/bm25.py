@@ -12,9 +12,10 @@ How a passage is scored, so that any program can do it again:
 - The higher score comes first, and of two equal ones the earlier passage. A score of 0 is no rank.
 
 This is BM25 as Lucene computes it with the parameters that bm25s has unless told otherwise. bm25s itself holds every word of the
-collection in memory, and adds 32-bit floats, whose last digits decide between passages. Here one reading keeps of the passages
-only what the queries ask for, and scores are sums of integers: they are equal whatever the order in which they are summed.
-The rounding of the logarithm, which no standard fixes to the last bit, is gone with everything below a millionth.
+collection in memory, and adds 32-bit floats, whose last digits decide between passages. Here one reading (`count`) keeps of the
+passages only what the queries ask for, on disk, part by part of the collection; and scores (`rank`) are sums of integers: they
+are equal whatever the order in which they are summed. The rounding of the logarithm, which no standard fixes to the last bit, is
+gone with everything below a millionth.
 """
 
 from __future__ import annotations
@@ -40,21 +41,35 @@ STRESS = "\u0301"
 WORD = "[0-9A-Za-zА-Яа-яЁё]{2,}"
 K1, B = 1.5, 0.75
 UNIT = 1_000_000
+POSTINGS, BLOCKS = "{:06d}.arrow", "blocks.arrow"
 
 
-def rank(queries: pl.Series, passages: Iterable[pl.Series], *, depth: int, scratch: Path) -> pl.DataFrame:
+def count(queries: pl.Series, passages: Iterable[pl.Series], folder: Path) -> None:
+    """Count in passages what `rank` needs to know of them, and write it to files in an empty folder.
+
+    queries: texts. passages: texts too, batch by batch; they are read once. A null keeps a place and is no passage.
+    """
+    import polars as pl
+
+    terms = _terms(_asked(queries))
+    counted = list(in_order(partial(_count, terms=terms, folder=folder), enumerate(passages)))
+    columns = {"places": pl.Int64(), "passages": pl.Int64(), "words": pl.Int64(), "frequencies": pl.List(pl.Int64())}
+    pl.DataFrame(counted, columns, orient="row").write_ipc(folder / BLOCKS, compression="lz4")
+
+
+def rank(queries: pl.Series, counted: Iterable[Path], *, depth: int) -> pl.DataFrame:
     """The `depth` best passages for each query.
 
-    queries: texts. passages: texts too, batch by batch; they are read once. scratch: an empty folder.
+    counted: the folders that `count` filled for the same queries, in the order of their passages.
 
     Columns: query, passage (Int64, their 0-based places), score (Int64, in millionths); queries in order, for each of them its
     passages from the best. A passage that shares no stem with a query is not ranked: a query may have fewer than `depth`.
     """
     import polars as pl
 
-    asked = [_stems(words) for words in _words(queries).to_list()]
-    terms = {stem: number for number, stem in enumerate(dict.fromkeys(stem for stems in asked for stem in stems))}
-    blocks = list(in_order(partial(_count, terms=terms, scratch=scratch), enumerate(passages)))
+    asked = _asked(queries)
+    terms = _terms(asked)
+    blocks = [block for folder in counted for block in _blocks(folder)]
     best = _best([[terms[stem] for stem in stems] for stems in asked], blocks, len(terms), depth)
     columns = {"query": pl.Int64(), "passage": pl.Int64(), "score": pl.Int64()}
     frames = [
@@ -68,14 +83,36 @@ def rank(queries: pl.Series, passages: Iterable[pl.Series], *, depth: int, scrat
 class _Block:
     """What was counted in one batch of passages.
 
-    postings: a file of term, passage (in the batch), times, length (of the passage): for each passage the terms that it holds,
-    by term. frequencies: for each term the passages that hold it. passages, words: how many there are in the batch.
+    postings: a file of term, passage (its place in the batch), times, length (of the passage): for each passage the terms that
+    it holds, by term. places: how many there are in the batch; passages: how many of them are passages; words: how many these
+    have. frequencies: for each term the passages that hold it.
     """
 
     postings: Path
-    frequencies: Integers
+    places: int
     passages: int
     words: int
+    frequencies: Integers
+
+
+def _blocks(folder: Path) -> list[_Block]:
+    import polars as pl
+
+    rows = pl.scan_ipc(folder / BLOCKS, glob=False).collect()
+    return [
+        _Block(folder / POSTINGS.format(number), places, passages, words, frequencies.to_numpy())
+        for number, (places, passages, words, frequencies) in enumerate(zip(*rows, strict=True))
+    ]
+
+
+def _asked(queries: pl.Series) -> list[list[str]]:
+    """The stems of each query, in their order."""
+    return [_stems(words) for words in _words(queries).to_list()]
+
+
+def _terms(asked: list[list[str]]) -> dict[str, int]:
+    """A number for each stem that is asked for."""
+    return {stem: number for number, stem in enumerate(dict.fromkeys(stem for stems in asked for stem in stems))}
 
 
 def _words(texts: pl.Series) -> pl.Series:
@@ -90,7 +127,8 @@ def _stems(words: list[str]) -> list[str]:
     return stems
 
 
-def _count(batch: tuple[int, pl.Series], *, terms: dict[str, int], scratch: Path) -> _Block:
+def _count(batch: tuple[int, pl.Series], *, terms: dict[str, int], folder: Path) -> tuple[int, int, int, list[int]]:
+    """Write the postings of one batch; returns what else a block knows of it."""
     import numpy as np
     import polars as pl
 
@@ -108,10 +146,9 @@ def _count(batch: tuple[int, pl.Series], *, terms: dict[str, int], scratch: Path
         .agg(times=pl.len())
         .sort("term", "passage")
     )
-    file = scratch / f"{number:06d}.arrow"
-    postings.write_ipc(file, compression="lz4")
+    postings.write_ipc(folder / POSTINGS.format(number), compression="lz4")
     frequencies = np.bincount(postings["term"].to_numpy(), minlength=len(terms))
-    return _Block(file, frequencies, texts.len(), int(lengths.sum()))
+    return texts.len(), texts.len() - texts.null_count(), int(lengths.sum()), frequencies.tolist()
 
 
 def _best(queries: list[list[int]], blocks: list[_Block], terms: int, depth: int) -> list[tuple[Integers, Integers]]:
@@ -125,7 +162,7 @@ def _best(queries: list[list[int]], blocks: list[_Block], terms: int, depth: int
     none = np.empty(0, np.int64)
     best, start = [(none, none)] * len(queries), 0
     for block, (edges, places, weights) in zip(blocks, in_order(weigh, blocks), strict=True):
-        scores = np.zeros(block.passages, np.int64)
+        scores = np.zeros(block.places, np.int64)
         for query, asked in enumerate(queries):
             scores[:] = 0
             for term in asked:
@@ -138,7 +175,7 @@ def _best(queries: list[list[int]], blocks: list[_Block], terms: int, depth: int
                 all_scores = np.concatenate([known, scores[found]])
                 order = np.argsort(-all_scores, kind="stable")[:depth]
                 best[query] = np.concatenate([passages, start + found])[order], all_scores[order]
-        start += block.passages
+        start += block.places
     return best
 
 
