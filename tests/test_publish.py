@@ -580,7 +580,7 @@ def test_of_two_publishers_with_other_rows_one_wins_and_the_other_says_so(
     publish(hub, dataset, outcomes["1.0.0"], order)
     hub.meanwhile["/commit/main"] = lambda: publish(hub, dataset, outcomes["2.0.0"], order)
     with pytest.raises(PublishError, match="published with other content"):
-        publish(hub, dataset, other, replace(order, cache=tmp_path / "another"))
+        publish(hub, dataset, other, replace(order, cache=tmp_path / "another"), read=10.0)
     assert content_of(hub.tree(REPO, "v2.0.0")) == outcomes["2.0.0"].manifest["content_sha256"]
     assert hub.tree(REPO) == hub.tree(REPO, "v2.0.0")
 
@@ -607,7 +607,7 @@ def test_two_publishers_of_the_same_rows_both_end_well(
     states: list[str] = []
     theirs = elsewhere(outcomes["1.0.0"], tmp_path)
     hub.meanwhile[when] = lambda: states.append(publish(hub, dataset, theirs, order).state)
-    states.append(publish(hub, dataset, outcomes["1.0.0"], replace(order, cache=tmp_path / "another")).state)
+    states.append(publish(hub, dataset, outcomes["1.0.0"], replace(order, cache=tmp_path / "another"), read=10.0).state)
     assert "published" in states
     assert set(states) <= {"published", "already published"}
     assert [ref for ref, _ in hub.repos[REPO].moves] == ["main", "main", "v1.0.0"]
