@@ -253,9 +253,9 @@ def _write(
             errors = [finding for finding in findings if finding.severity == "error"]
             if errors:
                 raise _forbidden(identity, errors)
-            seed = statistics.seed_of(task, frames)
-            describing = beside.submit(statistics.describe, task, frames, seed)
-            findings += quality.audit(task, frames, splits, built.dataset.languages, seed=seed)
+            seed, heard = statistics.seed_of(task, frames), statistics.heard_of(task, frames)
+            describing = beside.submit(statistics.describe, task, frames, seed, heard)
+            findings += quality.audit(task, frames, splits, built.dataset.languages, seed=seed, heard=heard)
             described = describing.result()
         finally:
             read_back.result()  # rows that are not what was written explain whatever else goes wrong

@@ -11,6 +11,7 @@ half alike, a text is compared with the NEIGHBOURS before it in each band: more 
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from builders.batches import in_order
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 SHARED, TEN = 9, 10
 BANDS, ROWS, AGREEING, SEED = 20, 5, 2, 1
 NEIGHBOURS = 50
-BATCH, AT_ONCE = 10_000, 250  # rows read, and rows worked on: what is made of these stays in the processor's cache
+BATCH, AT_ONCE = 10_000, 500  # rows read, and rows worked on: what is made of these stays in the processor's cache
 PAIRS_AT_ONCE, COMPARED_AT_ONCE = 1_000_000, 20_000
 
 
@@ -77,7 +78,7 @@ def _bands_of(batch: pl.DataFrame) -> Array:
         digests = RMinHash.digest_matrix_from_flat_token_hashes(
             rough.values, rough.edges.astype(np.uint64), BANDS * ROWS, SEED
         )
-        numbers = np.array(digests.to_rows(), np.uint64).reshape(len(some), BANDS, ROWS)
+        numbers = np.fromiter(chain.from_iterable(digests.to_rows()), np.uint64).reshape(len(some), BANDS, ROWS)
         band = np.zeros((len(some), BANDS), np.uint64)
         for place in range(ROWS):
             band = band * np.uint64(FACTORS[0]) + numbers[:, :, place]

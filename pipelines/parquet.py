@@ -6,6 +6,7 @@ Where a row group and a shard end depends on the rows alone, never on how the fr
 from __future__ import annotations
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -67,12 +68,13 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, folder: Path, config: str, s
     place.mkdir(parents=True, exist_ok=True)
     parts: list[Path] = []
     writer, room = None, 0
+    beside = ThreadPoolExecutor(1)
     try:
-        # While one group is compressed, the next is made.
+        # While one group is compressed, it is hashed and the next is made.
         for group, size in chain(ahead(_row_groups(_batches(frame, schema))), [(schema.empty_table(), 0)]):
             if parts and not group.num_rows:
                 break  # the empty group at the end is for a table without rows: it gets a file too
-            content.update(group)
+            hashed = beside.submit(content.update, group)
             num_bytes += size
             if writer is None or room < size:
                 if writer is not None:
@@ -80,8 +82,10 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, folder: Path, config: str, s
                 parts.append(place / f"{split}-{len(parts):05d}.part")
                 writer, room = _open_writer(pq, parts[-1], schema), SHARD_BYTES
             writer.write_table(group, row_group_size=max(group.num_rows, 1))
+            hashed.result()
             room -= size
     finally:
+        beside.shutdown()
         if writer is not None:
             writer.close()
     files = []

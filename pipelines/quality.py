@@ -13,6 +13,7 @@ the dataset.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from builders import tasks
@@ -24,11 +25,12 @@ from pipelines.statistics import as_read, seed_of
 from pipelines.survey import LABELS, surveys_of, where, with_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import polars as pl
 
     from builders.integrity import Finding, Frames
+    from pipelines.statistics import Heard
 
 __all__ = ["KINDS", "LABELS", "SEVERITIES", "audit"]
 
@@ -40,28 +42,53 @@ def audit(
     languages: tuple[str, ...] = (),
     *,
     seed: int | None = None,
+    heard: Heard | None = None,
     language_sample: int | None = SAMPLE,
 ) -> list[Finding]:
     """All findings of a dataset that builders.integrity has passed.
 
     frames: config -> split -> lazy frame. splits: those to look at. languages: the dataset's, as mteb writes them
-    (`rus-Cyrl`); with none, no text is in a wrong one (but the sides of a bitext have their languages by its pair). seed:
-    that of `pipelines.statistics.seed_of`, where it is known. language_sample: of how many rows of each table the language
-    is told; None: of all. Findings come by severity, then by kind as in KINDS, then by config as in the task's layouts,
-    split as in the task, and column.
+    (`rus-Cyrl`); with none, no text is in a wrong one (but the sides of a bitext have their languages by its pair). seed,
+    heard: those of `seed_of` and `heard_of` in pipelines.statistics, where they are known. language_sample: of how many rows
+    of each table the language is told; None: of all. Findings come by severity, then by kind as in KINDS, then by config as in
+    the task's layouts, split as in the task, and column.
 
     Raises ValueError for a language that cards.front_matter does not know.
     """
     splits = tuple(split for split in task.splits if split in splits)
     seed = seed_of(task, frames) if seed is None else seed
     surveys = surveys_of(task, frames, splits, seed)
+
+    def batches(layout: tasks.Layout, split: str) -> Iterable[pl.DataFrame]:
+        if heard is not None and language_sample == SAMPLE:
+            return [heard[layout.config, split]]
+        texts = {column: as_read(layout.config, column) for column in layout.text}
+        return asked(frames[layout.config][split], texts, surveys[layout.config, split]["id"], language_sample)
+
+    with ThreadPoolExecutor(1) as beside:  # a detector keeps one core busy, the other checks have the rest
+        spoken = [
+            beside.submit(_languages, batches(layout, split), expected, layout, split)
+            for layout in with_texts(task)
+            if any((expected := _expected(task, layout, languages)).values())
+            for split in splits
+        ]
+        found = _found(task, frames, splits, surveys, seed)
+        return _ordered([*found, *(one for telling in spoken for one in telling.result())], task, splits)
+
+
+def _found(
+    task: tasks.Task,
+    frames: Frames,
+    splits: tuple[str, ...],
+    surveys: Mapping[tuple[str, str], pl.DataFrame],
+    seed: int,
+) -> list[Finding]:
+    """All findings but those of languages."""
     found = []
     for layout in with_texts(task):
         tables, known = frames[layout.config], {split: surveys[layout.config, split] for split in splits}
-        expected = _expected(task, layout, languages)
         for split in splits:
             found += _texts(task, known[split], layout, split)
-            found += _languages(tables[split], known[split]["id"], expected, layout, split, size=language_sample)
         if layout.config == "corpus":  # of two splits it may be the same
             for split in splits:
                 found += leaks.nearly(tables, {split: known[split]}, layout)
@@ -78,7 +105,7 @@ def audit(
             found += judged.conflicts(surveys["default", split], ("default", split, LABELS[task.type]))
         if task.type in LABELS and not isinstance(task, tasks.STS):
             found += judged.imbalance(task, frames["default"][split], ("default", split, LABELS[task.type]))
-    return _ordered(found, task, splits)
+    return found
 
 
 def _ordered(found: list[Finding], task: tasks.Task, splits: tuple[str, ...]) -> list[Finding]:
@@ -128,22 +155,14 @@ def _expected(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]
 
 
 def _languages(
-    frame: pl.LazyFrame,
-    keys: pl.Series,
-    expected: Mapping[str, set[str]],
-    layout: tasks.Layout,
-    split: str,
-    *,
-    size: int | None,
+    batches: Iterable[pl.DataFrame], expected: Mapping[str, set[str]], layout: tasks.Layout, split: str
 ) -> list[Finding]:
-    """Texts in a language that their column should not hold; keys: how the rows are named, in their order."""
+    """Texts in a language that their column should not hold."""
     import polars as pl
 
-    if not any(expected.values()):
-        return []
     schema = {"id": pl.String, "other": pl.String}
     named = {column: [pl.DataFrame(schema=schema)] for column in expected}
-    for rows in asked(frame, {column: as_read(layout.config, column) for column in expected}, keys, size):
+    for rows in batches:
         for column, known in expected.items():
             answers = rows.drop_nulls(column)
             others = pl.Series("other", foreign(answers[column], known), pl.String)

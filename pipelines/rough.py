@@ -33,6 +33,12 @@ WORDS, CHARACTERS = 3, 5  # in a run
 ODD = "[^\x00-\x7f\xa0-\xa7\xa9\xab-\xae\xb0\xb1\xb6\xb7\xbb\xbf-\xff\u0400-\u045f\u2000-\u2016\u2018-\u203d\u203f-\u206f€№]"
 LEAD = 0x40  # stands for the first byte of a letter that has two
 SIGNS = ((0xC2, 2), (0xE2, 3))  # the first byte of characters that are no letters, and how many they have
+# What stands for each byte: 0 where it is of no letter or digit. In UTF-8 a letter and its capital end in bytes with the same
+# last five bits, in ASCII, Latin-1 and Cyrillic; but of the capitals from U+0400 to U+040F, Ё among them, the first of the five
+# is another.
+SYMBOLS = bytes(
+    LEAD if byte >= 0xC0 else byte & 0x1F | 0x20 if byte >= 0x80 or chr(byte).isalnum() else 0 for byte in range(256)
+)
 FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)  # odd, and their bits have no pattern
 
 
@@ -88,12 +94,8 @@ def _words(texts: pl.Series) -> tuple[Array, Numbers, Numbers, Numbers]:
     text_edges = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
     held = np.frombuffer(data, np.uint8)[text_edges[0] : text_edges[-1]]
     text_edges = text_edges - text_edges[0]
-    letter = ((held | 0x20) - np.uint8(ord("a")) < 26) | (held - np.uint8(ord("0")) < 10) | (held >= 0x80)
-    symbols = np.zeros(len(held) + 16, np.uint8)  # _numbers reads 16 bytes from the beginning of a word
-    # In UTF-8 a letter and its capital end in bytes with the same last five bits, in ASCII, Latin-1 and Cyrillic; but of the
-    # capitals from U+0400 to U+040F, Ё among them, the first of the five is another.
-    lead = held >= 0xC0
-    symbols[: len(held)] = ((held & 0x1F | 0x20) * ~lead + lead * np.uint8(LEAD)) * letter
+    # 16 more: _numbers reads so many bytes from the beginning of a word.
+    symbols = np.frombuffer(bytearray(held.tobytes()).translate(SYMBOLS) + bytes(16), np.uint8)
     capital = np.flatnonzero((held[:-1] == 0xD0) & (held[1:] < 0x90))
     symbols[capital + 1] |= 0x10
     for first, size in SIGNS:

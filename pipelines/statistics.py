@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from builders import tasks
@@ -17,12 +18,13 @@ from builders.integrity import key_of
 from pipelines.languages import asked, shares
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
 
     from builders.integrity import Frames
 
+Heard = Mapping[tuple[str, str], "pl.DataFrame"]  # (config, split) -> rows of which the language is told
 Texts = dict[tuple[str, str, str], dict[str, Any]]  # (config, split, column) -> statistics of its texts
 
 AT_ONCE = 50_000  # repeated texts that are compared in one pass
@@ -35,18 +37,21 @@ WHITE_SPACE = (
 )
 
 
-def describe(task: tasks.Task, frames: Frames, seed: int | None = None) -> dict[str, dict[str, Any]]:
+def describe(
+    task: tasks.Task, frames: Frames, seed: int | None = None, heard: Heard | None = None
+) -> dict[str, dict[str, Any]]:
     """For each split, in the task's order, what mteb's `calculate_descriptive_statistics` gives for the task's type.
 
-    frames: config -> split -> lazy frame. seed: that of `seed_of`, where it is known. Values are numbers, dicts of them, or
-    None: `samples_in_train` of the train split and where train is not among the frames, `top_ranked_statistics` without
-    candidates. Unlike mteb, which drops queries without a judgement before it counts, every query counts.
+    frames: config -> split -> lazy frame. seed, heard: those of `seed_of` and `heard_of`, where they are known. Values are
+    numbers, dicts of them, or None: `samples_in_train` of the train split and where train is not among the frames,
+    `top_ranked_statistics` without candidates. Unlike mteb, which drops queries without a judgement before it counts, every
+    query counts.
     """
     layouts = tasks.layouts(task)
     splits = [split for split in task.splits if split in frames[layouts[0].config]]
     texts = _read(task, frames)
     seed = seed_of(task, frames) if seed is None else seed
-    spoken = _languages(task, frames, splits)
+    spoken = _languages(heard_of(task, frames) if heard is None else heard)
     described = {place: _texts(frame, seed) | {"languages": spoken[place]} for place, frame in texts.items()}
     match task:
         case tasks.Retrieval() | tasks.Reranking():
@@ -61,6 +66,24 @@ def describe(task: tasks.Task, frames: Frames, seed: int | None = None) -> dict[
             return {split: _clustering(frames["default"][split], split, described) for split in splits}
         case tasks.BitextMining(pair=pair):
             return {split: _bitext(frames[pair][split], pair, split, described, seed) for split in splits}
+
+
+def heard_of(task: tasks.Task, frames: Frames) -> Heard:
+    """What the detectors of languages are asked about: a sample of the rows of each table, always the same.
+
+    By config and split: id, as examples name the row, and each column of texts, as pipelines.languages.beginning leaves it.
+    """
+    import polars as pl
+
+    heard = {}
+    for layout in tasks.layouts(task):
+        for split in (split for split in task.splits if layout.text and split in frames[layout.config]):
+            frame = frames[layout.config][split]
+            key = key_of(frame.collect_schema().names()).cast(pl.String)
+            keys = frame.with_row_index("__row").select(key).collect(engine="streaming").to_series()
+            texts = {column: as_read(layout.config, column) for column in layout.text}
+            heard[layout.config, split] = pl.concat(asked(frame, texts, keys)).select("id", *layout.text)
+    return heard
 
 
 def seed_of(task: tasks.Task, frames: Frames) -> int:
@@ -150,24 +173,13 @@ def _quantile(ascending: pl.Series, percent: int) -> Any:
     return ascending[max(math.ceil(percent * len(ascending) / 100), 1) - 1]
 
 
-def _languages(task: tasks.Task, frames: Frames, splits: Sequence[str]) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """For each column of texts: how many texts were looked at, and the share of each language among them.
-
-    A sample of rows, always the same (pipelines.languages.sampled), and of these the texts with enough letters to tell.
-    """
-    import polars as pl
-
+def _languages(heard: Heard) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """For each column of texts: how many texts were looked at, and the share of each language among them."""
     found = {}
-    for layout in tasks.layouts(task):
-        for split in splits if layout.text else ():
-            frame = frames[layout.config][split]
-            key = key_of(frame.collect_schema().names()).cast(pl.String)
-            keys = frame.with_row_index("__row").select(key).collect(engine="streaming").to_series()
-            texts = {column: as_read(layout.config, column) for column in layout.text}
-            rows = pl.concat(asked(frame, texts, keys))
-            for column in layout.text:
-                judged = rows[column].drop_nulls()
-                found[layout.config, split, column] = {"texts": len(judged), "shares": shares(judged)}
+    for (config, split), rows in heard.items():
+        for column in rows.columns[1:]:
+            judged = rows[column].drop_nulls()
+            found[config, split, column] = {"texts": len(judged), "shares": shares(judged)}
     return found
 
 
