@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SHARED, TEN = 9, 10
 BANDS, ROWS, AGREEING, SEED = 20, 5, 2, 1
 NEIGHBOURS = 50
-BATCH, AT_ONCE = 10_000, 500  # rows read, and rows worked on: what is made of these stays in the processor's cache
+BATCH, AT_ONCE = 20_000, 500  # rows read, and rows worked on: what is made of these stays in the processor's cache
 PAIRS_AT_ONCE, COMPARED_AT_ONCE = 1_000_000, 20_000
 
 
@@ -64,8 +64,15 @@ def _bands(texts: pl.LazyFrame) -> Array:
     """For each row and band a number (uint32, two different ones may fall together); zeros for a row without a shingle."""
     import numpy as np
 
-    batches = texts.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming")
-    return np.concatenate([np.zeros((0, BANDS), np.uint32), *in_order(_bands_of, batches)])
+    return np.concatenate([np.zeros((0, BANDS), np.uint32), *in_order(_bands_of, _slices(texts))])
+
+
+def _slices(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """The rows in batches, read when they are wanted: `collect_batches` reads ahead, as far as to the end."""
+    start = 0
+    while len(batch := frame.slice(start, BATCH).collect(engine="streaming")):
+        yield batch
+        start += BATCH
 
 
 def _bands_of(batch: pl.DataFrame) -> Array:
