@@ -193,7 +193,8 @@ class Dataset:
 
     needs: for each split, the keys of the raw files it takes. sample: options under which the golden sample is built.
     group: the benchmark's short name (rumteb, ateb, rarb). resumable: the recipe works in `RawFiles.kept`, so that a killed
-    build goes on where it was.
+    build goes on where it was. subset: what mteb's own task of several languages calls this one (`ru`): the card names every
+    config `ru-<config>` too.
     """
 
     name: str
@@ -207,6 +208,7 @@ class Dataset:
     sample: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     citation: tuple[str, ...] = ()
     resumable: bool = False
+    subset: str = ""
 
     @property
     def newest(self) -> str:
@@ -238,6 +240,7 @@ def dataset(
     sample: Mapping[str, Any] | None = None,
     citation: tuple[str, ...] = (),
     resumable: bool = False,
+    subset: str = "",
 ) -> Callable[[Callable[..., Tables]], Dataset]:
     """Make a recipe a Dataset.
 
@@ -260,7 +263,7 @@ def dataset(
         if not asked <= known:
             raise ValueError(f"{name}: the recipe has no option {', '.join(sorted(asked - known))}")
         return Dataset(
-            name, task, languages, per_split, full, recipe, group, prompts, sample or {}, citation, resumable
+            name, task, languages, per_split, full, recipe, group, prompts, sample or {}, citation, resumable, subset
         )
 
     return declare

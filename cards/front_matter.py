@@ -52,6 +52,8 @@ def front_matter(built: Built, manifest: Mapping[str, Any]) -> dict[str, Any]:
     categories, ids = HUB_TASKS[dataset.task.type]
     configs = by_config(manifest)
     translation = dataset.task.type == "BitextMining"
+    prefixes = ("", f"{dataset.subset}-") if dataset.subset else ("",)
+    names = [(prefix, name, tables) for prefix in prefixes for name, tables in configs.items()]
     return {
         "pretty_name": f"{source.title} ({dataset.name})",
         "language": languages,
@@ -63,8 +65,8 @@ def front_matter(built: Built, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "task_categories": list(categories),
         "task_ids": list(ids),
         "tags": ["mteb", "text", dataset.group, "embedding-datasets", dataset.task.type.lower()],
-        "configs": [_config(name, tables, alone=len(configs) == 1) for name, tables in configs.items()],
-        "dataset_info": [_info(name, tables) for name, tables in configs.items()],
+        "configs": [_config(name, tables, prefix, alone=len(names) == 1) for prefix, name, tables in names],
+        "dataset_info": [_info(prefix + name, tables) for prefix, name, tables in names],
     }
 
 
@@ -99,11 +101,11 @@ def _license(source: str, license_id: str, homepage: str) -> dict[str, str]:
     return {"license": "other", "license_name": f"{source.replace('_', '-')}-terms", "license_link": homepage}
 
 
-def _config(name: str, tables: list[Mapping[str, Any]], *, alone: bool) -> dict[str, Any]:
-    """A config and its files. The only one of a dataset is what loads when none is named."""
+def _config(name: str, tables: list[Mapping[str, Any]], prefix: str, *, alone: bool) -> dict[str, Any]:
+    """A config, with a prefix to its name, and its files. The only one of a dataset is what loads when none is named."""
     folder = "data" if name == "default" else name
     files = [{"split": table["split"], "path": f"{folder}/{table['split']}-*"} for table in tables]
-    return {"config_name": name, "data_files": files, **({"default": True} if alone else {})}
+    return {"config_name": prefix + name, "data_files": files, **({"default": True} if alone else {})}
 
 
 def _info(name: str, tables: list[Mapping[str, Any]]) -> dict[str, Any]:

@@ -79,6 +79,7 @@ SOURCE = Source(
     },
     prompts=PROMPTS,
     resumable=True,
+    subset="ru",
 )
 def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Find the passages of Russian Wikipedia that answer a question.
@@ -122,6 +123,7 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     sample={"candidates": 4},
     prompts=PROMPTS,
     resumable=True,
+    subset="ru",
 )
 def reranking(raw: RawFiles, *, candidates: int = 100, clean: bool = False) -> Tables:
     """Put the passages that answer a question before others that speak of the same things.
