@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
     from builders import Built
 
-hypothesis_settings.register_profile("patient", deadline=None)  # how long an example takes is the machine's affair
-hypothesis_settings.load_profile("patient")
+# The same examples every time, however long they take: a test that fails says that code has changed. To look for new ones:
+# python -m pytest --hypothesis-profile explore
+hypothesis_settings.register_profile("steady", deadline=None, derandomize=True)
+hypothesis_settings.register_profile("explore", deadline=None)
+hypothesis_settings.load_profile("steady")
 
 SOURCES = Path(__file__).parents[2] / "shared" / "sources"
 NAMES = list(builders.catalogue())

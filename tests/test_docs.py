@@ -81,7 +81,7 @@ def test_adding_a_dataset_works_when_followed_literally(tmp_path: Path) -> None:
             with path.open("a" if block["before"].startswith("Append") else "x", encoding="utf-8") as file:
                 file.write(block["text"])
     assert len(commands) == 4
-    environment = os.environ | {"PYTHONPATH": str(repository), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {"PYTHONPATH": str(repository), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""}
     for command in commands:
         arguments = [sys.executable, *re.findall(r'"([^"]*)"|(\S+)', command)[1:]]
         arguments = [arguments[0], *(quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|(\S+)', command)[1:])]

@@ -49,7 +49,7 @@ PIECES = st.sampled_from(
             "longerthansixteen",
         ),
     ]
-) | st.text(st.characters(exclude_characters="№"), max_size=3)
+) | st.text(st.characters(codec="utf-8", exclude_characters="№"), max_size=3)
 TEXT = st.lists(PIECES, max_size=14).map(" ".join)
 
 
