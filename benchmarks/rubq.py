@@ -2,7 +2,7 @@
 
     python benchmarks/rubq.py                      2,330 questions, 56,952 paragraphs
     python benchmarks/rubq.py 23300 569520         other numbers
-    python benchmarks/rubq.py --folder /tmp/rubq   keep what is made
+    python benchmarks/rubq.py --folder made        keep what is made
 
 The two JSON files are made in the form of RuBQ 2.0: all keys, lists of paragraphs of the lengths of the real dev file, texts of
 recombined words in the lengths of the published corpus. How many paragraphs stand in the file twice is planted, and how many
