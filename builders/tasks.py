@@ -146,6 +146,17 @@ def evaluated(task: Task) -> str:
     return "test" if "test" in task.splits else task.splits[-1]
 
 
+def label_names(task: Task) -> tuple[str, ...]:
+    """The names of a task's labels, by number; none where its labels are no numbers, and where it has none."""
+    match task:
+        case Classification(labels=names) | MultilabelClassification(labels=names):
+            return names
+        case PairClassification(names=pair):
+            return pair
+        case _:
+            return ()
+
+
 def type_name(dtype: pl.DataType) -> str | None:
     """The name of a polars type among the six that a release may hold; None for any other."""
     import polars as pl

@@ -210,16 +210,9 @@ def _splits(manifest: Mapping[str, Any]) -> list[str]:
 
 def _labels(task: tasks.Task) -> str:
     """What the labels of a task are, as Markdown; empty for a task without named ones."""
-    match task:
-        case tasks.Classification(labels=labels) | tasks.MultilabelClassification(labels=labels):
-            names: tuple[str, ...] = labels
-        case tasks.PairClassification(names=pair):
-            names = pair
-        case tasks.STS(low=low, high=high):
-            return f"{low:g} to {high:g}, more is more alike"
-        case _:
-            return ""
-    return ", ".join(f"{index} {markdown.code(name)}" for index, name in enumerate(names))
+    if isinstance(task, tasks.STS):
+        return f"{task.low:g} to {task.high:g}, more is more alike"
+    return ", ".join(f"{index} {markdown.code(name)}" for index, name in enumerate(tasks.label_names(task)))
 
 
 def _mteb_task(dataset: Dataset, manifest: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -127,16 +127,15 @@ def _foreign(folder: Path, name: str, dataset: Foreign, language_sample: int | N
 
 def _tables(dataset: Foreign) -> list[dict[str, Any]]:
     """Every table of a dataset as the set calls it, one that several splits share once, with its rows and columns."""
-    import polars as pl
-
     from builders.tasks import layouts
+    from pipelines import statistics
 
     tables = {}
     for layout in layouts(dataset.task):
         for split, frame in dataset.frames.get(layout.config, {}).items():
             real = dataset.real[layout.config, split]
             tables[real] = {
-                "config": real[0], "split": real[1], "rows": frame.select(pl.len()).collect(engine="streaming").item(),
+                "config": real[0], "split": real[1], "rows": statistics.row_count(frame),
                 "columns": dict(dataset.schemas[real]),
             }  # fmt: skip
     return list(tables.values())

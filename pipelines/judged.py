@@ -27,11 +27,8 @@ def conflicts(rows: pl.DataFrame, place: tuple[str, str, str]) -> list[Finding]:
 def imbalance(task: tasks.Task, frame: pl.LazyFrame, place: tuple[str, str, str]) -> list[Finding]:
     """Rare labels, those that the task names and no row has among them."""
     counts = {label: count for label, count in label_counts(frame, place[-1]).items() if label is not None}
-    match task:
-        case tasks.Classification(labels=names) | tasks.MultilabelClassification(labels=names):
-            counts = {name: counts.get(label, 0) for label, name in enumerate(names)}
-        case tasks.PairClassification(names=names):
-            counts = {name: counts.get(label, 0) for label, name in enumerate(names)}
+    if names := tasks.label_names(task):
+        counts = {name: counts.get(label, 0) for label, name in enumerate(names)}
     most = max(counts.values())
     rare = [f"{name}: {count}" for name, count in counts.items() if MANY_TIMES * count < most]
     if not rare:

@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from builders.errors import ReleaseError, UsageError
+from builders.errors import UsageError
 from pipelines import command, release
+from pipelines.compare import manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,9 +39,7 @@ def parity(place: Path) -> dict[str, Any]:
 
     Raises ReleaseError for a folder that is no release, UsageError for a sample, or where no figures are known.
     """
-    manifest = release.read_manifest(place)
-    if manifest is None:
-        raise ReleaseError("there is no release here", where=str(place), todo="name a folder with a manifest.json")
+    manifest = manifest_of(place)
     if manifest["sample"]:
         raise UsageError(
             "a sample has not the size that was published", where=str(place), todo="build it from complete raw files"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from builders.integrity import Finding, Frames
     from pipelines.statistics import Heard
 
-__all__ = ["KINDS", "LABELS", "SEVERITIES", "audit"]
+__all__ = ["KINDS", "SEVERITIES", "audit"]
 
 
 def audit(

@@ -15,7 +15,7 @@ from builders import tasks
 from builders.integrity import key_of
 from cards import markdown
 from cards.render import CARDS
-from pipelines import quality, statistics
+from pipelines import quality, statistics, survey
 from pipelines.digests import replace_text
 
 if TYPE_CHECKING:
@@ -68,7 +68,9 @@ class Chart:
 def section(checked: Checked) -> dict[str, Any]:
     """What a report shows of one dataset: all that has to be read from its rows is read here."""
     report = checked.report
-    full = checked.frames and all(_rows_of(frame) for own in checked.frames.values() for frame in own.values())
+    full = checked.frames and all(
+        statistics.row_count(frame) for own in checked.frames.values() for frame in own.values()
+    )
     described = statistics.describe(checked.task, checked.frames) if full else {}
     examples = _examples(checked)
     return {
@@ -83,12 +85,6 @@ def section(checked: Checked) -> dict[str, Any]:
         "statistics": _statistics(described),
         "splits": list(described),
     }
-
-
-def _rows_of(frame: pl.LazyFrame) -> int:
-    import polars as pl
-
-    return int(frame.select(pl.len()).collect(engine="streaming").item())
 
 
 def failure(name: str, error: DatasetError) -> dict[str, Any]:
@@ -115,7 +111,7 @@ def _examples(checked: Checked) -> list[list[Example]]:
             pointed.setdefault((other, split), set()).update(names)
     texts = {place: _rows(checked.rows, place, names) for place, names in pointed.items()}
     columns = {layout.config: layout.text for layout in tasks.layouts(checked.task)}
-    labels = _label_names(checked.task)
+    labels = tasks.label_names(checked.task)
 
     def example(one: Finding, name: str) -> Example:
         row = rows[one.config, one.split].get(name, {})
@@ -144,17 +140,6 @@ def _rows(frames: Frames, place: tuple[str, str], names: set[str]) -> dict[str, 
     }
 
 
-def _label_names(task: tasks.Task) -> tuple[str, ...]:
-    """The names of a task's labels, by number; none where labels are names or scores."""
-    match task:
-        case tasks.Classification(labels=names) | tasks.MultilabelClassification(labels=names):
-            return names
-        case tasks.PairClassification(names=pair):
-            return pair
-        case _:
-            return ()
-
-
 def _named(label: Any, names: tuple[str, ...]) -> Any:
     """A label, or each of a list, by its name where it has one."""
     if isinstance(label, list):
@@ -177,10 +162,10 @@ def _charts(checked: Checked) -> list[Chart]:
         for split, frame in checked.frames.get(layout.config, {}).items():
             table = "/".join(checked.real.get((layout.config, split), (layout.config, split)))
             made = [_lengths(frame, layout.config, column) for column in layout.text]
-            label = "score" if layout.config == "qrels" else quality.LABELS.get(checked.task.type)
+            label = "score" if layout.config == "qrels" else survey.LABELS.get(checked.task.type)
             if layout.text and label == "score":
                 made.append(_scores(frame))
-            elif label and layout.config in ("qrels", "default") and _rows_of(frame):
+            elif label and layout.config in ("qrels", "default") and statistics.row_count(frame):
                 made.append(_labels(checked.task, frame, label))
             for chart in made:
                 charts.setdefault((table, chart.what), replace(chart, table=table))
@@ -232,7 +217,7 @@ def _bars(places: pl.Series, names: Sequence[str]) -> tuple[Bar, ...]:
 
 def _labels(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
     counts = statistics.label_counts(frame, column)
-    names = _label_names(task) if column != "score" else ()
+    names = tasks.label_names(task) if column != "score" else ()
     named = {_shown("none" if label is None else _named(label, names)): count for label, count in counts.items()}
     frequent = sorted(named.items(), key=lambda item: -item[1])
     most = frequent[0][1]

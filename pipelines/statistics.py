@@ -202,7 +202,7 @@ def _labels(frame: pl.LazyFrame, column: str) -> dict[str, Any]:
 
 def _retrieval(frames: Frames, split: str, texts: Texts) -> dict[str, Any]:
     documents, queries = texts["corpus", split, "text"], texts["queries", split, "text"]
-    count = {config: _rows(frames[config][split]) for config in ("queries", "corpus")}
+    count = {config: row_count(frames[config][split]) for config in ("queries", "corpus")}
     ranked = frames["top_ranked"][split] if "top_ranked" in frames else None
     return {
         "num_samples": count["corpus"] + count["queries"],
@@ -229,9 +229,9 @@ def _judgements(frames: Frames, split: str) -> dict[str, Any]:
         "min_relevant_docs_per_query": per_query.min(),
         "average_relevant_docs_per_query": per_query.sum() / per_query.len(),
         "max_relevant_docs_per_query": per_query.max(),
-        "unique_relevant_docs": _rows(judged["corpus-id"]),
-        "num_missing_query_ids": _rows(judged["query-id"].join(queries, on="id", how="anti")),
-        "num_missing_corpus_ids": _rows(judged["corpus-id"].join(corpus, on="id", how="anti")),
+        "unique_relevant_docs": row_count(judged["corpus-id"]),
+        "num_missing_query_ids": row_count(judged["query-id"].join(queries, on="id", how="anti")),
+        "num_missing_corpus_ids": row_count(judged["corpus-id"].join(corpus, on="id", how="anti")),
     }
 
 
@@ -254,9 +254,9 @@ def _classification(frames: Mapping[str, pl.LazyFrame], split: str, texts: Texts
     in_train = None
     if split != "train" and "train" in frames:
         train = frames["train"].select(number)
-        in_train = _rows(frames[split].select(number).unique().join(train, on="text", how="semi"))
+        in_train = row_count(frames[split].select(number).unique().join(train, on="text", how="semi"))
     return {
-        "num_samples": _rows(frames[split]),
+        "num_samples": row_count(frames[split]),
         "samples_in_train": in_train,
         "text_statistics": texts["default", split, "text"],
         "label_statistics": _labels(frames[split], "label"),
@@ -266,7 +266,7 @@ def _classification(frames: Mapping[str, pl.LazyFrame], split: str, texts: Texts
 def _pair_classification(frame: pl.LazyFrame, split: str, texts: Texts, seed: int) -> dict[str, Any]:
     first, second = texts["default", split, "sentence1"], texts["default", split, "sentence2"]
     return {
-        "num_samples": _rows(frame),
+        "num_samples": row_count(frame),
         "number_of_characters": first["total_text_length"] + second["total_text_length"],
         "unique_pairs": _unique_pairs(frame, seed),
         "text1_statistics": first,
@@ -294,7 +294,7 @@ def _sts(frame: pl.LazyFrame, split: str, texts: Texts, seed: int) -> dict[str, 
 
 def _clustering(frame: pl.LazyFrame, split: str, texts: Texts) -> dict[str, Any]:
     return {
-        "num_samples": _rows(frame),
+        "num_samples": row_count(frame),
         "text_statistics": texts["default", split, "sentences"],
         "labels_statistics": _labels(frame, "labels"),
     }
@@ -304,7 +304,7 @@ def _bitext(frame: pl.LazyFrame, pair: str, split: str, texts: Texts, seed: int)
     """mteb gives the figures of all language pairs together, then those of each: of one pair they are the same."""
     first, second = texts[pair, split, "sentence1"], texts[pair, split, "sentence2"]
     described = {
-        "num_samples": _rows(frame),
+        "num_samples": row_count(frame),
         "number_of_characters": first["total_text_length"] + second["total_text_length"],
         "unique_pairs": _unique_pairs(frame, seed),
         "sentence1_statistics": first,
@@ -322,10 +322,11 @@ def _unique_pairs(frame: pl.LazyFrame, seed: int, *, symmetric: bool = False) ->
         numbers = numbers.select(
             pl.min_horizontal(pl.all()).alias("first"), pl.max_horizontal(pl.all()).alias("second")
         )
-    return _rows(numbers.unique())
+    return row_count(numbers.unique())
 
 
-def _rows(frame: pl.LazyFrame) -> int:
+def row_count(frame: pl.LazyFrame) -> int:
+    """How many rows a frame has."""
     import polars as pl
 
     return int(frame.select(pl.len()).collect(engine="streaming").item())

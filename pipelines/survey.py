@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from builders import tasks
 from builders.integrity import Finding, key_of, rows_where
 from builders.shaping.folding import folded
+from builders.shaping.labels import one_value
 from pipelines.kinds import KINDS
 from pipelines.statistics import WHITE_SPACE, as_read, telling_seed
 
@@ -72,7 +73,8 @@ def surveys_of(
         if layout.config in compared:
             columns["folded"] = _together([folded(text).hash(folding_seed) for text in read(layout)])
         if task.type in LABELS:
-            columns["label"] = _label(table, LABELS[task.type])
+            label = LABELS[task.type]
+            columns["label"] = one_value(label, table.collect_schema()[label])
         surveys[layout.config, split] = table.with_row_index("__row").select(**columns).collect(engine="streaming")
     return surveys
 
@@ -99,14 +101,6 @@ def _together(numbers: list[pl.Expr]) -> pl.Expr:
     import polars as pl
 
     return numbers[0] if len(numbers) == 1 else pl.concat_str(numbers, separator=" ")
-
-
-def _label(table: pl.LazyFrame, column: str) -> pl.Expr:
-    """A label, or a list of them as one value."""
-    import polars as pl
-
-    listed = isinstance(table.collect_schema()[column], pl.List)
-    return pl.col(column).cast(pl.List(pl.String)).list.join(" ") if listed else pl.col(column)
 
 
 def where(

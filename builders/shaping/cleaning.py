@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from builders.shaping.dropping import drop
 from builders.shaping.folding import folded
+from builders.shaping.labels import one_value
 from builders.shaping.text import fold_white_space
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ def each_text_once(
     columns = rows.columns
     if fold:
         rows, dropped = drop(rows, short(pl.col(text)), SHORT, split=split)
-    rows = rows.with_columns(__text=folded(pl.col(text)) if fold else pl.col(text), __label=_one_value(rows, label))
+    rows = rows.with_columns(
+        __text=folded(pl.col(text)) if fold else pl.col(text), __label=one_value(label, rows.schema[label])
+    )
     labels = rows.filter(pl.col("__text").is_duplicated()).group_by("__text").agg(pl.col("__label").n_unique())
     several = pl.col("__text").is_in(labels.filter(pl.col("__label") > 1).get_column("__text").implode())
     rows, conflicting = drop(rows, several, "the text has another label too", split=split)
@@ -116,13 +119,8 @@ def _compared(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symmet
 
     name = pl.col("id") if "id" in frame.columns else pl.format("row {}", pl.int_range(pl.len()))
     return frame.with_columns(
-        __exact=together(lambda text: text), __folded=together(folded), __label=_one_value(frame, label), __row=name
+        __exact=together(lambda text: text),
+        __folded=together(folded),
+        __label=one_value(label, frame.schema[label]),
+        __row=name,
     )
-
-
-def _one_value(frame: pl.DataFrame, label: str) -> pl.Expr:
-    """A label, or a list of them as one value."""
-    import polars as pl
-
-    listed = isinstance(frame.schema[label], pl.List)
-    return pl.col(label).cast(pl.List(pl.String)).list.join(" ") if listed else pl.col(label)

@@ -1,4 +1,4 @@
-"""Names of labels to numbers, strictly: a name that the recipe does not know is an error, not a new label."""
+"""Labels: their names to numbers, strictly (a name that the recipe does not know is an error, not a new one); several as one."""
 
 from __future__ import annotations
 
@@ -35,3 +35,10 @@ def label_numbers(names: pl.Series, numbers: Mapping[str, int], raw: Raw, *, uni
         number = pl.element().replace_strict(dict(numbers), return_dtype=pl.Int64)
         return rows.select(pl.col("name").list.eval(number.unique().sort())).to_series()
     return names.replace_strict(dict(numbers), return_dtype=pl.Int64)
+
+
+def one_value(column: str, dtype: pl.DataType) -> pl.Expr:
+    """A column of labels, or of lists of them, as one value a row, equal where the labels are. dtype: the column's type."""
+    import polars as pl
+
+    return pl.col(column).cast(pl.List(pl.String)).list.join(" ") if isinstance(dtype, pl.List) else pl.col(column)
