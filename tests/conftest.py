@@ -37,6 +37,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the expected rows of the golden samples")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes get the name of their parameter as id: archives hold the time of day, and workers must collect equal ids."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(scope="session")
 def real_sources() -> Path:
     """The folder of real raw files; tests that need it are skipped where it is absent."""

@@ -166,6 +166,7 @@ def test_a_file_broken_after_the_limit_may_stay_unnoticed(raw: Callable[..., Raw
         ("a.tar.gz", "t", gzip.compress(b"no archive" * 100), "begins with b'\\x1f\\x8b"),
         ("a.zip", "t.gz", zipped({"t.gz": b"plain"}), "begins with b'plain'"),
     ],
+    ids=["a page", "an empty file", "a page for a zip", "gzip without a tar", "a member that is not gzip"],
 )
 def test_a_file_that_is_not_packed_as_its_name_says_is_refused(
     name: str, member: str | None, data: bytes, found: str, raw: Callable[..., Raw]
