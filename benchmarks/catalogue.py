@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from builders import Built
-    from pipelines.make import Settings
+    from builders.catalogue import Definition
+    from pipelines.make import BuildSettings
 
 ROOT = Path(__file__).parents[1]
 
@@ -65,18 +65,20 @@ def commands(nothing: float, cold: float, again: float) -> str:
 def datasets(names: list[str], folder: Path) -> str:
     """The table of datasets, each built twice in this process."""
     sys.path.insert(0, str(ROOT))
-    import builders
-    from pipelines.command import chosen
-    from pipelines.make import Settings
-    from pipelines.sources import Places
+    from builders import catalogue
+    from pipelines.command import resolve_datasets
+    from pipelines.make import BuildSettings
+    from pipelines.raw.locations import RawSettings
 
-    places = Places(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    settings = Settings(folder / "outputs", places, sample=True, ledger=folder / "ledger.json")
-    first = builders.load(next(iter(builders.catalogue().values())))
-    built(first, first.dataset.newest, Settings(folder / "warm", places, sample=True, ledger=folder / "ledger.json"))
+    places = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
+    settings = BuildSettings(folder / "outputs", places, sample=True, ledger=folder / "ledger.json")
+    first = catalogue.load(next(iter(catalogue.entries().values())))
+    built(
+        first, first.dataset.newest, BuildSettings(folder / "warm", places, sample=True, ledger=folder / "ledger.json")
+    )
     lines = ["", "| dataset | first, ms | again, ms |", "| --- | ---: | ---: |"]
     sums = [0.0, 0.0]
-    for dataset, version in chosen(names):
+    for dataset, version in resolve_datasets(names):
         seconds = [built(dataset, version, settings, expected) for expected in ("built", "up to date")]
         sums = [sum(pair) for pair in zip(sums, seconds, strict=True)]
         lines.append(f"| {dataset.dataset.name} | {seconds[0] * 1000:,.0f} | {seconds[1] * 1000:,.1f} |")
@@ -84,7 +86,7 @@ def datasets(names: list[str], folder: Path) -> str:
     return "\n".join(lines)
 
 
-def built(dataset: Built, version: str, settings: Settings, expected: str = "built") -> float:
+def built(dataset: Definition, version: str, settings: BuildSettings, expected: str = "built") -> float:
     """The seconds that one dataset takes; the program ends where it is not in the expected state."""
     from pipelines.make import make
 

@@ -186,14 +186,14 @@ def build(folder: Path, name: str) -> None:
     sys.path.insert(0, str(ROOT))
     from dataclasses import replace
 
-    import builders
-    from pipelines.make import Settings, make
-    from pipelines.sources import Places
+    from builders import catalogue
+    from pipelines.make import BuildSettings, make
+    from pipelines.raw.locations import RawSettings
 
-    known = builders.load(builders.catalogue()[name])
+    known = catalogue.load(catalogue.entries()[name])
     files = {key: replace(file, sha256=None) for key, file in known.source.files.items()}
-    places = Places(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    settings = Settings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
+    places = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
+    settings = BuildSettings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
     known = replace(known, source=replace(known.source, files=files))
     made = make(known, known.dataset.newest, settings, lambda _: None)
     print(f"{name}:", "; ".join(f"{count:,} {what}" for what, count in made.manifest["observed"].items()))
@@ -202,10 +202,10 @@ def build(folder: Path, name: str) -> None:
 def recipe(folder: Path, name: str, scratch: Path, limit: int | None = None, **options: Any) -> Tables:
     """The tables of one dataset from a folder with all raw files, without writing or checking anything."""
     sys.path.insert(0, str(ROOT))
-    import builders
+    from builders import catalogue
     from builders.spec import Raw, RawFiles
 
-    known = builders.load(builders.catalogue()[name])
+    known = catalogue.load(catalogue.entries()[name])
     files = {
         key: Raw(f"miracl/{file.name}", folder / file.name, limit=limit) for key, file in known.source.files.items()
     }
@@ -217,7 +217,7 @@ def rank(folder: Path) -> None:
     sys.path.insert(0, str(ROOT))
     import polars as pl
 
-    from builders.shaping import bm25
+    from builders.rumteb.miracl import bm25
 
     with tempfile.TemporaryDirectory(dir=folder) as counts:
         bm25.count(questions(folder), (pl.Series(texts) for texts in batches(folder)), Path(counts))
@@ -238,7 +238,7 @@ def library(queries: pl.Series, passages: list[str], depth: int) -> pl.DataFrame
     import polars as pl
     import Stemmer
 
-    from builders.shaping.bm25 import K1, STRESS, WORD, B
+    from builders.rumteb.miracl.bm25 import K1, STRESS, WORD, B
 
     cut = given.tokenization.Tokenizer(lower=True, splitter=WORD, stopwords=[], stemmer=Stemmer.Stemmer("russian"))
     index = given.BM25(method="lucene", k1=K1, b=B)

@@ -86,14 +86,14 @@ def floor(folder: Path) -> None:
 def build(folder: Path) -> None:
     """The whole of a build; the articles are not the pinned ones, so their digest is left out."""
     sys.path.insert(0, str(ROOT))
-    import builders
-    from pipelines.make import Settings, make
-    from pipelines.sources import Places
+    from builders import catalogue
+    from pipelines.make import BuildSettings, make
+    from pipelines.raw.locations import RawSettings
 
-    known = builders.load(builders.catalogue()["ria-news-retrieval"])
+    known = catalogue.load(catalogue.entries()["ria-news-retrieval"])
     files = {key: replace(file, sha256=None, bytes=None) for key, file in known.source.files.items()}
-    places = Places(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    settings = Settings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
+    places = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
+    settings = BuildSettings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
     made = make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings, print)
     for drop in made.manifest["dropped"]:
         print(f"  left out: {drop['count']:,}, {drop['reason']}")

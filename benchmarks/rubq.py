@@ -240,14 +240,14 @@ def build(folder: Path) -> None:
     sys.path.insert(0, str(ROOT))
     from dataclasses import replace
 
-    import builders
-    from pipelines.make import Settings, make
-    from pipelines.sources import Places
+    from builders import catalogue
+    from pipelines.make import BuildSettings, make
+    from pipelines.raw.locations import RawSettings
 
-    places = Places(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    settings = Settings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
+    places = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
+    settings = BuildSettings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
     for name in DATASETS:
-        known = builders.load(builders.catalogue()[name])
+        known = catalogue.load(catalogue.entries()[name])
         files = {key: replace(file, git_blob=None) for key, file in known.source.files.items()}
         make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings, print)
 
@@ -261,14 +261,14 @@ def recipe(folder: Path) -> None:
 def made(folder: Path, name: str, limit: int | None = None, **options: Any) -> Tables:
     """The tables of one dataset from a folder with both raw files."""
     sys.path.insert(0, str(ROOT))
-    import builders
+    from builders import catalogue
     from builders.spec import Raw, RawFiles
 
     files = {
         key: Raw(f"rubq/{file}", folder / file, limit=limit)
         for key, file in (("questions", QUESTIONS), ("paragraphs", PARAGRAPHS))
     }
-    return builders.load(builders.catalogue()[name]).dataset.recipe(RawFiles(("test",), files, folder), **options)
+    return catalogue.load(catalogue.entries()[name]).dataset.recipe(RawFiles(("test",), files, folder), **options)
 
 
 def script(folder: Path) -> None:

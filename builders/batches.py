@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +18,7 @@ Result = TypeVar("Result")
 MOST_THREADS = 8  # each holds a batch: this bounds the memory on large machines
 
 
-def in_order(
+def map_in_order(
     work: Callable[[Batch], Result], batches: Iterable[Batch], *, threads: int | None = None
 ) -> Iterator[Result]:
     """work(batch) for every batch, in their order, whatever the number of threads.
@@ -26,7 +27,6 @@ def in_order(
     pays where `work` spends its time outside Python's lock, as polars does. The first error, in the order of the batches,
     ends it.
     """
-    from concurrent.futures import ThreadPoolExecutor
 
     threads = threads or min(os.cpu_count() or 1, MOST_THREADS)
     waiting: deque[Future[Result]] = deque()
@@ -43,10 +43,10 @@ def in_order(
                 future.cancel()
 
 
-def ahead(batches: Iterable[Batch]) -> Iterator[Batch]:
+def prefetch(batches: Iterable[Batch]) -> Iterator[Batch]:
     """The same batches, made on another thread while those before them are used, no more than two of them."""
     source = iter(batches)
-    for next_one in in_order(lambda _: list(islice(source, 1)), repeat(None), threads=1):
+    for next_one in map_in_order(lambda _: list(islice(source, 1)), repeat(None), threads=1):
         if not next_one:
             return
         yield from next_one

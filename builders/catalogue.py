@@ -1,7 +1,7 @@
 """The catalogue: every source and dataset by name.
 
-A builder is found by its file (`builders/<benchmark>/<source>.py`) and its names are read from the text of that file, so
-that listing and resolving names imports no builder. `load` imports one, when somebody asks for it.
+A builder is found by its file, `builders/<folder>/<source>.py` or `builders/<folder>/<source>/__init__.py`. Its names are read
+from the text of that file, so that listing and resolving names imports no builder. `load` imports one when it is needed.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import UsageError
+from builders.spec import Dataset, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from builders.spec import Dataset, Source
 
 ROOT = Path(__file__).parent
-BENCHMARKS = ("rumteb", "ateb")
+FOLDERS = ("rumteb", "ateb")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Built:
+class Definition:
     """A dataset as loaded: its entry, its source and itself."""
 
     entry: Entry
@@ -51,35 +51,43 @@ def read_catalogue(root: Path = ROOT, package: str = "builders") -> dict[str, En
     Raises ValueError for a builder whose names cannot be read, for one without a dataset, and for two datasets or two
     sources with one name.
     """
-    entries: dict[str, Entry] = {}
+    found: dict[str, Entry] = {}
     sources: dict[str, Path] = {}
-    for benchmark in BENCHMARKS:
-        for path in sorted((root / benchmark).glob("[!_]*.py")):
-            if path.stem in sources:
-                raise ValueError(f"two sources are named {path.stem!r}: {sources[path.stem]} and {path}")
-            sources[path.stem] = path
-            found = list(_declared(path))
-            if not found:
+    for folder in FOLDERS:
+        for source, path in sorted(_builders(root / folder)):
+            if source in sources:
+                raise ValueError(f"two sources are named {source!r}: {sources[source]} and {path}")
+            sources[source] = path
+            declared = list(_declared(path))
+            if not declared:
                 raise ValueError(f"{path}: no dataset declared: decorate a recipe with @dataset(...)")
-            for name, group in found:
-                if name in entries:
-                    raise ValueError(f"two datasets are named {name!r}: in {entries[name].path} and {path}")
-                entries[name] = Entry(name, path.stem, f"{package}.{benchmark}.{path.stem}", path, group)
-    return entries
+            for name, group in declared:
+                if name in found:
+                    raise ValueError(f"two datasets are named {name!r}: in {found[name].path} and {path}")
+                found[name] = Entry(name, source, f"{package}.{folder}.{source}", path, group)
+    return found
+
+
+def _builders(folder: Path) -> Iterator[tuple[str, Path]]:
+    """The name of each source in a folder, and its file."""
+    for path in folder.glob("[!_]*"):
+        if path.suffix == ".py":
+            yield path.stem, path
+        elif (path / "__init__.py").is_file():
+            yield path.name, path / "__init__.py"
 
 
 @cache
-def catalogue() -> dict[str, Entry]:
+def entries() -> dict[str, Entry]:
     """The catalogue of this package."""
     return read_catalogue()
 
 
-def load(entry: Entry) -> Built:
+def load(entry: Entry) -> Definition:
     """Import a builder and take one dataset from it.
 
     Raises ValueError where the module does not hold what its text declares.
     """
-    from builders.spec import Dataset
 
     module = importlib.import_module(entry.module)
     datasets = {value.name: value for value in vars(module).values() if isinstance(value, Dataset)}
@@ -88,7 +96,7 @@ def load(entry: Entry) -> Built:
         raise ValueError(f"{entry.path}: needs a SOURCE named {entry.source!r}, like the file")
     if entry.dataset not in datasets:
         raise ValueError(f"{entry.path}: declares {entry.dataset!r} but holds {sorted(datasets)}")
-    return Built(entry, source, datasets[entry.dataset])
+    return Definition(entry, source, datasets[entry.dataset])
 
 
 def resolve(names: Iterable[str]) -> list[tuple[Entry, str | None]]:
@@ -106,21 +114,21 @@ def resolve(names: Iterable[str]) -> list[tuple[Entry, str | None]]:
             if chosen.get(entry.dataset) not in (None, version or None):
                 raise UsageError(f"two versions of {entry.dataset} asked for", todo="build them one after the other")
             chosen[entry.dataset] = version or chosen.get(entry.dataset)
-    return [(entry, chosen[entry.dataset]) for entry in catalogue().values() if entry.dataset in chosen]
+    return [(entry, chosen[entry.dataset]) for entry in entries().values() if entry.dataset in chosen]
 
 
 def _matching(name: str) -> list[Entry]:
     """The entries that one name means: exact names first, then beginnings."""
-    entries = list(catalogue().values())
-    groups = dict.fromkeys(["all", *(entry.group for entry in entries)])
-    names = dict.fromkeys([*groups, *(entry.source for entry in entries), *(entry.dataset for entry in entries)])
-    exact = _named(name, entries)
+    every = list(entries().values())
+    groups = dict.fromkeys(["all", *(entry.group for entry in every)])
+    names = dict.fromkeys([*groups, *(entry.source for entry in every), *(entry.dataset for entry in every)])
+    exact = _named(name, every)
     if exact:
         return exact
-    beginnings = {other: _named(other, entries) for other in names if name and other.startswith(name)}
+    beginnings = {other: _named(other, every) for other in names if name and other.startswith(name)}
     sources = {entry.source for meant in beginnings.values() for entry in meant}
     if len(sources) == 1 and sources <= set(beginnings):  # a source and its datasets begin alike: the source is meant
-        return _named(sources.pop(), entries)
+        return _named(sources.pop(), every)
     if len(beginnings) == 1:
         return next(iter(beginnings.values()))
     if beginnings:
@@ -133,10 +141,10 @@ def _matching(name: str) -> list[Entry]:
     )
 
 
-def _named(name: str, entries: list[Entry]) -> list[Entry]:
+def _named(name: str, every: list[Entry]) -> list[Entry]:
     if name == "all":
-        return entries
-    return [entry for entry in entries if name in (entry.group, entry.source, entry.dataset)]
+        return every
+    return [entry for entry in every if name in (entry.group, entry.source, entry.dataset)]
 
 
 def _declared(path: Path) -> Iterable[tuple[str, str]]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def once(folder: Path, step: Callable[[Path], object]) -> Path:
+def run_once(folder: Path, step: Callable[[Path], object]) -> Path:
     """The folder with all files that a step writes into it; if it is there already, the step is not taken.
 
     step: is given an empty folder of another name, which gets its own when all of it is on the disk: what has its name is whole,

@@ -151,7 +151,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownFinding:
     """A finding that somebody looked into, and that stays.
 
     kind, place: as a finding has them (`split_leak`, `default/test.text`). count: what the findings of this kind in this place
@@ -172,7 +172,7 @@ class Version:
 
     notes: str
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    known: tuple[Known, ...] = ()
+    known: tuple[KnownFinding, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ class RawFiles:
     """The raw files that the wanted splits need, by key; a recipe may ask for no others.
 
     scratch: an empty folder for what does not fit in memory; it is gone once the tables are written. kept: of a resumable
-    dataset, a folder that outlives a killed build (see builders.steps): it is empty, or holds what such a build of the same
+    dataset, a folder that outlives a killed build (see builders.checkpoints): it is empty, or holds what such a build of the same
     rows has left there; it is gone once the release is in its place.
     """
 

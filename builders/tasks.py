@@ -2,7 +2,7 @@
 
 A table is a (config, split). Types are `string`, `int64`, `float64`, `bool`, `list<string>`, `list<int64>` and no others:
 what a release may hold is what every reader understands. Columns beyond those named here (ids, label_text, source) are
-welcome, but in `top_ranked`. What must hold between rows and tables stands in builders.integrity.
+welcome, but in `top_ranked`. What must hold between rows and tables stands in pipelines.audit.integrity.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
+import polars as pl
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def layouts(task: Task) -> tuple[Layout, ...]:
             return (Layout(task.pair, MappingProxyType(dict.fromkeys(sides, "string")), sides),)
 
 
-def evaluated(task: Task) -> str:
+def evaluated_split(task: Task) -> str:
     """The split that a benchmark scores: `test` where there is one, else the last."""
     return "test" if "test" in task.splits else task.splits[-1]
 
@@ -159,7 +159,6 @@ def label_names(task: Task) -> tuple[str, ...]:
 
 def type_name(dtype: pl.DataType) -> str | None:
     """The name of a polars type among the six that a release may hold; None for any other."""
-    import polars as pl
 
     names: dict[pl.DataType, str] = {
         pl.String(): "string",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from builders import Built
+    from builders.catalogue import Definition
 
-# ISO 639-3, as mteb writes languages, to ISO 639-1, as the Hub does, and English: those that pipelines.languages can tell.
+# ISO 639-3, as mteb writes languages, to ISO 639-1, as the Hub does, and English: those that pipelines.audit.languages can tell.
 LANGUAGES = {
     "afr": ("af", "Afrikaans"), "ara": ("ar", "Arabic"), "arb": ("ar", "Arabic"), "ben": ("bn", "Bengali"),
     "bul": ("bg", "Bulgarian"), "cat": ("ca", "Catalan"), "ces": ("cs", "Czech"), "cmn": ("zh", "Chinese"),
@@ -42,7 +42,7 @@ HUB_TASKS: dict[str, tuple[list[str], list[str]]] = {
 SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B")
 
 
-def front_matter(built: Built, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def metadata(built: Definition, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata of a card, in the order in which it is written.
 
     Raises ValueError for a language that LANGUAGES does not know.

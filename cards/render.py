@@ -13,6 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jinja2
+import yaml
+
 from builders import tasks
 from builders.spec import VERSION, version_key
 from cards import front_matter, markdown
@@ -20,9 +23,7 @@ from cards import front_matter, markdown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import jinja2
-
-    from builders import Built
+    from builders.catalogue import Definition
     from builders.spec import Dataset
 
 CARDS = Path(__file__).parent
@@ -88,7 +89,7 @@ class Prose:
 
 
 def render(
-    built: Built,
+    built: Definition,
     manifest: Mapping[str, Any],
     statistics: Mapping[str, Any],
     examples: Mapping[str, Mapping[str, Any]],
@@ -99,9 +100,8 @@ def render(
 
     Raises ValueError for prose, a citation or a language that is missing.
     """
-    import yaml
 
-    head = yaml.safe_dump(front_matter.front_matter(built, manifest), sort_keys=False, allow_unicode=True, width=120)
+    head = yaml.safe_dump(front_matter.metadata(built, manifest), sort_keys=False, allow_unicode=True, width=120)
     splits = _splits(manifest)
     return _template().render(
         front_matter=head,
@@ -171,7 +171,6 @@ def bibtex(key: str) -> str:
 
 @cache
 def _template() -> jinja2.Template:
-    import jinja2
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(CARDS),
@@ -199,7 +198,7 @@ def _sections(text: str, mark: str) -> dict[str, str]:
     return {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
 
-def _citations(built: Built) -> tuple[str, ...]:
+def _citations(built: Definition) -> tuple[str, ...]:
     """The keys of what to cite: the source, what the dataset adds, the benchmark; each once."""
     return tuple(dict.fromkeys((*built.source.citations, *built.dataset.citation, *BENCHMARKS[built.dataset.group])))
 
@@ -217,7 +216,7 @@ def _labels(task: tasks.Task) -> str:
 
 def _mteb_task(dataset: Dataset, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
     """What the mteb task of a dataset is written with, as Python; None where a split that mteb needs is not there."""
-    task, split = dataset.task, tasks.evaluated(dataset.task)
+    task, split = dataset.task, tasks.evaluated_split(dataset.task)
     needed = {split}
     settings: dict[str, str] = {}
     if isinstance(task, (tasks.Classification, tasks.MultilabelClassification)):

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
-    from builders import Built
-    from pipelines.hub import Published
-    from pipelines.make import Outcome, Settings
+    from builders.catalogue import Definition
+    from pipelines.hub.publishing import Publication
+    from pipelines.make import BuildResult, BuildSettings
 
 EXAMPLES = """\
   python -m pipelines.build rubq --sample                      from the golden sample: no network, seconds
@@ -31,7 +31,7 @@ EXAMPLES = """\
 def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = _parse()
-    wanted = command.chosen(options.names)
+    wanted = command.resolve_datasets(options.names)
     settings = _settings(options)
     if options.dry_run:
         return _dry_run(wanted, settings, options.push, as_json=options.json)
@@ -39,7 +39,7 @@ def main() -> int:
     code = 0
     for result in _results(options, wanted, settings):
         if isinstance(result, DatasetError):
-            command.report(result)
+            command.print_error(result)
             code = code or result.exit_code
             continue
         failure, published = None, None
@@ -50,7 +50,7 @@ def main() -> int:
                 failure = error
         _show(result, published, as_json=options.json)
         if failure is not None:
-            command.report(failure)
+            command.print_error(failure)
             code = code or PublishError.exit_code
     return code
 
@@ -58,18 +58,20 @@ def main() -> int:
 def _parse() -> argparse.Namespace:
     arguments = command.parser("build", "Build datasets: raw files in, releases out.", EXAMPLES)
     arguments.add_argument("names", nargs="+", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
-    command.add_places(arguments)
+    command.add_raw_options(arguments)
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="releases go here (outputs/)"
     )
     arguments.add_argument(
-        "--splits", type=command.splits, metavar="A,B", help="only these splits; the release is partial"
+        "--splits", type=command.split_names, metavar="A,B", help="only these splits; the release is partial"
     )
     arguments.add_argument("--sample", action="store_true", help="build from the golden sample in the repository")
     arguments.add_argument(
-        "--limit", type=command.positive, metavar="N", help="only the first N raw records; marked as sample"
+        "--limit", type=command.positive_int, metavar="N", help="only the first N raw records; marked as sample"
     )
-    arguments.add_argument("--jobs", type=command.positive, default=1, metavar="N", help="so many sources at once (1)")
+    arguments.add_argument(
+        "--jobs", type=command.positive_int, default=1, metavar="N", help="so many sources at once (1)"
+    )
     arguments.add_argument(
         "--push", metavar="ORG", help="publish to this organisation of the Hub when built and checked"
     )
@@ -84,17 +86,17 @@ def _parse() -> argparse.Namespace:
     return options
 
 
-def _settings(options: argparse.Namespace) -> Settings:
-    from pipelines.make import Settings
+def _settings(options: argparse.Namespace) -> BuildSettings:
+    from pipelines.make import BuildSettings
 
-    return Settings(
-        options.output, command.places(options), options.splits, options.sample, options.limit, options.force
+    return BuildSettings(
+        options.output, command.raw_settings(options), options.splits, options.sample, options.limit, options.force
     )
 
 
 def _results(
-    options: argparse.Namespace, wanted: list[tuple[Built, str]], settings: Settings
-) -> Iterator[Outcome | DatasetError]:
+    options: argparse.Namespace, wanted: list[tuple[Definition, str]], settings: BuildSettings
+) -> Iterator[BuildResult | DatasetError]:
     """What became of each dataset, in order; one that fails does not stop the others."""
     per_source = [
         [(built.entry.dataset, version) for built, version in group]
@@ -114,39 +116,39 @@ def _results(
             yield from results
 
 
-def _attempt_all(datasets: list[tuple[str, str]], settings: Settings) -> list[Outcome | DatasetError]:
+def _attempt_all(datasets: list[tuple[str, str]], settings: BuildSettings) -> list[BuildResult | DatasetError]:
     return [_attempt(name, version, settings) for name, version in datasets]
 
 
-def _attempt(name: str, version: str, settings: Settings) -> Outcome | DatasetError:
-    import builders
+def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | DatasetError:
+    from builders import catalogue
     from pipelines.make import make
 
     try:
-        return make(builders.load(builders.catalogue()[name]), version, settings, say)
+        return make(catalogue.load(catalogue.entries()[name]), version, settings, say)
     except DatasetError as error:
         return error
 
 
-def _pusher(org: str) -> Callable[[Outcome], Published]:
+def _pusher(org: str) -> Callable[[BuildResult], Publication]:
     """What publishes the outcome of a build.
 
     Raises PublishError where there is no token that may write.
     """
-    import builders
-    from pipelines import hub, planning
-    from pipelines.sources import default_cache
+    from builders import catalogue
+    from pipelines.hub import planning, publishing
+    from pipelines.raw.locations import default_cache
 
-    connection, order = hub.login(), planning.Order(org, default_cache())
+    connection, order = publishing.login(), planning.PublishOptions(org, default_cache())
 
-    def push(outcome: Outcome) -> Published:
-        built = builders.load(builders.catalogue()[outcome.dataset])
-        return hub.publish(built, outcome.place, order, connection, say)
+    def push(outcome: BuildResult) -> Publication:
+        built = catalogue.load(catalogue.entries()[outcome.dataset])
+        return publishing.publish(built, outcome.place, order, connection, say)
 
     return push
 
 
-def _show(outcome: Outcome, published: Published | None, *, as_json: bool) -> None:
+def _show(outcome: BuildResult, published: Publication | None, *, as_json: bool) -> None:
     manifest = outcome.manifest
     rows = {f"{table['config']}/{table['split']}": table["rows"] for table in manifest["tables"]}
     if as_json:
@@ -181,7 +183,7 @@ def _show(outcome: Outcome, published: Published | None, *, as_json: bool) -> No
         say(note)
 
 
-def _publication(published: Published) -> dict[str, str]:
+def _publication(published: Publication) -> dict[str, str]:
     plan = published.plan
     return {
         "repo": plan.repo,
@@ -200,16 +202,16 @@ def _findings(findings: list[dict[str, Any]]) -> str:
     return "; ".join(shown[:4]) + more
 
 
-def _dry_run(wanted: list[tuple[Built, str]], settings: Settings, org: str | None, *, as_json: bool) -> int:
+def _dry_run(wanted: list[tuple[Definition, str]], settings: BuildSettings, org: str | None, *, as_json: bool) -> int:
     """Say for each dataset what a build would do; the exit code is the one that the build would end with, as far as known."""
-    from pipelines.make import foresee
+    from pipelines.make import plan_build
 
     code = 0
     for built, version in wanted:
         try:
-            foreseen = foresee(built, version, settings)
+            foreseen = plan_build(built, version, settings)
         except DatasetError as error:
-            command.report(error)
+            command.print_error(error)
             code = code or error.exit_code
             continue
         if foreseen["state"] == "impossible":

@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import DatasetError, ReleaseError, UsageError
-from pipelines import checking, command, foreign, parity, release, remote
+from pipelines import command
+from pipelines.foreign import datasets
+from pipelines.hub import client
+from pipelines.release import staging
+from pipelines.report import checks, published_figures
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +34,7 @@ EXAMPLES = """\
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Target:
     """A dataset to check: as it was named, and its folder or its repository and revision."""
 
     name: str
@@ -44,14 +48,14 @@ def main() -> int:
     With `--against published`, 1 where a figure differs and no note says why.
     """
     options = _parse()
-    from pipelines import report  # after the parser, which needs none of what this imports
+    from pipelines.report import html  # after the parser, which needs none of what this imports
 
     codes, sections = [0], []
     for name in options.names:
         try:
-            wanted = wanted_by(name, options.output)
+            wanted = resolve_targets(name, options.output)
         except DatasetError as error:
-            command.report(error)
+            command.print_error(error)
             codes.append(error.exit_code)
             continue
         for one in wanted:
@@ -61,35 +65,35 @@ def main() -> int:
                     continue
                 for checked in _check(one, options):
                     codes.append(_show(checked.report, options))
-                    sections += [report.section(checked)] if options.html else []
+                    sections += [html.section(checked)] if options.html else []
             except DatasetError as error:
-                command.report(error)
+                command.print_error(error)
                 codes.append(error.exit_code)
-                sections.append(report.failure(one.name, error))
+                sections.append(html.failure(one.name, error))
     if options.html and sections:
-        report.write(options.html, sections)
+        html.write(options.html, sections)
     return next(filter(None, codes), 0)
 
 
 def check(place: Path) -> dict[str, Any]:
-    """A release verified against its manifest and audited afresh: `report` of pipelines.checking.of_release.
+    """A release verified against its manifest and audited afresh: `report` of pipelines.report.checks.check_release.
 
     Raises ReleaseError for a folder that is no release.
     """
-    from pipelines.languages import SAMPLE
+    from pipelines.audit.languages import SAMPLE
 
-    return checking.of_release(place, language_sample=SAMPLE).report
+    return checks.check_release(place, language_sample=SAMPLE).report
 
 
-def place_of(name: str) -> Path:
+def resolve_release(name: str) -> Path:
     """A release's folder: the path that is named, its newest version, or where `ORG/NAME@TAG` was fetched to.
 
     Raises UsageError where there is no such folder, SourceError or ReleaseError where the Hub has no such release.
     """
-    if (at := remote.named(name)) is not None:
-        from pipelines.sources import default_cache
+    if (at := client.parse_reference(name)) is not None:
+        from pipelines.raw.locations import default_cache
 
-        return remote.release_at(remote.connect(), *at, default_cache())
+        return client.fetch_release_at(client.connect(), *at, default_cache())
     path = Path(name)
     if not path.is_dir():
         raise UsageError(
@@ -100,29 +104,29 @@ def place_of(name: str) -> Path:
     return _newest(path)
 
 
-def wanted_by(name: str, output: Path) -> list[Wanted]:
+def resolve_targets(name: str, output: Path) -> list[Target]:
     """The datasets that a name means: a folder, a repository on the Hub, or what it names in the catalogue, below `output`.
 
     Raises UsageError for a name that means nothing.
     """
-    import builders
+    from builders import catalogue
 
-    if (at := remote.named(name, "main")) is not None:
-        return [Wanted(name, repository=at)]
+    if (at := client.parse_reference(name, "main")) is not None:
+        return [Target(name, repository=at)]
     if Path(name).is_dir():
-        return [Wanted(name, Path(name))]
+        return [Target(name, Path(name))]
     if Path(name).name != name:
         raise UsageError("there is no such folder", where=name, todo="name a folder, ORG/NAME@REVISION or a dataset")
     try:
-        entries = builders.resolve([name])
+        entries = catalogue.resolve([name])
     except UsageError as error:
         what = f"there is no such folder, and {error.what}"
         raise UsageError(what, where=name, found=error.found, expected=error.expected, todo=error.todo) from None
     wanted = [(entry.dataset, output / entry.dataset / (version or "")) for entry, version in entries]
-    return [Wanted(name if len(wanted) == 1 else dataset, folder) for dataset, folder in wanted]
+    return [Target(name if len(wanted) == 1 else dataset, folder) for dataset, folder in wanted]
 
 
-def _folder(wanted: Wanted, subsets: Sequence[str] = (), *, versions: str = "") -> tuple[Path, str | None]:
+def _folder(wanted: Target, subsets: Sequence[str] = (), *, versions: str = "") -> tuple[Path, str | None]:
     """Where a dataset lies, fetched if it is on the Hub, then with its commit.
 
     versions: how the versions begin of which the newest is meant.
@@ -130,7 +134,7 @@ def _folder(wanted: Wanted, subsets: Sequence[str] = (), *, versions: str = "") 
     Raises ReleaseError for a dataset of the catalogue that was not built.
     """
     if wanted.repository is not None:
-        place = checking.fetched(*wanted.repository, subsets)
+        place = checks.fetch_dataset(*wanted.repository, subsets)
         return place, place.name
     assert wanted.folder is not None
     if not wanted.folder.is_dir():
@@ -144,22 +148,22 @@ def _newest(path: Path, begin: str = "") -> Path:
     from builders.spec import VERSION, version_key
 
     versions = [child for child in path.iterdir() if child.is_dir() and VERSION.fullmatch(child.name)]
-    if versions and not (path / release.MANIFEST).exists():
+    if versions and not (path / staging.MANIFEST).exists():
         return max(versions, key=lambda child: (child.name.startswith(begin), version_key(child.name)))
     return path
 
 
-def _check(wanted: Wanted, options: argparse.Namespace) -> list[checking.Checked]:
-    from pipelines.languages import SAMPLE
+def _check(wanted: Target, options: argparse.Namespace) -> list[checks.CheckResult]:
+    from pipelines.audit.languages import SAMPLE
 
-    asked = foreign.Asked(options.task, tuple(options.language), tuple(options.subset))
+    asked = datasets.ForeignOptions(options.task, tuple(options.language), tuple(options.subset))
     folder, commit = _folder(wanted, asked.subsets)
     sample = None if options.audit_language == "all" else SAMPLE
-    if (folder / release.MANIFEST).exists():
-        results = [checking.of_release(folder, language_sample=sample)]
+    if (folder / staging.MANIFEST).exists():
+        results = [checks.check_release(folder, language_sample=sample)]
     else:
         name = wanted.repository[0] if wanted.repository else folder.resolve().name
-        results = checking.of_folder(folder, name, asked, language_sample=sample)
+        results = checks.check_folder(folder, name, asked, language_sample=sample)
     for one in results:
         one.report.update(path=wanted.name, revision=commit)
     return results
@@ -171,10 +175,12 @@ def _show(report: dict[str, Any], options: argparse.Namespace) -> int:
     return 1 if report["problems"] else 4 if report["defects"] else 0
 
 
-def _compare(wanted: Wanted, options: argparse.Namespace) -> int:
+def _compare(wanted: Target, options: argparse.Namespace) -> int:
     """Print a release's statistics beside the published ones; returns 1 where a figure differs and no note says why."""
-    report = parity.parity(_folder(wanted, versions=parity.VERSIONS)[0]) | {"path": wanted.name}
-    print(json.dumps(report, ensure_ascii=False) if options.json else parity.page(report), flush=True)
+    report = published_figures.compare_with_published(_folder(wanted, versions=published_figures.VERSIONS)[0]) | {
+        "path": wanted.name
+    }
+    print(json.dumps(report, ensure_ascii=False) if options.json else published_figures.page(report), flush=True)
     return int(any(not line["agree"] and not line["note"] for line in report["lines"]))
 
 
@@ -209,7 +215,7 @@ def _parse() -> argparse.Namespace:
     )
     others = arguments.add_argument_group("for datasets that are no releases of this package")
     others.add_argument(
-        "--task", choices=foreign.TYPES, metavar="TYPE", help=f"what their task is: {', '.join(foreign.TYPES)}"
+        "--task", choices=datasets.TYPES, metavar="TYPE", help=f"what their task is: {', '.join(datasets.TYPES)}"
     )
     others.add_argument(
         "--language",

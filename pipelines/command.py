@@ -19,8 +19,8 @@ from pipelines.terminal import say
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from builders import Built
-    from pipelines.sources import Places
+    from builders.catalogue import Definition
+    from pipelines.raw.locations import RawSettings
 
 NAMES = "a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one"
 
@@ -37,7 +37,7 @@ def parser(command: str, what: str, examples: str) -> argparse.ArgumentParser:
     )
 
 
-def add_places(arguments: argparse.ArgumentParser) -> None:
+def add_raw_options(arguments: argparse.ArgumentParser) -> None:
     """The options that say where raw files are."""
     arguments.add_argument(
         "--raw-dir", type=Path, metavar="DIR", help="raw files that are here already: DIR/<source>/<file>"
@@ -48,14 +48,14 @@ def add_places(arguments: argparse.ArgumentParser) -> None:
     arguments.add_argument("--offline", action="store_true", help="never download")
 
 
-def places(options: argparse.Namespace) -> Places:
+def raw_settings(options: argparse.Namespace) -> RawSettings:
     """Where raw files are, as the options say."""
-    from pipelines.sources import Places, default_cache
+    from pipelines.raw.locations import RawSettings, default_cache
 
-    return Places(raw_dir=options.raw_dir, cache=options.cache or default_cache(), offline=options.offline)
+    return RawSettings(raw_dir=options.raw_dir, cache=options.cache or default_cache(), offline=options.offline)
 
 
-def splits(text: str) -> tuple[str, ...]:
+def split_names(text: str) -> tuple[str, ...]:
     """`test,validation` as a tuple."""
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
@@ -63,26 +63,26 @@ def splits(text: str) -> tuple[str, ...]:
     return names
 
 
-def positive(text: str) -> int:
+def positive_int(text: str) -> int:
     """A number from 1."""
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"a whole number from 1, not {text!r}")
     return int(text)
 
 
-def chosen(names: Sequence[str]) -> list[tuple[Built, str]]:
+def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
     """The datasets that names mean, loaded, each with its version.
 
     Raises UsageError for names or versions that do not exist.
     """
-    import builders
-    from pipelines.make import wanted_version
+    from builders import catalogue
+    from pipelines.make import requested_version
 
-    loaded = [(builders.load(entry), version) for entry, version in builders.resolve(names)]
-    return [(built, wanted_version(built, version)) for built, version in loaded]
+    loaded = [(catalogue.load(entry), version) for entry, version in catalogue.resolve(names)]
+    return [(built, requested_version(built, version)) for built, version in loaded]
 
 
-def report(error: DatasetError) -> None:
+def print_error(error: DatasetError) -> None:
     """An error as the user sees it."""
     say(f"error: {error}")
 
@@ -101,7 +101,7 @@ def run(main: Callable[[], int]) -> None:
         code = main()
         sys.stdout.flush()
     except DatasetError as error:
-        report(error)
+        print_error(error)
         code = error.exit_code
     except KeyboardInterrupt:
         say("interrupted")
@@ -110,6 +110,6 @@ def run(main: Callable[[], int]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as error:  # a full disk, a folder that may not be written: the user's world, not a defect of ours
-        report(DatasetError(error.strerror or str(error), where=error.filename and str(error.filename)))
+        print_error(DatasetError(error.strerror or str(error), where=error.filename and str(error.filename)))
         code = 1
     sys.exit(code)

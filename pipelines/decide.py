@@ -1,6 +1,6 @@
 """python -m pipelines.decide stsb_ru --raw-dir DIR : let a classifier decide which sentences of a source are acceptable.
 
-The decisions become a raw file of the source, so that no build needs the classifier: builders.shaping.acceptability says what
+The decisions become a raw file of the source, so that no build needs the classifier: builders.rumteb.stsb_ru.decisions says what
 the file holds. Needs transformers and torch, the extra `acceptability` of this package.
 """
 
@@ -36,14 +36,14 @@ WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in the order in which tr
 
 def main() -> int:
     """Decide what the command line asks for; an interrupted command goes on where it stopped. Returns the exit code."""
-    from builders.reading.files import shorten
+    from builders.reading.archives import shorten
     from builders.rumteb import stsb_ru
     from builders.spec import Raw
-    from pipelines.download import locked
-    from pipelines.sources import locate
+    from pipelines.raw.download import locked
+    from pipelines.raw.locations import locate
 
     options = _parse()
-    places = command.places(options)
+    places = command.raw_settings(options)
     sentences = stsb_ru.sentences(locate(stsb_ru.SOURCE, key, places).raw for key in stsb_ru.FILES.values())
     target = options.raw_dir / stsb_ru.SOURCE.name / stsb_ru.DECISIONS
     classifier = stsb_ru.CLASSIFIER if options.model is None else _name(options.model)
@@ -66,7 +66,7 @@ def decide(sentences: list[str], classify: Classify, classifier: str, target: Pa
     """
     from tqdm import tqdm
 
-    from builders.shaping.acceptability import decision_line
+    from builders.rumteb.stsb_ru.decisions import decision_line
 
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
@@ -126,7 +126,7 @@ def load(model: str, revision: str | None, *, offline: bool = False) -> Classify
 def _parse() -> argparse.Namespace:
     arguments = command.parser("decide", "Let a classifier decide which sentences are acceptable.", EXAMPLES)
     arguments.add_argument("source", choices=["stsb_ru"], help="the source whose sentences are decided on")
-    command.add_places(arguments)
+    command.add_raw_options(arguments)
     arguments.add_argument("--model", type=Path, metavar="PATH", help="another model and its tokenizer, in a folder")
     options = arguments.parse_args()
     if options.raw_dir is None:
@@ -145,7 +145,7 @@ def _name(folder: Path) -> str:
 
 def _take_up(part: Path, classifier: str, sentences: list[str]) -> int:
     """How many sentences an earlier call decided; what it left is cut to the whole lines that still hold."""
-    from builders.shaping.acceptability import decision_line, head_line
+    from builders.rumteb.stsb_ru.decisions import decision_line, head_line
 
     lines = part.read_bytes().split(b"\n")[:-1] if part.exists() else []
     kept = [head_line(classifier).encode()]
@@ -162,10 +162,10 @@ def _refused(raw: Raw, classifier: str, sentences: list[str]) -> list[str]:
     """The sentences that are not acceptable. Raises SourceError for a file that is not the decisions on these sentences."""
     import polars as pl
 
-    from builders.shaping.acceptability import acceptable, read_decisions
+    from builders.rumteb.stsb_ru.decisions import find_acceptable, read_decisions
 
     each = pl.Series("sentence", sentences, pl.String)
-    verdicts = acceptable(each, read_decisions(raw, classifier), raw)
+    verdicts = find_acceptable(each, read_decisions(raw, classifier), raw)
     return each.filter(~verdicts).to_list()
 
 

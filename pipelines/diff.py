@@ -7,9 +7,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import ReleaseError
-from pipelines import command, compare
-from pipelines.check import place_of
-from pipelines.damage import damage
+from pipelines import command
+from pipelines.check import resolve_release
+from pipelines.release import comparison
+from pipelines.release.verification import verify_release
 
 if TYPE_CHECKING:
     import argparse
@@ -43,21 +44,21 @@ def diff(old: str, new: str) -> dict[str, Any]:
     """
     places, heads = [], []
     for name in (old, new):
-        place = place_of(name)
-        manifest = compare.manifest_of(place)
-        problems = damage(place, manifest)
+        place = resolve_release(name)
+        manifest = comparison.manifest_of(place)
+        problems = verify_release(place, manifest)
         if problems:
             raise ReleaseError(
                 "the release is damaged", where=name, found=problems[0], todo=f"remove {place}, get it anew"
             )
         places.append(place)
         heads.append({"name": name, **{key: manifest[key] for key in ("dataset", "version", "content_sha256")}})
-    figures, equal = compare.figures(*places)
+    figures, equal = comparison.compare_figures(*places)
     return {
         "same": heads[0]["content_sha256"] == heads[1]["content_sha256"],
         "a": heads[0],
         "b": heads[1],
-        "tables": compare.tables(*places),
+        "tables": comparison.compare_tables(*places),
         "figures": figures,
         "equal_figures": equal,
     }
@@ -79,7 +80,7 @@ def _page(result: dict[str, Any]) -> list[str]:
         f"  {label}  {one['dataset']} {one['version']}  {one['content_sha256'][:16]}  {one['name']}"
         for label, one in (("A", a), ("B", b))
     ]
-    lines += ["", *compare.page(result["tables"])]
+    lines += ["", *comparison.page(result["tables"])]
     equal = f"{result['equal_figures']} figures are equal"
     if result["figures"]:
         rows = [[name, *(_figure(value) for value in pair)] for name, pair in result["figures"].items()]

@@ -12,8 +12,8 @@ from pipelines.terminal import size_words
 if TYPE_CHECKING:
     import argparse
 
-    from builders import Built
-    from pipelines.sources import Places
+    from builders.catalogue import Definition
+    from pipelines.raw.locations import RawSettings
 
 EXAMPLES = """\
   python -m pipelines.fetch rubq                         download what rubq's datasets are built from
@@ -24,13 +24,13 @@ EXAMPLES = """\
 def main() -> int:
     """Fetch what the command line names; returns the exit code: that of the first file that failed, if any did."""
     options = _parse()
-    places = command.places(options)
+    places = command.raw_settings(options)
     code, rows = 0, [["file", "size", "sha256", "state", "from"]]
-    for built, key in _files(command.chosen(options.names), options.splits):
+    for built, key in _files(command.resolve_datasets(options.names), options.splits):
         try:
             found = _find(built, key, places)
         except DatasetError as error:
-            command.report(error)
+            command.print_error(error)
             code = code or error.exit_code
             continue
         if options.json:
@@ -45,25 +45,25 @@ def main() -> int:
 def _parse() -> argparse.Namespace:
     arguments = command.parser("fetch", "Find or download raw files and verify them.", EXAMPLES)
     arguments.add_argument("names", nargs="+", metavar="NAME", help=command.NAMES)
-    command.add_places(arguments)
-    arguments.add_argument("--splits", type=command.splits, metavar="A,B", help="only what these splits need")
+    command.add_raw_options(arguments)
+    arguments.add_argument("--splits", type=command.split_names, metavar="A,B", help="only what these splits need")
     arguments.add_argument("--json", action="store_true", help="one JSON object a file on stdout, for programs")
     return arguments.parse_args()
 
 
-def _files(wanted: list[tuple[Built, str]], splits: tuple[str, ...] | None) -> list[tuple[Built, str]]:
+def _files(wanted: list[tuple[Definition, str]], splits: tuple[str, ...] | None) -> list[tuple[Definition, str]]:
     """Every raw file that the datasets need, once, with a dataset of its source."""
-    from pipelines.make import needed, wanted_splits
+    from pipelines.make import needed_files, requested_splits
 
-    files: dict[tuple[str, str], tuple[Built, str]] = {}
+    files: dict[tuple[str, str], tuple[Definition, str]] = {}
     for built, _ in wanted:
-        for key in needed(built, wanted_splits(built, splits)):
+        for key in needed_files(built, requested_splits(built, splits)):
             files.setdefault((built.source.name, key), (built, key))
     return list(files.values())
 
 
-def _find(built: Built, key: str, places: Places) -> dict[str, Any]:
-    from pipelines.sources import locate
+def _find(built: Definition, key: str, places: RawSettings) -> dict[str, Any]:
+    from pipelines.raw.locations import locate
 
     found = locate(built.source, key, places)
     kept = {name: getattr(found, name) for name in ("url", "sha256", "bytes", "verified", "origin")}

@@ -5,17 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from builders import tasks
 from builders.errors import FindingsError, ReleaseError, SourceError, UsageError
 from builders.spec import Raw, RawFiles
-from pipelines import fingerprint, ledger, release
-from pipelines.content import dataset_sha256
-from pipelines.kept import kept
+from cards.render import render
+from pipelines.audit import integrity, known_findings, quality, statistics
+from pipelines.raw.locations import locate, plan_file
+from pipelines.release import fingerprint, ledger, parquet, staging
+from pipelines.release.checkpoints import checkpoint_dir
+from pipelines.release.content_hash import dataset_sha256
+from pipelines.release.parquet import hash_table
 from pipelines.terminal import watched
 
 if TYPE_CHECKING:
@@ -23,17 +29,17 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from builders import Built
-    from builders.integrity import Finding
+    from builders.catalogue import Definition
     from builders.spec import Tables
-    from pipelines.parquet import Table
-    from pipelines.sources import Places
+    from pipelines.audit.integrity import Finding
+    from pipelines.raw.locations import RawSettings
+    from pipelines.release.parquet import Table
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
 
 
 @dataclass(frozen=True)
-class Settings:
+class BuildSettings:
     """What the command line says about how to build.
 
     splits: only these (None: all). sample: from the golden sample. limit: the first so many raw records. force: build even
@@ -42,7 +48,7 @@ class Settings:
     """
 
     output: Path
-    places: Places
+    places: RawSettings
     splits: tuple[str, ...] | None = None
     sample: bool = False
     limit: int | None = None
@@ -52,7 +58,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BuildResult:
     """What became of one dataset: `built` or `up to date`, where it lies, and its manifest; notes for the user."""
 
     dataset: str
@@ -71,46 +77,45 @@ class Input:
     entry: dict[str, Any] = field(hash=False)
 
 
-def make(built: Built, version: str, settings: Settings, say: Callable[[str], None]) -> Outcome:
+def make(built: Definition, version: str, settings: BuildSettings, say: Callable[[str], None]) -> BuildResult:
     """Build one version of one dataset, unless the release in its place is the same already.
 
     Raises SourceError, RecipeError, FindingsError or ReleaseError; what stood in the place before then still stands there.
     """
-    splits = wanted_splits(built, settings.splits)
-    inputs = {key: find(built, key, settings) for key in needed(built, splits)}
+    splits = requested_splits(built, settings.splits)
+    inputs = {key: find_input(built, key, settings) for key in needed_files(built, splits)}
     place = settings.output / built.dataset.name / version
     identity = _identity(built, version, splits, inputs, settings)
-    with release.locked(settings.output, built.dataset.name, say):
-        release.recover(place)
-        old = release.read_manifest(place)
+    with staging.locked(settings.output, built.dataset.name, say):
+        staging.recover_release(place)
+        old = staging.read_manifest(place)
         if old is not None:
             if not settings.force and is_current(place, old, identity):
-                return Outcome(built.dataset.name, version, "up to date", place, old)
+                return BuildResult(built.dataset.name, version, "up to date", place, old)
             _refuse_to_bury(place, old, identity, force=settings.force)
-        keeping = kept(settings.places.cache, identity, say) if built.dataset.resumable else nullcontext()
-        with keeping as left, release.staged(place) as new:
+        keeping = checkpoint_dir(settings.places.cache, identity, say) if built.dataset.resumable else nullcontext()
+        with keeping as left, staging.staged_release(place) as new:
             manifest = _write(built, identity, inputs, new, left)
             _refuse_other_content(place, old, manifest, settings)
-    entry = ledger.entry_of(manifest)
+    entry = ledger.ledger_entry(manifest)
     notes = []
-    if entry is not None and ledger.record(built.dataset.name, version, entry, settings.ledger):
+    if entry is not None and ledger.record_entry(built.dataset.name, version, entry, settings.ledger):
         notes.append(f"{built.dataset.name}@{version}: content hash recorded in {settings.ledger.name}: commit it")
-    return Outcome(built.dataset.name, version, "built", place, manifest, tuple(notes))
+    return BuildResult(built.dataset.name, version, "built", place, manifest, tuple(notes))
 
 
-def foresee(built: Built, version: str, settings: Settings) -> dict[str, Any]:
+def plan_build(built: Definition, version: str, settings: BuildSettings) -> dict[str, Any]:
     """What make() would do, without doing it: nothing is downloaded or written.
 
     Returns dataset, version, state (`up to date`, `would build`, `would download and build`, or `impossible` where a raw file
     cannot be had), path, and raw: [{name, origin, where}].
     """
-    from pipelines.sources import plan
 
-    splits = wanted_splits(built, settings.splits)
+    splits = requested_splits(built, settings.splits)
     place = settings.output / built.dataset.name / version
-    raw, keys = [], needed(built, splits)
+    raw, keys = [], needed_files(built, splits)
     for key in keys if not settings.sample else ():
-        planned = plan(built.source, key, settings.places)
+        planned = plan_file(built.source, key, settings.places)
         raw.append({"name": planned.name, "origin": planned.origin, "where": planned.where})
     origins = {file["origin"] for file in raw}
     if origins & {"missing", "by-hand"}:
@@ -118,14 +123,14 @@ def foresee(built: Built, version: str, settings: Settings) -> dict[str, Any]:
     elif "download" in origins:
         state = "would download and build"
     else:
-        identity = _identity(built, version, splits, {key: find(built, key, settings) for key in keys}, settings)
-        old = release.read_manifest(place)
+        identity = _identity(built, version, splits, {key: find_input(built, key, settings) for key in keys}, settings)
+        old = staging.read_manifest(place)
         current = old is not None and not settings.force and is_current(place, old, identity)
         state = "up to date" if current else "would build"
     return {"dataset": built.dataset.name, "version": version, "state": state, "path": str(place), "raw": raw}
 
 
-def wanted_splits(built: Built, asked: tuple[str, ...] | None) -> tuple[str, ...]:
+def requested_splits(built: Definition, asked: tuple[str, ...] | None) -> tuple[str, ...]:
     """The splits to build, in the task's order.
 
     Raises UsageError for a split that the dataset does not have.
@@ -139,7 +144,7 @@ def wanted_splits(built: Built, asked: tuple[str, ...] | None) -> tuple[str, ...
     return have if asked is None else tuple(split for split in have if split in asked)
 
 
-def wanted_version(built: Built, asked: str | None) -> str:
+def requested_version(built: Definition, asked: str | None) -> str:
     """The version asked for, or the newest.
 
     Raises UsageError for a version that the dataset does not have.
@@ -153,17 +158,16 @@ def wanted_version(built: Built, asked: str | None) -> str:
     return asked or built.dataset.newest
 
 
-def needed(built: Built, splits: tuple[str, ...]) -> list[str]:
+def needed_files(built: Definition, splits: tuple[str, ...]) -> list[str]:
     """The keys of the raw files that some splits take, in the order of the source."""
     keys = {key for split in splits for key in built.dataset.needs[split]}
     return [key for key in built.source.files if key in keys]
 
 
-def find(built: Built, key: str, settings: Settings) -> Input:
-    """A raw file, here and verified: of the golden sample, or wherever pipelines.sources finds it."""
+def find_input(built: Definition, key: str, settings: BuildSettings) -> Input:
+    """A raw file, here and verified: of the golden sample, or wherever pipelines.raw.locations finds it."""
     if settings.sample:
         return _golden(built, key, settings)
-    from pipelines.sources import locate
 
     found = locate(built.source, key, settings.places, limit=settings.limit)
     entry = {
@@ -178,10 +182,10 @@ def find(built: Built, key: str, settings: Settings) -> Input:
 
 def is_current(place: Path, manifest: dict[str, Any], identity: dict[str, Any]) -> bool:
     """Whether a release is what a build with this identity would give, and all of its files are there."""
-    return all(manifest.get(key) == value for key, value in identity.items()) and release.is_whole(place, manifest)
+    return all(manifest.get(key) == value for key, value in identity.items()) and staging.is_whole(place, manifest)
 
 
-def _golden(built: Built, key: str, settings: Settings) -> Input:
+def _golden(built: Definition, key: str, settings: BuildSettings) -> Input:
     name = built.source.files[key].name
     path = settings.golden / built.source.name / "raw" / name
     if not path.is_file():
@@ -197,7 +201,7 @@ def _golden(built: Built, key: str, settings: Settings) -> Input:
 
 
 def _identity(
-    built: Built, version: str, splits: tuple[str, ...], inputs: dict[str, Input], settings: Settings
+    built: Definition, version: str, splits: tuple[str, ...], inputs: dict[str, Input], settings: BuildSettings
 ) -> dict[str, Any]:
     """All that a release's rows and card follow from: the part of a manifest that is known before the build."""
     task = built.dataset.task
@@ -223,14 +227,9 @@ def _identity(
 
 
 def _write(
-    built: Built, identity: dict[str, Any], inputs: dict[str, Input], folder: Path, left: Path | None
+    built: Definition, identity: dict[str, Any], inputs: dict[str, Input], folder: Path, left: Path | None
 ) -> dict[str, Any]:
     """Run the recipe, write and check its tables, and describe them; returns the manifest."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    from builders import integrity, tasks
-    from cards.render import render
-    from pipelines import parquet, quality, statistics
 
     task, splits = built.dataset.task, tuple(identity["splits"])
     scratch = folder / ".scratch"  # inside the staging folder, which the next build cleans if this one is killed
@@ -249,46 +248,46 @@ def _write(
     with ThreadPoolExecutor(1) as beside:  # two at a time look at the rows: neither of them keeps all cores busy
         read_back = beside.submit(_read_back, written, folder)
         try:
-            findings = integrity.check(task, frames, splits, sample=identity["sample"])
+            findings = integrity.check_integrity(task, frames, splits, sample=identity["sample"])
             errors = [finding for finding in findings if finding.severity == "error"]
             if errors:
                 raise _forbidden(identity, errors)
-            seed, heard = statistics.seed_of(task, frames), statistics.heard_of(task, frames)
-            describing = beside.submit(statistics.describe, task, frames, seed, heard)
-            findings += quality.audit(task, frames, splits, built.dataset.languages, seed=seed, heard=heard)
+            seed, heard = statistics.hash_seed(task, frames), statistics.sample_languages(task, frames)
+            describing = beside.submit(statistics.describe_tables, task, frames, seed, heard)
+            findings += quality.audit_rows(task, frames, splits, built.dataset.languages, seed=seed, heard=heard)
             described = describing.result()
         finally:
             read_back.result()  # rows that are not what was written explain whatever else goes wrong
     findings = _settled(built, identity, findings)
     manifest = _manifest(identity, made, written, findings)
-    shown = tasks.evaluated(task) if tasks.evaluated(task) in splits else splits[-1]
+    shown = tasks.evaluated_split(task) if tasks.evaluated_split(task) in splits else splits[-1]
     examples = {config: frames[config][shown].head(1).collect().row(0, named=True) for config in frames}
-    release.write_json(folder / release.STATISTICS, described)
+    staging.write_json(folder / staging.STATISTICS, described)
     card = render(built, manifest, described, examples)
-    (folder / release.CARD).write_text(card, encoding="utf-8", newline="\n")
-    release.write_json(folder / release.MANIFEST, manifest)  # last: a folder with a manifest is complete
+    (folder / staging.CARD).write_text(card, encoding="utf-8", newline="\n")
+    staging.write_json(folder / staging.MANIFEST, manifest)  # last: a folder with a manifest is complete
     return manifest
 
 
-def _settled(built: Built, identity: dict[str, Any], findings: list[Finding]) -> list[Finding]:
+def _settled(built: Definition, identity: dict[str, Any], findings: list[Finding]) -> list[Finding]:
     """The findings, with what is known about them; only complete raw files can be held to what is known.
 
     Raises FindingsError for known findings that are not as declared.
     """
-    from pipelines import known
 
     declared = built.dataset.versions[identity["version"]].known
     if identity["sample"]:
         return findings
     if identity["partial"]:
-        declared = known.asked_of(declared, identity["splits"])
-    known.refuse_changed(f"{identity['dataset']}@{identity['version']}", findings, declared, built.entry.module)
-    return known.explained(findings, declared)
+        declared = known_findings.known_of_splits(declared, identity["splits"])
+    known_findings.verify_known_findings(
+        f"{identity['dataset']}@{identity['version']}", findings, declared, built.entry.module
+    )
+    return known_findings.explain_findings(findings, declared)
 
 
 def _read_back(written: list[Table], folder: Path) -> None:
     """See that the files of all tables hold the rows that were written."""
-    from pipelines.parquet import hash_table
 
     for table in written:
         if hash_table(folder, table) != table.content_sha256:
@@ -348,29 +347,31 @@ def _refuse_to_bury(place: Path, old: dict[str, Any], identity: dict[str, Any], 
         )
 
 
-def _refuse_other_content(place: Path, old: dict[str, Any] | None, new: dict[str, Any], settings: Settings) -> None:
+def _refuse_other_content(
+    place: Path, old: dict[str, Any] | None, new: dict[str, Any], settings: BuildSettings
+) -> None:
     """The same version never gets other rows: neither than the release in its place nor than the ledger's.
 
     --force replaces a version that was never published.
     """
     if new["sample"] or new["partial"]:
         return
-    known = ledger.recorded(new["dataset"], new["version"], settings.ledger)
-    published = (known or {}).get("published", [])
+    known_findings = ledger.find_entry(new["dataset"], new["version"], settings.ledger)
+    published = (known_findings or {}).get("published", [])
     in_place = old if old is not None and not (old["sample"] or old["partial"]) else None
     if published:
-        todo, others = "give the change a new version", [(known, f"published as {', '.join(published)}")]
+        todo, others = "give the change a new version", [(known_findings, f"published as {', '.join(published)}")]
     elif settings.force:
         return
     else:
         todo = "give the change a new version; or --force, if this version was never published"
-        others = [(in_place, str(place)), (known, str(settings.ledger))]
+        others = [(in_place, str(place)), (known_findings, str(settings.ledger))]
     for other, where in others:
         if other is not None and other["content_sha256"] != new["content_sha256"]:
             raise ReleaseError(
                 f"{new['dataset']}@{new['version']} would get other rows than it had",
                 where=where,
-                found=f"content {new['content_sha256'][:12]}: {release.difference(other, new)}",
+                found=f"content {new['content_sha256'][:12]}: {staging.difference(other, new)}",
                 expected=f"content {other['content_sha256'][:12]}",
                 todo=todo,
             )

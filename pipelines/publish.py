@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError, PublishError, UsageError
-from pipelines import command, compare, hub, planning, remote
+from pipelines import command
+from pipelines.hub import client, planning, publishing
+from pipelines.release import comparison
 from pipelines.terminal import say, size_words
 
 if TYPE_CHECKING:
@@ -23,11 +25,11 @@ EXAMPLES = """\
 def main() -> int:
     """Publish what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = _parse()
-    wanted = command.chosen(options.names)
+    wanted = command.resolve_datasets(options.names)
     if options.repo_name and len(wanted) > 1:
         raise UsageError("--repo-name is for one dataset", found=f"{len(wanted)} datasets", todo="name one")
     order = _order(options)
-    connection = remote.connect(PublishError) if options.dry_run else hub.login()
+    connection = client.connect(PublishError) if options.dry_run else publishing.login()
     code = 0
     for built, version in wanted:
         place = options.output / built.dataset.name / version
@@ -35,14 +37,14 @@ def main() -> int:
             if options.dry_run:
                 plan, published = planning.make_plan(built, place, order, connection), None
             else:
-                published = hub.publish(built, place, order, connection, say)
+                published = publishing.publish(built, place, order, connection, say)
                 plan = published.plan
         except DatasetError as error:
-            command.report(error)
+            command.print_error(error)
             code = code or error.exit_code
             continue
         if options.json:
-            print(json.dumps(hub.told(plan, published), ensure_ascii=False), flush=True)
+            print(json.dumps(publishing.to_json(plan, published), ensure_ascii=False), flush=True)
         else:
             print("\n".join(_page(plan, published)), flush=True)
     return code
@@ -71,10 +73,10 @@ def _parse() -> argparse.Namespace:
     return arguments.parse_args()
 
 
-def _order(options: argparse.Namespace) -> planning.Order:
-    from pipelines.sources import default_cache
+def _order(options: argparse.Namespace) -> planning.PublishOptions:
+    from pipelines.raw.locations import default_cache
 
-    return planning.Order(
+    return planning.PublishOptions(
         options.org,
         default_cache(),
         repo_name=options.repo_name,
@@ -85,7 +87,7 @@ def _order(options: argparse.Namespace) -> planning.Order:
     )
 
 
-def _page(plan: planning.Plan, published: hub.Published | None) -> list[str]:
+def _page(plan: planning.Plan, published: publishing.Publication | None) -> list[str]:
     """A plan, and what became of it, for reading."""
     manifest = plan.manifest
     rows = ", ".join(f"{table['config']}/{table['split']} {table['rows']:,}" for table in manifest["tables"])
@@ -102,7 +104,7 @@ def _page(plan: planning.Plan, published: hub.Published | None) -> list[str]:
                   for path, mark in marks.items()]  # fmt: skip
     lines += [f"  note      {note}" for note in plan.notes]
     if plan.changes:
-        lines += ["", f"  against v{plan.against}:", *(f"  {line}".rstrip() for line in compare.page(plan.changes))]
+        lines += ["", f"  against v{plan.against}:", *(f"  {line}".rstrip() for line in comparison.page(plan.changes))]
     return lines
 
 

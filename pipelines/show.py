@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines import benchmarks, command
+from pipelines import command
+from pipelines.report import benchmark_table
 
 if TYPE_CHECKING:
     import argparse
 
-    from builders import Built
+    from builders.catalogue import Definition
 
 EXAMPLES = """\
   python -m pipelines.show                    the catalogue
@@ -23,14 +24,14 @@ EXAMPLES = """\
 def main() -> int:
     """Show what the command line names."""
     options = _parse()
-    wanted = [built for built, _ in command.chosen(options.names or ["all"])]
+    wanted = [built for built, _ in command.resolve_datasets(options.names or ["all"])]
     if options.json:
         for built in wanted:
             print(json.dumps(describe(built, options.output), ensure_ascii=False))
-    elif len(options.names) == 1 and options.names[0] in benchmarks.TASKS:
+    elif len(options.names) == 1 and options.names[0] in benchmark_table.TASKS:
         [name] = options.names
-        rows = benchmarks.rows(name, [describe(built, options.output) for built in wanted])
-        print(f"{command.table(rows)}\n\n{benchmarks.NOTES[name]}")
+        rows = benchmark_table.table_rows(name, [describe(built, options.output) for built in wanted])
+        print(f"{command.table(rows)}\n\n{benchmark_table.NOTES[name]}")
     elif len(wanted) > 1:
         heading = ["dataset", "group", "task", "source", "license", "newest", "built"]
         found = [describe(built, options.output) for built in wanted]
@@ -40,7 +41,7 @@ def main() -> int:
     return 0
 
 
-def describe(built: Built, output: Path) -> dict[str, Any]:
+def describe(built: Definition, output: Path) -> dict[str, Any]:
     """What a catalogue says of a dataset; `built`: the versions that lie in the output folder."""
     dataset, source = built.dataset, built.source
     return {
@@ -72,22 +73,22 @@ def _parse() -> argparse.Namespace:
 
 
 def _built(folder: Path) -> list[str]:
-    from pipelines import release
+    from pipelines.release import staging
 
     versions = sorted(path.name for path in folder.glob("[0-9]*") if path.is_dir()) if folder.is_dir() else []
     marked = []
     for version in versions:
-        manifest = release.read_manifest(folder / version)
+        manifest = staging.read_manifest(folder / version)
         marks = [mark for mark in ("sample", "partial") if manifest and manifest[mark]]
         marked.append(f"{version} ({', '.join(marks)})" if marks else version)
     return marked
 
 
-def _page(built: Built, row: dict[str, Any]) -> str:
+def _page(built: Definition, row: dict[str, Any]) -> str:
     """One dataset, for reading."""
     from builders.spec import version_key
     from builders.tasks import layouts
-    from pipelines.sources import address
+    from pipelines.raw.locations import address
 
     dataset, source = built.dataset, built.source
     columns = [f"{layout.config}: {', '.join(layout.columns)}" for layout in layouts(dataset.task)]

@@ -7,6 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tqdm import tqdm
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -23,7 +25,6 @@ def size_words(size: int) -> str:
 
 def progress(label: str, total: int | None, *, done: int = 0, delay: float = 0) -> Any:
     """A bar of bytes on stderr; silent where stderr is no terminal, and for the first `delay` seconds."""
-    from tqdm import tqdm
 
     return tqdm(
         desc=label,
@@ -60,6 +61,5 @@ def _watcher(raw: Raw, stack: ExitStack) -> Callable[[int], None]:
 
 def say(text: str) -> None:
     """A line on stderr that does not tear a progress bar."""
-    from tqdm import tqdm
 
     tqdm.write(text, file=sys.stderr)

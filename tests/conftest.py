@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,23 +13,20 @@ os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
 os.environ["HF_HUB_DISABLE_XET"] = "1"
 os.environ.pop("HF_TOKEN", None)
 
-import builders
-from pipelines.make import GOLDEN, Outcome, Settings, make
-from pipelines.sources import Places
+from pipelines.make import BuildResult, BuildSettings, make
+from tests.support.paths import SOURCES
+from tests.support.releases import definition_of, sample_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from builders import Built
 
 # The same examples every time, however long they take: a test that fails says that code has changed. To look for new ones:
 # python -m pytest --hypothesis-profile explore
 hypothesis_settings.register_profile("steady", deadline=None, derandomize=True)
 hypothesis_settings.register_profile("explore", deadline=None)
 hypothesis_settings.load_profile("steady")
-
-SOURCES = Path(__file__).parents[2] / "shared" / "sources"
-NAMES = list(builders.catalogue())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,31 +46,20 @@ def real_sources() -> Path:
     return SOURCES
 
 
-def built(name: str) -> Built:
-    """A dataset of the catalogue, loaded."""
-    return builders.load(builders.catalogue()[name])
-
-
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+def settings(tmp_path: Path) -> BuildSettings:
     """Golden sample in, releases below tmp_path/outputs out, a ledger of the test's own."""
     return sample_settings(tmp_path)
 
 
-def sample_settings(folder: Path) -> Settings:
-    """The same, for any folder."""
-    places = Places(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    return Settings(folder / "outputs", places, sample=True, ledger=folder / "ledger.json", golden=GOLDEN)
-
-
 @pytest.fixture(scope="session")
-def golden_release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]:
+def golden_release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., BuildResult]:
     """The release of a dataset's golden sample, of one version or the newest, built once a session."""
     folder = tmp_path_factory.mktemp("golden")
-    made: dict[tuple[str, str], Outcome] = {}
+    made: dict[tuple[str, str], BuildResult] = {}
 
-    def release(name: str, version: str | None = None) -> Outcome:
-        dataset = built(name)
+    def release(name: str, version: str | None = None) -> BuildResult:
+        dataset = definition_of(name)
         wanted = name, version or dataset.dataset.newest
         if wanted not in made:
             made[wanted] = make(dataset, wanted[1], sample_settings(folder), lambda _: None)

@@ -6,9 +6,8 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.support.paths import ROOT
 
 
 def collect(hash_seed: str) -> list[str]:

@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import NAMES, built
 
-from pipelines import release
+from pipelines.release import staging
+from tests.support.releases import NAMES, definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pipelines.make import Outcome
+    from pipelines.make import BuildResult
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_datasets_loads_every_table_of_a_release_folder(
-    name: str, golden_release: Callable[[str], Outcome], tmp_path: Path
+    name: str, golden_release: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:
     import datasets
 
     outcome = golden_release(name)
     folder = str(outcome.place)
-    frames = release.frames_of(outcome.place, outcome.manifest)
-    subset = built(name).dataset.subset
+    frames = staging.frames_of(outcome.place, outcome.manifest)
+    subset = definition_of(name).dataset.subset
     second = {f"{subset}-{config}": config for config in frames if subset}
     assert set(datasets.get_dataset_config_names(folder)) == {*frames, *second}
     for config, first in ({config: config for config in frames} | second).items():
@@ -41,7 +41,7 @@ def test_datasets_loads_every_table_of_a_release_folder(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_card_declares_the_types_and_sizes_that_datasets_finds(
-    name: str, golden_release: Callable[[str], Outcome], tmp_path: Path
+    name: str, golden_release: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:
     import datasets
 

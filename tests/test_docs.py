@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pipelines import quality
+from pipelines.audit import quality
+from tests.support.paths import ROOT
+from tests.support.processes import checkout
 
-ROOT = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^(?P<before>[^\n]*)\n\n```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -49,23 +52,8 @@ def test_the_changelog_and_the_architecture_know_the_commands_and_the_findings()
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     for command in ("build", "fetch", "check", "show"):
         assert f"{command}.py" in text
-    assert "pipelines.quality.KINDS" in text
+    assert "pipelines.audit.quality.KINDS" in text
     assert quality.KINDS
-
-
-def checkout(folder: Path) -> Path:
-    """The files of this repository that git knows or would add, in a folder of their own."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, folder / name)
-    return folder
 
 
 def test_adding_a_dataset_works_when_followed_literally(tmp_path: Path) -> None:

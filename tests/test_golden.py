@@ -14,20 +14,20 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import NAMES, built
 
-from pipelines import release
-from pipelines.make import GOLDEN, Outcome
+from pipelines.make import GOLDEN, BuildResult
+from pipelines.release import staging
+from tests.support.releases import NAMES, definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 
-def expected_files(outcome: Outcome) -> dict[str, str]:
+def expected_files(outcome: BuildResult) -> dict[str, str]:
     """What the folder of a dataset's golden sample should hold, by file name."""
     files = {}
-    for config, splits in release.frames_of(outcome.place, outcome.manifest).items():
+    for config, splits in staging.frames_of(outcome.place, outcome.manifest).items():
         for split, frame in splits.items():
             rows = frame.collect().iter_rows(named=True)
             files[f"{config}.{split}.jsonl"] = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -49,12 +49,12 @@ def difference(before: dict[str, str], after: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "version"), [(name, version) for name in NAMES for version in built(name).dataset.versions]
+    ("name", "version"), [(name, version) for name in NAMES for version in definition_of(name).dataset.versions]
 )
 def test_the_golden_sample_gives_the_expected_rows(
-    name: str, version: str, golden_release: Callable[..., Outcome], request: pytest.FixtureRequest
+    name: str, version: str, golden_release: Callable[..., BuildResult], request: pytest.FixtureRequest
 ) -> None:
-    folder = GOLDEN / built(name).source.name / name / version
+    folder = GOLDEN / definition_of(name).source.name / name / version
     files, present = expected_files(golden_release(name, version)), present_files(folder)
     changes = difference(present, files)
     if changes and request.config.getoption("--update-golden"):

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import NAMES, built, sample_settings
-from loopback_hub import WRITER, LoopbackHub
 
-from pipelines import hub, release
-from pipelines.make import Outcome, make
-from pipelines.planning import Order
+from pipelines.hub import publishing
+from pipelines.hub.planning import PublishOptions
+from pipelines.make import BuildResult, make
+from pipelines.release import staging
+from tests.support.loopback_hub import WRITER, LoopbackHub
+from tests.support.paths import ROOT
+from tests.support.releases import NAMES, definition_of, sample_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,15 +44,15 @@ OF_EACH_TYPE = (
 
 @pytest.fixture(scope="session")
 def published(
-    golden_release: Callable[[str], Outcome], tmp_path_factory: pytest.TempPathFactory
+    golden_release: Callable[[str], BuildResult], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LoopbackHub]:
     """A Hub that holds the golden release of every dataset, each tagged with its version."""
     folder = tmp_path_factory.mktemp("published")
-    order = Order(ORG, folder / "cache", ledger=folder / "ledger.json", sample=True, rights=True)
+    order = PublishOptions(ORG, folder / "cache", ledger=folder / "ledger.json", sample=True, rights=True)
     with LoopbackHub() as server:
-        connection = hub.login(endpoint=server.url, token=WRITER)
+        connection = publishing.login(endpoint=server.url, token=WRITER)
         for name in NAMES:
-            hub.publish(built(name), golden_release(name).place, order, connection, lambda _: None)
+            publishing.publish(definition_of(name), golden_release(name).place, order, connection, lambda _: None)
         yield server
 
 
@@ -65,7 +67,7 @@ def consume(server: LoopbackHub, what: str, job: dict[str, Any], folder: Path) -
         "MTEB_CACHE": str(folder),
     }
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("consumers.py")), what, str(file)],
+        [sys.executable, str(ROOT / "tests" / "support" / "consumers.py"), what, str(file)],
         cwd=folder, env=environment | {"TOKENIZERS_PARALLELISM": "false"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
@@ -73,12 +75,12 @@ def consume(server: LoopbackHub, what: str, job: dict[str, Any], folder: Path) -
     return answer
 
 
-def cards_of(names: tuple[str, ...], golden_release: Callable[[str], Outcome]) -> dict[str, str]:
-    return {f"{ORG}/{name}": (golden_release(name).place / release.CARD).read_text("utf-8") for name in names}
+def cards_of(names: tuple[str, ...], golden_release: Callable[[str], BuildResult]) -> dict[str, str]:
+    return {f"{ORG}/{name}": (golden_release(name).place / staging.CARD).read_text("utf-8") for name in names}
 
 
 def test_every_dataset_loads_by_tag_with_the_rows_that_were_built(
-    published: LoopbackHub, golden_release: Callable[[str], Outcome], tmp_path: Path
+    published: LoopbackHub, golden_release: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:
     outcomes = {f"{ORG}/{name}": golden_release(name) for name in NAMES}
     versions = {outcome.version for outcome in outcomes.values()}
@@ -90,7 +92,7 @@ def test_every_dataset_loads_by_tag_with_the_rows_that_were_built(
         }
         loaded = consume(published, "rows", {"tables": tables, "revision": f"v{version}"}, tmp_path)
         for repo, outcome in wanted.items():
-            for config, splits in release.frames_of(outcome.place, outcome.manifest).items():
+            for config, splits in staging.frames_of(outcome.place, outcome.manifest).items():
                 for split, frame in splits.items():
                     expected = frame.collect().to_dicts()
                     assert loaded[f"{repo} {config} {split}"] == [expected, expected]
@@ -98,11 +100,11 @@ def test_every_dataset_loads_by_tag_with_the_rows_that_were_built(
 
 @MTEB
 def test_mteb_evaluates_a_dataset_of_each_task_type_by_the_snippet_of_its_card(
-    published: LoopbackHub, golden_release: Callable[[str], Outcome], tmp_path: Path
+    published: LoopbackHub, golden_release: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:
     scores = consume(published, "cards", {"cards": cards_of(OF_EACH_TYPE, golden_release)}, tmp_path)
     assert set(scores) == {f"{ORG}/{name}" for name in OF_EACH_TYPE}
-    assert {built(name).dataset.task.type for name in OF_EACH_TYPE} == {
+    assert {definition_of(name).dataset.task.type for name in OF_EACH_TYPE} == {
         "Retrieval", "Reranking", "Classification", "MultilabelClassification", "PairClassification", "STS", "Clustering",
         "BitextMining",
     }  # fmt: skip
@@ -111,7 +113,9 @@ def test_mteb_evaluates_a_dataset_of_each_task_type_by_the_snippet_of_its_card(
 
 
 @MTEB
-def test_mteb_ranks_with_bm25(published: LoopbackHub, golden_release: Callable[[str], Outcome], tmp_path: Path) -> None:
+def test_mteb_ranks_with_bm25(
+    published: LoopbackHub, golden_release: Callable[[str], BuildResult], tmp_path: Path
+) -> None:
     names = ("rubq-retrieval", "rubq-reranking")
     scores = consume(published, "bm25", {"cards": cards_of(names, golden_release)}, tmp_path)
     assert all(0 < score <= 1 for score in scores.values()), scores
@@ -119,7 +123,7 @@ def test_mteb_ranks_with_bm25(published: LoopbackHub, golden_release: Callable[[
 
 @MTEB
 def test_sentence_transformers_measures_retrieval(
-    published: LoopbackHub, golden_release: Callable[[str], Outcome], tmp_path: Path
+    published: LoopbackHub, golden_release: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:
     version = golden_release("rubq-retrieval").version
     job = {"repo": f"{ORG}/rubq-retrieval", "split": "test", "revision": f"v{version}"}
@@ -129,21 +133,21 @@ def test_sentence_transformers_measures_retrieval(
 
 
 @pytest.fixture(scope="session")
-def real_build(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
+def real_build(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], BuildResult]:
     """The release 1.0.0 of a dataset from real raw files."""
     settings = sample_settings(tmp_path_factory.mktemp("real"))
     settings = replace(settings, sample=False, places=replace(settings.places, raw_dir=real_sources))
-    return lambda name: make(built(name), "1.0.0", settings, lambda _: None)
+    return lambda name: make(definition_of(name), "1.0.0", settings, lambda _: None)
 
 
 @MTEB
-def test_mteb_evaluates_complete_real_sets(real_build: Callable[[str], Outcome], tmp_path: Path) -> None:
+def test_mteb_evaluates_complete_real_sets(real_build: Callable[[str], BuildResult], tmp_path: Path) -> None:
     names = ("europarl-bitext", "cedr-classification", "terra-pairclassification", "ru-paraphraser-sts")
-    order = Order(ORG, tmp_path / "cache", ledger=tmp_path / "ledger.json")
+    order = PublishOptions(ORG, tmp_path / "cache", ledger=tmp_path / "ledger.json")
     with LoopbackHub() as server:
-        connection = hub.login(endpoint=server.url, token=WRITER)
+        connection = publishing.login(endpoint=server.url, token=WRITER)
         for name in names:
-            hub.publish(built(name), real_build(name).place, order, connection, lambda _: None)
+            publishing.publish(definition_of(name), real_build(name).place, order, connection, lambda _: None)
         scores = consume(server, "cards", {"cards": cards_of(names, real_build)}, tmp_path)
     assert scores[f"{ORG}/europarl-bitext"] > 10 / 360, "names and numbers alone do ten times better than chance"
     assert scores[f"{ORG}/ru-paraphraser-sts"] > 0.3, "paraphrases share words"
@@ -162,14 +166,14 @@ BUILT_IN = {  # mteb's task -> our dataset and version, and the repository and r
 
 @MTEB
 def test_built_in_tasks_run_unchanged_on_our_builds_and_find_the_published_statistics(
-    real_build: Callable[[str], Outcome], tmp_path: Path
+    real_build: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:
-    order = Order("mteb", tmp_path / "cache", ledger=tmp_path / "ledger.json")
+    order = PublishOptions("mteb", tmp_path / "cache", ledger=tmp_path / "ledger.json")
     with LoopbackHub() as server:
-        connection = hub.login(endpoint=server.url, token=WRITER)
+        connection = publishing.login(endpoint=server.url, token=WRITER)
         for name, repo, revision in BUILT_IN.values():
-            hub.publish(
-                built(name),
+            publishing.publish(
+                definition_of(name),
                 real_build(name).place,
                 replace(order, repo_name=repo.split("/")[1]),
                 connection,

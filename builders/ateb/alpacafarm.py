@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_json_array
-from builders.shaping.preferences import preferences, rerank
+from builders.shaping.preferences import parse_preferences, rerank_pairs
 from builders.spec import RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking
 
@@ -60,6 +60,6 @@ def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
         query=pl.when(pl.col("input") == "").then("instruction").otherwise(with_input),
         a="output_1",
         b="output_2",
-        a_preferred=preferences(rows["preference"], FIRST_PREFERRED, file, unit="record"),
+        a_preferred=parse_preferences(rows["preference"], FIRST_PREFERRED, file, unit="record"),
     )
-    return rerank(pairs, split="test", clean=clean)
+    return rerank_pairs(pairs, split="test", clean=clean)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.reading.files import malformed
+from builders.reading.archives import malformed
 from builders.shaping.choices import gold_pool, option_pool
-from builders.spec import Known, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, https, member
+from builders.spec import KnownFinding, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import Retrieval
 
 ARCHIVE = https("https://s3-us-west-2.amazonaws.com/ai2-website/data/ARC-V1-Feb2018.zip")
@@ -53,7 +53,7 @@ SOURCE = Source(
     versions={
         "1.0.0": Version(
             "The recipe of the ATEB paper: the gold answers of the test split are the corpus.",
-            known=(Known("duplicate_text", "queries/test.text", 2, f"{TWO_STEMS}; version 2.0.0 merges them."),),
+            known=(KnownFinding("duplicate_text", "queries/test.text", 2, f"{TWO_STEMS}; version 2.0.0 merges them."),),
         ),
         "2.0.0": Version(
             "Equal texts merged, and judged together: 2 queries that repeat an earlier one, 10 documents that are another's"
@@ -84,7 +84,9 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
         "1.0.0": Version(
             "RAR-b's published construction: all options of the test, train and dev splits are the corpus.",
             known=(
-                Known("duplicate_text", "queries/test.text", 2, f"{TWO_STEMS}; RAR-b's published queries have them."),
+                KnownFinding(
+                    "duplicate_text", "queries/test.text", 2, f"{TWO_STEMS}; RAR-b's published queries have them."
+                ),
             ),
         ),
     },

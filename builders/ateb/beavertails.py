@@ -6,7 +6,7 @@ import polars as pl
 
 from builders.reading import read_json_lines
 from builders.shaping.cleaning import clean_rows
-from builders.spec import Known, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, hub
+from builders.spec import KnownFinding, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Classification
 
 REVISION = "8401fe609d288129cc684a9b3be6a93e41cfe678"
@@ -27,7 +27,7 @@ CATEGORIES = (
     "terrorism,organized_crime",
     "violence,aiding_and_abetting,incitement",
 )
-LINK = Known("html_residue", "default/test.text", 1, "The model wrote `<Link>` where a link might stand.")
+LINK = KnownFinding("html_residue", "default/test.text", 1, "The model wrote `<Link>` where a link might stand.")
 COLUMNS = {
     "prompt": pl.String(),
     "response": pl.String(),
@@ -66,7 +66,9 @@ SOURCE = Source(
         "1.0.0": Version(
             "The recipe of the ATEB paper: all rows of the 30k set.",
             known=(
-                Known("duplicate_text", "default/test.text", 2, "The source has them; version 2.0.0 leaves them out."),
+                KnownFinding(
+                    "duplicate_text", "default/test.text", 2, "The source has them; version 2.0.0 leaves them out."
+                ),
                 LINK,
             ),
         ),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.reading.files import malformed, shorten
-from builders.shaping.factuality import FEVER, LABELS, factuality, labelled
+from builders.reading.archives import malformed, shorten
+from builders.shaping.factuality import FEVER, LABELS, classify_pairs, labelled
 from builders.spec import Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification
 
@@ -79,7 +79,7 @@ def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
         named = rows.select("id", "response_id", "response_label", premise=premise, hypothesis="response")
         frames[split] = labelled(named, file, label="response_label", numbers=FEVER)
     observed = {"rows without evidence": bare, "rows without evidence and without a turn before": blank}
-    made = factuality(frames, raw.splits, clean=clean)
+    made = classify_pairs(frames, raw.splits, clean=clean)
     return Tables(made.frames, made.dropped, observed)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_csv
-from builders.shaping.factuality import LABELS, NLI, factuality, labelled
+from builders.shaping.factuality import LABELS, NLI, classify_pairs, labelled
 from builders.spec import Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification
 
@@ -62,7 +62,7 @@ def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
     """
     here = {split: keys for split, keys in FILES.items() if set(keys) <= set(raw.files)}
     frames = {split: pl.concat([_rows(raw[key]) for key in keys]) for split, keys in here.items()}
-    return factuality(frames, raw.splits, clean=clean)
+    return classify_pairs(frames, raw.splits, clean=clean)
 
 
 def _rows(raw: Raw) -> pl.DataFrame:

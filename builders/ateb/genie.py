@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.reading.files import malformed, shorten
-from builders.shaping.preferences import pair_systems, rerank
+from builders.reading.archives import malformed, shorten
+from builders.shaping.preferences import pair_systems, rerank_pairs
 from builders.spec import RawFiles, Source, Tables, Version, by_hand, dataset
 from builders.tasks import Reranking
 
@@ -69,7 +69,7 @@ def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
         "task", "system", "response", "rating", id=pl.col("number").cast(pl.String), query="prompt"
     )
     pairs, alone = pair_systems(ratings, split="test")
-    made = rerank(pairs, split="test", clean=clean)
+    made = rerank_pairs(pairs, split="test", clean=clean)
     observed = {"ratings": rows.height, "prompts": order.height}
     return Tables(made.frames, (*alone, *made.dropped), observed | dict(made.observed))
 

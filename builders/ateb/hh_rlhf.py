@@ -10,8 +10,8 @@ from builders.errors import SourceError
 from builders.reading import read_json_lines
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.dropping import drop
-from builders.shaping.preferences import by_split, rerank
-from builders.spec import Dropped, Known, RawFile, RawFiles, Source, Tables, Version, dataset, github
+from builders.shaping.preferences import rerank_pairs, tables_by_split
+from builders.spec import Dropped, KnownFinding, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification, Reranking
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ ANSWER = "\n\nAssistant:"
 LABELS = ("harmful", "harmless")
 SIDES = {"chosen": 1, "rejected": 0}
 SPLITS = ("train", "test")
-MARKUP = Known(
+MARKUP = KnownFinding(
     "html_residue", "default/test.text", 3, "The transcripts quote a piece of a web page, and have words in bold."
 )
 
@@ -129,7 +129,7 @@ def helpfulness(raw: RawFiles, *, clean: bool = False) -> Tables:
     def parts(split: str, later: Mapping[str, pl.Series]) -> list[Tables]:
         return [_helpful(raw[f"helpful_{split}"], split, later, clean=clean)]
 
-    return by_split(parts, SPLITS, raw.splits, clean=clean)
+    return tables_by_split(parts, SPLITS, raw.splits, clean=clean)
 
 
 def _helpful(file: Raw, split: str, later: Mapping[str, pl.Series], *, clean: bool) -> Tables:
@@ -146,7 +146,7 @@ def _helpful(file: Raw, split: str, later: Mapping[str, pl.Series], *, clean: bo
     alike, dropped = drop(
         pairs, pl.col("query") != pl.col("other"), "the dialogues before the answers differ", split=split
     )
-    made = rerank(alike.drop("other"), split=split, clean=clean, later=later)
+    made = rerank_pairs(alike.drop("other"), split=split, clean=clean, later=later)
     return Tables(made.frames, (*dropped, *made.dropped), {f"pairs in {split}": pairs.height})
 
 

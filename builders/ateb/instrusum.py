@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.reading import open_raw, read_json_array, read_json_lines
-from builders.shaping.preferences import pair_systems, rerank
+from builders.shaping.preferences import pair_systems, rerank_pairs
 from builders.spec import RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking
 
@@ -72,7 +72,7 @@ def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
         for system, annotation in ((system, pl.col("annotations").struct.field(system)) for system in SYSTEMS)
     ]
     pairs, _ = pair_systems(pl.concat(rated), split="test")
-    made = rerank(pairs, split="test", clean=clean)
+    made = rerank_pairs(pairs, split="test", clean=clean)
     return Tables(made.frames, made.dropped, {"articles": rows.height} | dict(made.observed))
 
 

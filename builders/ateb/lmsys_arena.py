@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.reading.files import malformed, shorten
+from builders.reading.archives import malformed, shorten
 from builders.reading.parquet import read_parquet
 from builders.shaping.dropping import drop
-from builders.shaping.preferences import preferences, rerank
+from builders.shaping.preferences import parse_preferences, rerank_pairs
 from builders.spec import Dropped, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking
 
@@ -108,7 +108,7 @@ def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     file = raw["battles"]
     battles = read_parquet(file, BATTLE).with_row_index("record", offset=1)
     pairs, dropped = _pairs(battles, file)
-    made = rerank(pairs, split="test", clean=clean)
+    made = rerank_pairs(pairs, split="test", clean=clean)
     return Tables(made.frames, (*dropped, *made.dropped), {"battles": battles.height} | dict(made.observed))
 
 
@@ -119,7 +119,7 @@ def _pairs(battles: pl.DataFrame, file: Raw) -> tuple[pl.DataFrame, tuple[Droppe
     """
     rows = battles.with_columns(
         id=(pl.col("record") - 1).cast(pl.String),
-        a_preferred=preferences(battles["winner"], A_PREFERRED, file, unit="record"),
+        a_preferred=parse_preferences(battles["winner"], A_PREFERRED, file, unit="record"),
     )
     a, b = pl.col("conversation_a"), pl.col("conversation_b")
     tags = [pl.col("toxic_chat_tag").struct.field(tagger).struct.field("flagged") for tagger in TAGS.to_schema()]

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from builders.reading import read_pickle
-from builders.reading.files import malformed, shorten
-from builders.shaping.cleaning import short
+from builders.reading.archives import malformed, shorten
+from builders.shaping.cleaning import is_short
 from builders.shaping.dropping import drop
-from builders.shaping.folding import folded
+from builders.shaping.folding import fold_text
 from builders.spec import RawFiles, Source, Tables, Version, by_hand, dataset
 from builders.tasks import PairClassification
 
@@ -139,10 +139,10 @@ def others(rows: pl.DataFrame, apart: int, like: str = "first") -> pl.Series:
 
 def _each_once(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     """The paragraphs whose two translations are texts of their own, and what became of the others."""
-    one_character = pl.any_horizontal(short(pl.col(side)) for side in ("first", "second"))
+    one_character = pl.any_horizontal(is_short(pl.col(side)) for side in ("first", "second"))
     rows, dropped = drop(rows, one_character, "a translation of the paragraph is a single character", split="test")
     for side in ("first", "second"):
-        repeated = ~folded(pl.col(side)).is_first_distinct()
+        repeated = ~fold_text(pl.col(side)).is_first_distinct()
         rows, again = drop(rows, repeated, f"the {side} translation is that of an earlier paragraph too", split="test")
         dropped += again
     return rows, dropped

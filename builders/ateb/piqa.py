@@ -6,7 +6,7 @@ import polars as pl
 
 from builders.reading import read_json_lines
 from builders.shaping.choices import gold_lines, gold_pool, option_pool
-from builders.spec import Known, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
+from builders.spec import KnownFinding, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Retrieval
 
 PREFIX = "piqa"
@@ -51,7 +51,7 @@ SOURCE = Source(
     versions={
         "1.0.0": Version(
             "The recipe of the ATEB paper: the gold solutions of the validation split are the corpus.",
-            known=(Known("duplicate_text", "queries/test.text", 35, f"{REPEATED}; version 2.0.0 merges them."),),
+            known=(KnownFinding("duplicate_text", "queries/test.text", 35, f"{REPEATED}; version 2.0.0 merges them."),),
         ),
         "2.0.0": Version(
             "Equal queries merged, with all their right solutions: 35 that repeat an earlier one, and 1 that does but for case."
@@ -82,7 +82,9 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
         "1.0.0": Version(
             "RAR-b's published construction: all solutions of the validation and train splits are the corpus.",
             known=(
-                Known("duplicate_text", "queries/test.text", 35, f"{REPEATED}; RAR-b's published queries have them."),
+                KnownFinding(
+                    "duplicate_text", "queries/test.text", 35, f"{REPEATED}; RAR-b's published queries have them."
+                ),
             ),
         ),
     },

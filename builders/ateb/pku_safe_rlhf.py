@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.reading.parquet import read_parquet
-from builders.shaping.preferences import by_split, preferences, rerank
+from builders.shaping.preferences import parse_preferences, rerank_pairs, tables_by_split
 from builders.spec import RawFile, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking
 
@@ -65,9 +65,9 @@ def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     """
 
     def parts(split: str, later: Mapping[str, pl.Series]) -> list[Tables]:
-        return [rerank(_pairs(raw, split), split=split, clean=clean, later=later)]
+        return [rerank_pairs(_pairs(raw, split), split=split, clean=clean, later=later)]
 
-    return by_split(parts, SPLITS, raw.splits, clean=clean)
+    return tables_by_split(parts, SPLITS, raw.splits, clean=clean)
 
 
 def _pairs(raw: RawFiles, split: str) -> pl.DataFrame:
@@ -78,5 +78,5 @@ def _pairs(raw: RawFiles, split: str) -> pl.DataFrame:
         query="prompt",
         a="response_0",
         b="response_1",
-        a_preferred=preferences(rows["better_response_id"], FIRST_PREFERRED, raw[split], unit="record"),
+        a_preferred=parse_preferences(rows["better_response_id"], FIRST_PREFERRED, raw[split], unit="record"),
     )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.reading.files import malformed, shorten
-from builders.shaping.preferences import by_split, preferences, rerank
+from builders.reading.archives import malformed, shorten
+from builders.shaping.preferences import parse_preferences, rerank_pairs, tables_by_split
 from builders.spec import RawFile, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking
 
@@ -101,10 +101,10 @@ def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
 
     def parts(split: str, later: Mapping[str, pl.Series]) -> Iterator[Tables]:
         for domain in DOMAINS:
-            made = rerank(_pairs(raw, domain, split), split=split, clean=clean, later=later)
+            made = rerank_pairs(_pairs(raw, domain, split), split=split, clean=clean, later=later)
             yield _on_disk(made, raw.scratch / f"{domain}_{split}")
 
-    return by_split(parts, SPLITS, raw.splits, clean=clean)
+    return tables_by_split(parts, SPLITS, raw.splits, clean=clean)
 
 
 def _pairs(raw: RawFiles, domain: str, split: str) -> pl.DataFrame:
@@ -124,7 +124,7 @@ def _pairs(raw: RawFiles, domain: str, split: str) -> pl.DataFrame:
         query=pl.concat_str(pl.lit(INSTRUCTION), "history", separator=" "),
         a="human_ref_A",
         b="human_ref_B",
-        a_preferred=preferences(rows.get_column("labels"), A_PREFERRED, file),
+        a_preferred=parse_preferences(rows.get_column("labels"), A_PREFERRED, file),
         domain=pl.lit(domain),
         post_id="post_id",
     )

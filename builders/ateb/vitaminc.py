@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.shaping.factuality import FEVER, LABELS, factuality, labelled
-from builders.spec import Known, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github, member
+from builders.shaping.factuality import FEVER, LABELS, classify_pairs, labelled
+from builders.spec import KnownFinding, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github, member
 from builders.tasks import Classification
 
 COMMIT = "152c9639f1e33ca295d0776b618c17884088f72f"
@@ -65,16 +65,16 @@ SOURCE = Source(
         "1.0.0": Version(
             "The recipe of the ATEB paper: all rows of the source.",
             known=(
-                Known("duplicate_text", "default/test.text", 529, MENDED),
-                Known("conflicting_label", "default/test.label", 12, MENDED),
-                Known("encoding_residue", "default/test.text", 144, LOST),
+                KnownFinding("duplicate_text", "default/test.text", 529, MENDED),
+                KnownFinding("conflicting_label", "default/test.label", 12, MENDED),
+                KnownFinding("encoding_residue", "default/test.text", 144, LOST),
             ),
         ),
         "2.0.0": Version(
             "Left out: texts with two labels, repeated ones, those of train and validation that a later split has, and those"
             " with a side of no more than a character. Of test these are 26 rows of 12 texts, and 515 repetitions.",
             {"clean": True},
-            known=(Known("encoding_residue", "default/test.text", 144, LOST),),
+            known=(KnownFinding("encoding_residue", "default/test.text", 144, LOST),),
         ),
     },
 )
@@ -88,7 +88,7 @@ def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
     """
     here = {split: keys for split, keys in FILES.items() if set(keys) <= set(raw.files)}
     frames = {split: pl.concat([_rows(raw[key]) for key in keys]) for split, keys in here.items()}
-    return factuality(frames, raw.splits, clean=clean)
+    return classify_pairs(frames, raw.splits, clean=clean)
 
 
 def _rows(raw: Raw) -> pl.DataFrame:

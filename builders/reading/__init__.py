@@ -8,13 +8,13 @@ Malformed input is a SourceError that names file, line or record, what was found
 skipped. With `raw.limit` no more than that many records are read: what is broken after them may stay unnoticed.
 """
 
-from builders.reading.files import open_raw
-from builders.reading.markup import read_xml_values
-from builders.reading.pairs import read_tskv
-from builders.reading.pickles import read_pickle
-from builders.reading.records import json_batches, json_lines, json_members, read_json_array, read_json_lines
-from builders.reading.tables import read_csv
-from builders.reading.texts import read_documents, read_lines
+from builders.reading.archives import open_raw
+from builders.reading.csv import read_csv
+from builders.reading.json import json_batches, json_lines, json_members, read_json_array, read_json_lines
+from builders.reading.lines import read_documents, read_lines
+from builders.reading.pickle import read_pickle
+from builders.reading.tskv import read_tskv
+from builders.reading.xml import read_xml_values
 
 __all__ = [
     "json_batches",

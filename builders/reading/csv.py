@@ -7,14 +7,14 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from builders.reading.files import malformed, open_raw, shorten, text_lines
-from builders.reading.values import MisfitError, located, parser, schema_of
+import polars as pl
+
+from builders.reading.archives import malformed, open_raw, shorten, text_lines
+from builders.reading.values import MisfitError, cell_parser, misfit_error, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from typing import Any
-
-    import polars as pl
 
     from builders.reading.values import Columns
     from builders.spec import Raw
@@ -44,9 +44,8 @@ def read_csv(
 
     Raises SourceError with the line in which the row begins for: a column the header lacks or has twice, too few or too many
     fields, a quote that is never closed or stands inside an unquoted field, a value that is not of its column's type (see
-    `builders.reading.values.parser`), text that is no UTF-8.
+    `builders.reading.values.cell_parser`), text that is no UTF-8.
     """
-    import polars as pl
 
     schema = schema_of(columns, optional)
     rows = _rows(raw, separator, quotes=quotes)
@@ -58,7 +57,9 @@ def read_csv(
             if names.count(name) != 1:
                 what = f"the header has {'no column' if name not in names else 'two columns'} {name!r}"
                 raise malformed(raw, f"line {line}", what, found=_listed(names), expected=_listed(list(schema)))
-    wanted = [(names.index(name), parser(dtype, name, optional=name in optional)) for name, dtype in schema.items()]
+    wanted = [
+        (names.index(name), cell_parser(dtype, name, optional=name in optional)) for name, dtype in schema.items()
+    ]
     frames = [pl.DataFrame(schema=schema)]
     batch: list[list[Any]] = []
     for line, row in islice(rows, raw.limit):
@@ -68,7 +69,7 @@ def read_csv(
         try:
             batch.append([parse(row[index]) for index, parse in wanted])
         except MisfitError as misfit:
-            raise located(raw, f"line {line}", misfit) from misfit
+            raise misfit_error(raw, f"line {line}", misfit) from misfit
         if len(batch) == BATCH:
             frames.append(pl.DataFrame(batch, schema, orient="row"))
             batch = []

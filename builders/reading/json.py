@@ -10,15 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
+import polars as pl
 
-from builders.reading.files import malformed, not_utf8, open_raw, shorten
-from builders.reading.plain import read_plain_lines
-from builders.reading.values import MisfitError, check, located, schema_of
+from builders.reading.archives import malformed, not_utf8, open_raw, shorten
+from builders.reading.json_plain import read_plain_lines
+from builders.reading.values import MisfitError, check_values, misfit_error, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-
-    import polars as pl
 
     from builders.errors import SourceError
     from builders.reading.values import Columns
@@ -63,7 +62,7 @@ def json_lines(
     Lines end in "\n" or "\r\n", the last one may lack it. Blank lines may stand at the end of the file, nowhere else.
 
     Raises SourceError for a line that is no UTF-8, no JSON or no object, and for a column that is missing, null or of another
-    type; see `builders.reading.values.check`.
+    type; see `builders.reading.values.check_values`.
     """
     for _, parse in json_batches(raw, columns, optional=optional, numbers_as_text=numbers_as_text):
         yield parse()
@@ -97,7 +96,6 @@ def json_members(raw: Raw, columns: Columns, *, key: str, optional: Collection[s
     key: the first column (String): the names. The others are those of the objects, under the rules of `json_lines`. Errors
     count the members from 1. Of a name that stands twice both members come. The file is read in pieces, never held.
     """
-    import polars as pl
 
     for first, names, batch in _element_batches(raw, "{}", MEMBERS):
         frame = _frame(raw, "record", first, batch, columns, optional=optional)
@@ -105,7 +103,6 @@ def json_members(raw: Raw, columns: Columns, *, key: str, optional: Collection[s
 
 
 def _whole(frames: Iterator[pl.DataFrame], columns: Columns) -> pl.DataFrame:
-    import polars as pl
 
     return pl.concat([pl.DataFrame(schema=pl.Schema(columns)), *frames])
 
@@ -121,7 +118,6 @@ def _frame(
     numbers_as_text: Collection[str] = (),
 ) -> pl.DataFrame:
     """The frame of one batch of JSON texts; `first` is the number of its first line or record."""
-    import polars as pl
 
     schema = schema_of(columns, optional)
     if any(schema.get(name) != pl.String for name in numbers_as_text):
@@ -134,10 +130,10 @@ def _frame(
     for name in numbers_as_text:
         _write_numbers(rows, name)
     try:
-        check(rows, record, "", optional)
+        check_values(rows, record, "", optional)
     except MisfitError:
         index, misfit = _first_misfit(rows, record, optional)
-        raise located(raw, f"{unit} {first + index}", misfit) from misfit
+        raise misfit_error(raw, f"{unit} {first + index}", misfit) from misfit
     if broken is not None:
         raise _no_json(raw, f"{unit} {first + len(rows)}", batch[len(rows)], broken) from broken
     return pl.DataFrame([pl.Series(name, [row.get(name) for row in rows], schema[name]) for name in schema])
@@ -164,7 +160,7 @@ def _first_misfit(rows: list[Any], record: pl.Struct, optional: Collection[str])
     """The row that does not fit: the check of a whole batch knows its column only."""
     for index, row in enumerate(rows):
         try:
-            check([row], record, "", optional)
+            check_values([row], record, "", optional)
         except MisfitError as misfit:
             return index, misfit
     raise AssertionError("rows that fit one by one fit together")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
+import pyarrow as pa
+from pyarrow import json
 
 
 def read_plain_lines(lines: list[bytes], columns: pl.Schema) -> pl.DataFrame | None:
@@ -16,9 +15,6 @@ def read_plain_lines(lines: list[bytes], columns: pl.Schema) -> pl.DataFrame | N
     at the encoding. Lines that begin with `{` and end with `}` hold at least one whole object each, since an object that went
     on in the next line would have to go on with `{` after a value; so they hold one each where there are as many rows.
     """
-    import polars as pl
-    import pyarrow as pa
-    from pyarrow import json
 
     if any(dtype != pl.String for dtype in columns.values()):
         return None

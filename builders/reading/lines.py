@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from builders.reading.files import malformed, open_raw, shorten, text_lines
+import polars as pl
+
+from builders.reading.archives import malformed, open_raw, shorten, text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import polars as pl
 
     from builders.spec import Raw
 
@@ -34,7 +34,6 @@ def read_documents(raw: Raw, separator: str = "<d>") -> pl.DataFrame:
 
     Raises SourceError for text before the first separator, a document without a segment, text that is no UTF-8.
     """
-    import polars as pl
 
     starts: list[int] = []
     segments: list[list[str]] = []

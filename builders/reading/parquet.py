@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from builders.reading.files import malformed, open_raw
-from builders.reading.values import MisfitError, check, located, schema_of
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builders.reading.archives import malformed, open_raw
+from builders.reading.values import MisfitError, check_values, misfit_error, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-    import polars as pl
 
     from builders.errors import SourceError
     from builders.reading.values import Columns, Type
@@ -27,9 +29,6 @@ def read_parquet(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) 
     Raises SourceError for a file that is no Parquet or is damaged, for text that is no UTF-8, for a column that is missing or
     of another type, and with the record's number, from 1, for a null.
     """
-    import polars as pl
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
     schema = schema_of(columns, optional)
     try:
@@ -68,9 +67,9 @@ def _check(raw: Raw, column: pl.Series, dtype: Type, optional: Collection[str]) 
         return
     for number, value in enumerate(column, 1):
         try:
-            check([value.to_list() if hasattr(value, "to_list") else value], dtype, column.name, optional)
+            check_values([value.to_list() if hasattr(value, "to_list") else value], dtype, column.name, optional)
         except MisfitError as misfit:
-            raise located(raw, f"record {number}", misfit) from misfit
+            raise misfit_error(raw, f"record {number}", misfit) from misfit
 
 
 def _broken(raw: Raw, error: Exception) -> SourceError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from builders.reading.files import malformed, open_raw, shorten
+from builders.reading.archives import malformed, open_raw, shorten
 
 if TYPE_CHECKING:
     from builders.spec import Raw

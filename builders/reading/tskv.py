@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from builders.reading.files import malformed, open_raw, shorten, text_lines
-from builders.reading.values import MisfitError, located, parser, schema_of
+import polars as pl
+
+from builders.reading.archives import malformed, open_raw, shorten, text_lines
+from builders.reading.values import MisfitError, cell_parser, misfit_error, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
-
-    import polars as pl
 
     from builders.reading.values import Columns
     from builders.spec import Raw
@@ -29,13 +29,12 @@ def read_tskv(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) -> 
     Lines end in "\n" or "\r\n", the last one may lack it. Blank lines may stand at the end of the file, nowhere else.
 
     Raises SourceError with the line for: a field without "=", a key that stands twice, a column without a field, a value that
-    is not of its column's type (see `builders.reading.values.parser`), text that is no UTF-8.
+    is not of its column's type (see `builders.reading.values.cell_parser`), text that is no UTF-8.
     """
-    import polars as pl
 
     schema = schema_of(columns, optional)
     wanted = [
-        (name, _text if dtype == pl.String else parser(dtype, name, optional=name in optional))
+        (name, _text if dtype == pl.String else cell_parser(dtype, name, optional=name in optional))
         for name, dtype in schema.items()
     ]
     needed = [name for name in schema if name not in optional]
@@ -49,7 +48,7 @@ def read_tskv(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) -> 
         try:
             batch.append([parse(fields[name]) if name in fields else None for name, parse in wanted])
         except MisfitError as misfit:
-            raise located(raw, f"line {line}", misfit) from misfit
+            raise misfit_error(raw, f"line {line}", misfit) from misfit
         if len(batch) == BATCH:
             frames.append(pl.DataFrame(batch, schema, orient="row"))
             batch = []

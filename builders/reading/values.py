@@ -9,13 +9,13 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import orjson
+import polars as pl
 
-from builders.reading.files import malformed, shorten
+from builders.reading.archives import malformed, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    import polars as pl
     from polars.datatypes import DataTypeClass
 
     from builders.errors import SourceError
@@ -40,7 +40,7 @@ class MisfitError(Exception):
         self.expected = expected
 
 
-def located(raw: Raw, place: str, misfit: MisfitError) -> SourceError:
+def misfit_error(raw: Raw, place: str, misfit: MisfitError) -> SourceError:
     """The user's error for a value that does not fit, at a line or record of a file."""
     return malformed(raw, place, misfit.what, found=misfit.found, expected=misfit.expected)
 
@@ -51,7 +51,6 @@ def schema_of(columns: Columns, optional: Collection[str]) -> pl.Schema:
     Raises TypeError for a type that no reader fills, ValueError for an optional path that no column has: both are the
     builder's mistakes, not the file's.
     """
-    import polars as pl
 
     schema = pl.Schema(columns)
     known = {path for name, dtype in schema.items() for path in _paths(name, dtype)}
@@ -61,7 +60,6 @@ def schema_of(columns: Columns, optional: Collection[str]) -> pl.Schema:
 
 
 def _paths(path: str, dtype: Type) -> Iterator[str]:
-    import polars as pl
 
     yield path
     if isinstance(dtype, pl.List):
@@ -73,7 +71,7 @@ def _paths(path: str, dtype: Type) -> Iterator[str]:
         raise TypeError(f"{path}: no reader fills {dtype}; String, Int64, Float64, Boolean, List and Struct are known")
 
 
-def check(values: list[Any], dtype: Type, path: str, optional: Collection[str]) -> None:
+def check_values(values: list[Any], dtype: Type, path: str, optional: Collection[str]) -> None:
     """See that parsed JSON values are exactly of a type, at every depth; what a struct does not name is ignored.
 
     The values of one column are looked at together: that is as cheap as their types are few. `path` is the column, then
@@ -82,7 +80,6 @@ def check(values: list[Any], dtype: Type, path: str, optional: Collection[str]) 
 
     Raises MisfitError for the first value that does not fit.
     """
-    import polars as pl
 
     kinds, expected = _kinds(dtype)
     name = path or "the record"
@@ -99,7 +96,7 @@ def check(values: list[Any], dtype: Type, path: str, optional: Collection[str]) 
         value = next(value for value in values if value not in INT64)
         raise MisfitError(f"{name} is too large", found=_shown(value), expected=expected)
     if isinstance(dtype, pl.List):
-        check(list(chain.from_iterable(values)), dtype.inner, f"{path}[]", optional)
+        check_values(list(chain.from_iterable(values)), dtype.inner, f"{path}[]", optional)
     elif isinstance(dtype, pl.Struct):
         for field in dtype.fields:
             inner = f"{path}.{field.name}" if path else field.name
@@ -107,12 +104,11 @@ def check(values: list[Any], dtype: Type, path: str, optional: Collection[str]) 
                 value = next(value for value in values if field.name not in value)
                 keys = ", ".join(map(shorten, list(value)[:20])) or "none"
                 raise MisfitError(f"{inner} is missing", found=f"the keys: {keys}", expected=f"a key {field.name!r}")
-            check([value.get(field.name) for value in values], field.dtype, inner, optional)
+            check_values([value.get(field.name) for value in values], field.dtype, inner, optional)
 
 
 def _kinds(dtype: Type) -> tuple[set[type], str]:
     """The Python types of parsed JSON that fit, and their name in a message."""
-    import polars as pl
 
     kinds: dict[Type, tuple[set[type], str]] = {
         pl.String: ({str}, "a string"),
@@ -138,7 +134,7 @@ def _shown(value: Any) -> str:
     return f"{text if len(text) <= 60 else text[:60] + '...'} ({names[type(value)]})"
 
 
-def parser(dtype: Type, name: str, *, optional: bool) -> Callable[[str], Any]:
+def cell_parser(dtype: Type, name: str, *, optional: bool) -> Callable[[str], Any]:
     """How a table writes values of a type: a function of one text.
 
     A String is the text itself. Numbers are written as in JSON, but for a leading "+" or zeros, and a point at an end ("3.",
@@ -147,7 +143,6 @@ def parser(dtype: Type, name: str, *, optional: bool) -> Callable[[str], Any]:
 
     The function raises MisfitError for a text that is no such value. Raises TypeError for a type that no table holds.
     """
-    import polars as pl
 
     if dtype == pl.String:
         return str

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import ParseError
 
-from builders.reading.files import malformed, not_utf8, open_raw
-from builders.reading.values import MisfitError, located, parser, schema_of
+import polars as pl
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from builders.reading.archives import malformed, not_utf8, open_raw
+from builders.reading.values import MisfitError, cell_parser, misfit_error, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from xml.etree.ElementTree import Element
-
-    import polars as pl
 
     from builders.errors import SourceError
     from builders.reading.values import Columns
@@ -34,25 +37,20 @@ def read_xml_values(
     its column's type, another element in a record's place; for what is no XML; and for any document type, entity or
     reference to another file: none is ever expanded or followed.
     """
-    import polars as pl
 
     schema = schema_of(columns, optional)
-    parsers = {name: parser(dtype, name, optional=False) for name, dtype in schema.items()}
+    parsers = {name: cell_parser(dtype, name, optional=False) for name, dtype in schema.items()}
     rows: list[list[Any]] = []
     for number, record in enumerate(islice(_records(raw, _root(raw), records), raw.limit), 1):
         try:
             values = _values(record)
             rows.append([_cell(values, name, parse, optional=name in optional) for name, parse in parsers.items()])
         except MisfitError as misfit:
-            raise located(raw, f"record {number}", misfit) from misfit
+            raise misfit_error(raw, f"record {number}", misfit) from misfit
     return pl.DataFrame(rows, schema, orient="row")
 
 
 def _root(raw: Raw) -> Element:
-    from xml.etree.ElementTree import ParseError
-
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import fromstring
 
     with open_raw(raw) as file:
         data = file.read()

@@ -7,13 +7,13 @@ import polars as pl
 from builders.reading import read_json_lines
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
-from builders.spec import Known, Prompts, Raw, RawFiles, Source, Tables, Version, dataset, https, member
+from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import MultilabelClassification
 
 ARCHIVE = https("https://sagteam.ru/cedr/main.zip", bytes=693_026)
 EMOTIONS = ("joy", "sadness", "surprise", "fear", "anger")
 MENDED = "The source has them; version 2.0.0 leaves them out."
-LEFT = Known(
+LEFT = KnownFinding(
     "encoding_residue",
     "default/train.text",
     4,
@@ -54,9 +54,9 @@ SOURCE = Source(
         "1.0.0": Version(
             "The recipe of the ruMTEB paper: the source as it is.",
             known=(
-                Known("duplicate_text", "default/train.text", 28, MENDED),
-                Known("duplicate_text", "default/test.text", 7, MENDED),
-                Known("split_leak", "default/test.text", 7, MENDED, detail="in train"),
+                KnownFinding("duplicate_text", "default/train.text", 28, MENDED),
+                KnownFinding("duplicate_text", "default/test.text", 7, MENDED),
+                KnownFinding("split_leak", "default/test.text", 7, MENDED, detail="in train"),
                 LEFT,
             ),
         ),

@@ -9,10 +9,10 @@ import polars as pl
 
 from builders.errors import RecipeError
 from builders.reading import json_members
-from builders.reading.files import malformed, shorten
-from builders.shaping.cleaning import SHORT, each_text_once, short
+from builders.reading.archives import malformed, shorten
+from builders.shaping.cleaning import SHORT, each_text_once, is_short
 from builders.shaping.dropping import drop
-from builders.shaping.folding import folded
+from builders.shaping.folding import fold_text
 from builders.shaping.sampling import hash_order, order, split
 from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, member
 from builders.tasks import Classification
@@ -123,7 +123,7 @@ def _headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFrame, 
     numbers = {rubric: number for number, rubric in enumerate(RUBRICS)}
     label = pl.col("rubric").str.to_lowercase().replace_strict(numbers, default=None, return_dtype=pl.Int64)
     count = pl.col("headlines").list.len()
-    text = folded(pl.col("text")) if clean else pl.col("text")
+    text = fold_text(pl.col("text")) if clean else pl.col("text")
     clusters, rows, seen = [pl.Series(dtype=pl.String)], [pl.DataFrame(schema=HEADLINE)], Counter[str]()
     for number, frame in enumerate(json_members(file, CLUSTER, key="cluster", optional=("rubric",))):
         clusters.append(frame["cluster"])
@@ -133,7 +133,7 @@ def _headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFrame, 
         each = each.select("cluster", "label", id=pl.concat_str("cluster", pl.lit("-"), "place"), text="headlines")
         each.select("id", "text").write_parquet(scratch / f"{number:06d}.parquet", compression="lz4")
         hashes = hash_order(each.select(text).to_series(), SEED).alias("hash")
-        rows.append(each.select("id", "cluster", "label", hashes, short=short(pl.col("text"))))
+        rows.append(each.select("id", "cluster", "label", hashes, short=is_short(pl.col("text"))))
     names, headlines = pl.concat(clusters), pl.concat(rows)
     if names.n_unique() < names.len():
         found = shorten(names.filter(names.is_duplicated())[0])

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.reading import read_csv
-from builders.reading.files import malformed
+from builders.reading.archives import malformed
 from builders.shaping.cleaning import each_text_once
 from builders.shaping.dropping import drop
-from builders.shaping.folding import folded
+from builders.shaping.folding import fold_text
 from builders.shaping.sampling import order, split, split_keeping_balance
 from builders.spec import Prompts, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification, MultilabelClassification
@@ -152,7 +152,7 @@ def sensitive_topics(
     )
     rows = rows.sort("human_labeled", descending=True, maintain_order=True)
     if clean:
-        judged = by_people.any().over(folded(pl.col("text")))
+        judged = by_people.any().over(fold_text(pl.col("text")))
         rows, other = drop(rows, judged & ~by_people, "people labelled the text in another row", split="all")
         rows, again = each_text_once(rows, fold=True)
     else:

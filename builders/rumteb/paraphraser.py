@@ -6,12 +6,14 @@ import polars as pl
 
 from builders.reading import read_xml_values
 from builders.shaping.cleaning import clean_rows
-from builders.spec import Known, Prompts, Raw, RawFiles, Source, Tables, Version, by_hand, dataset
+from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, by_hand, dataset
 from builders.tasks import STS
 
 DOWNLOAD = "open http://paraphraser.ru/download/get?file_id={number}, unpack the zip archive and take {name} from it"
 MENDED = "The source has them; version 2.0.0 leaves them out."
-ENTITY = Known("html_residue", "default/train.sentence2", 1, "The source holds an entity that was escaped twice.")
+ENTITY = KnownFinding(
+    "html_residue", "default/train.sentence2", 1, "The source holds an entity that was escaped twice."
+)
 
 SOURCE = Source(
     name="paraphraser",
@@ -48,10 +50,10 @@ SOURCE = Source(
         "1.0.0": Version(
             "The recipe of the ruMTEB paper: taken from MTEB, the source as it is.",
             known=(
-                Known("conflicting_label", "default/train.score", 3, MENDED),
-                Known("conflicting_label", "default/test.score", 7, MENDED),
-                Known("duplicate_pair", "default/train", 25, MENDED),
-                Known("duplicate_pair", "default/test", 25, MENDED),
+                KnownFinding("conflicting_label", "default/train.score", 3, MENDED),
+                KnownFinding("conflicting_label", "default/test.score", 7, MENDED),
+                KnownFinding("duplicate_pair", "default/train", 25, MENDED),
+                KnownFinding("duplicate_pair", "default/test", 25, MENDED),
                 ENTITY,
             ),
         ),

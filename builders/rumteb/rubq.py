@@ -6,7 +6,7 @@ import polars as pl
 
 from builders.errors import SourceError
 from builders.reading import read_json_array
-from builders.shaping.cleaning import SHORT, short
+from builders.shaping.cleaning import SHORT, is_short
 from builders.shaping.dropping import drop
 from builders.shaping.sampling import hash_order
 from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset, github
@@ -186,7 +186,7 @@ def _clean(
     links = links.join(first, on="question", maintain_order="left").select("paragraph", "score", question="first")
     reason = "the question's text stands in an earlier one, which takes its paragraphs"
     questions, repeated = drop(questions, ~pl.col("text").is_first_distinct(), reason, split="test")
-    paragraphs, none = drop(paragraphs, short(pl.col("text")), SHORT, split="test")
+    paragraphs, none = drop(paragraphs, is_short(pl.col("text")), SHORT, split="test")
     links = links.join(paragraphs, on="paragraph", how="semi", maintain_order="left")
     return questions, links, paragraphs, (*repeated, *none)
 

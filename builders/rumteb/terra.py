@@ -6,7 +6,7 @@ import polars as pl
 
 from builders.reading import read_json_lines
 from builders.shaping.labels import label_numbers
-from builders.spec import Known, Prompts, RawFiles, Source, Tables, Version, dataset, https, member
+from builders.spec import KnownFinding, Prompts, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import PairClassification
 
 ARCHIVE = https(
@@ -16,7 +16,7 @@ ARCHIVE = https(
     bytes=907_346,
 )
 NAMES = ("not_entailment", "entailment")
-PREMISES = Known(
+PREMISES = KnownFinding(
     "duplicate_text", "default/dev.sentence1", 25, "Several hypotheses are asked about one premise; no pair repeats."
 )
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from builders.errors import SourceError
 from builders.reading import read_lines
 from builders.shaping.labels import label_numbers
@@ -17,8 +19,6 @@ from builders.spec import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    import polars as pl
 
     from builders.spec import Raw
 
@@ -30,7 +30,6 @@ def gold_lines(labels: Raw, numbers: Mapping[str, int], rows: Raw, count: int) -
 
     Raises SourceError where there are not as many labels as questions, and for a label that has no place.
     """
-    import polars as pl
 
     lines = read_lines(labels)
     if len(lines) != count:
@@ -50,7 +49,6 @@ def gold_pool(questions: pl.DataFrame, *, prefix: str, split: str, clean: bool =
     clean: queries are merged as well, and both also where they are equal but for case, white space and the end of the sentence
     (builders.shaping.merging); what stays keeps the id that it has without this.
     """
-    import polars as pl
 
     right = questions.select(text=pl.col("options").list.get(pl.col("gold")))
     made = _retrieval(questions, right, prefix, split)
@@ -61,7 +59,6 @@ def option_pool(questions: pl.DataFrame, others: Iterable[pl.DataFrame], *, pref
     """RAR-b's form (Xiao et al., 2024): the corpus is all options of the questions, then those of the other splits, in
     order, equal ones merged into the first.
     """
-    import polars as pl
 
     # Some versions of polars explode an empty list into a null, others into nothing.
     options = [frame.select(text=pl.col("options").explode().drop_nulls()) for frame in (questions, *others)]
@@ -70,7 +67,6 @@ def option_pool(questions: pl.DataFrame, others: Iterable[pl.DataFrame], *, pref
 
 def _retrieval(questions: pl.DataFrame, pool: pl.DataFrame, prefix: str, split: str) -> Tables:
     """corpus (id `<prefix>-d-<j>`, title "", text), queries (id `<prefix>-q-<i>`, text), qrels (score 1): 0-based, in order."""
-    import polars as pl
 
     def numbered(frame: pl.DataFrame, letter: str) -> pl.DataFrame:
         return frame.with_columns(id=f"{prefix}-{letter}-" + pl.int_range(pl.len()).cast(pl.String))

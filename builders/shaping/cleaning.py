@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from builders.shaping.dropping import drop
-from builders.shaping.folding import folded
-from builders.shaping.labels import one_value
+from builders.shaping.folding import fold_text
+from builders.shaping.labels import label_key
 from builders.shaping.text import fold_white_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    import polars as pl
 
     from builders.spec import Dropped
 
@@ -45,7 +45,6 @@ def clean_rows(
     come after them must be there. label: the column of labels, lists of labels or scores. symmetric: a pair and its reverse
     are one text.
     """
-    import polars as pl
 
     what, other = "text" if len(texts) == 1 else "pair", "score" if label == "score" else "label"
     kept: dict[str, pl.DataFrame] = {}
@@ -54,7 +53,7 @@ def clean_rows(
     for split in reversed(list(frames)):
         rows = _compared(frames[split], texts, label, symmetric=symmetric)
         reasons = {
-            SHORT: pl.any_horizontal(short(pl.col(text)) for text in texts),
+            SHORT: pl.any_horizontal(is_short(pl.col(text)) for text in texts),
             f"the {what} has another {other} too": pl.col("__label").n_unique().over("__exact") > 1,
             f"the {what} stands in an earlier row too": ~pl.col("__exact").is_first_distinct(),
         }
@@ -82,14 +81,13 @@ def each_text_once(
     their order, and have an `id`. text: a column of texts or, without `fold`, of what stands for them. label: the column of
     labels or lists of labels. split: where the rows are from, for the counts.
     """
-    import polars as pl
 
     dropped: tuple[Dropped, ...] = ()
     columns = rows.columns
     if fold:
-        rows, dropped = drop(rows, short(pl.col(text)), SHORT, split=split)
+        rows, dropped = drop(rows, is_short(pl.col(text)), SHORT, split=split)
     rows = rows.with_columns(
-        __text=folded(pl.col(text)) if fold else pl.col(text), __label=one_value(label, rows.schema[label])
+        __text=fold_text(pl.col(text)) if fold else pl.col(text), __label=label_key(label, rows.schema[label])
     )
     labels = rows.filter(pl.col("__text").is_duplicated()).group_by("__text").agg(pl.col("__label").n_unique())
     several = pl.col("__text").is_in(labels.filter(pl.col("__label") > 1).get_column("__text").implode())
@@ -99,14 +97,13 @@ def each_text_once(
     return rows.select(columns), (*dropped, *conflicting, *repeated)
 
 
-def short(text: pl.Expr) -> pl.Expr:
+def is_short(text: pl.Expr) -> pl.Expr:
     """Whether a text is empty or a single character, white space around it aside."""
     return fold_white_space(text).str.len_chars() < 2
 
 
 def _compared(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symmetric: bool) -> pl.DataFrame:
     """The rows with what they are compared by (__exact and __folded: their text, __label) and their name (__row)."""
-    import polars as pl
 
     def together(fold: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
         parts = [fold(pl.col(text)) for text in texts]
@@ -120,7 +117,7 @@ def _compared(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symmet
     name = pl.col("id") if "id" in frame.columns else pl.format("row {}", pl.int_range(pl.len()))
     return frame.with_columns(
         __exact=together(lambda text: text),
-        __folded=together(folded),
-        __label=one_value(label, frame.schema[label]),
+        __folded=together(fold_text),
+        __label=label_key(label, frame.schema[label]),
         __row=name,
     )

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from builders.spec import Dropped
-
-if TYPE_CHECKING:
-    import polars as pl
 
 EXAMPLES = 5
 
@@ -19,7 +16,6 @@ def drop(
 
     key: the column whose values name the dropped rows. A condition that is null drops nothing.
     """
-    import polars as pl
 
     marked = frame.with_columns(where.fill_null(value=False).alias("__dropped"))
     gone = marked.filter("__dropped").get_column(key).cast(pl.String)

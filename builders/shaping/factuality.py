@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
 from builders.spec import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import polars as pl
 
     from builders.spec import Raw
 
@@ -33,13 +33,12 @@ def labelled(
 
     Raises SourceError for a label that `numbers` does not have, with its place in the raw file.
     """
-    import polars as pl
 
     number = label_numbers(rows.get_column(label), numbers, raw, unit=unit)
     return rows.select(pl.exclude(*SIDES, label), *SIDES, label=number)
 
 
-def factuality(frames: Mapping[str, pl.DataFrame], splits: tuple[str, ...], *, clean: bool = False) -> Tables:
+def classify_pairs(frames: Mapping[str, pl.DataFrame], splits: tuple[str, ...], *, clean: bool = False) -> Tables:
     """The wanted splits as a classification: text `Premise: {premise} Hypothesis: {hypothesis}`, nothing stripped.
 
     frames: by split, in the order of the task, as `labelled` gives them. clean: without the rows that bend a score
@@ -52,7 +51,6 @@ def factuality(frames: Mapping[str, pl.DataFrame], splits: tuple[str, ...], *, c
 
 
 def _one_text(rows: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
 
     return rows.select(
         pl.exclude(*SIDES, "label"),

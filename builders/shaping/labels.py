@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from builders.reading.files import malformed, shorten
+import polars as pl
+
+from builders.reading.archives import malformed, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import polars as pl
 
     from builders.spec import Raw
 
@@ -21,7 +21,6 @@ def label_numbers(names: pl.Series, numbers: Mapping[str, int], raw: Raw, *, uni
 
     Raises SourceError for a name without a number, with its place in the raw file.
     """
-    import polars as pl
 
     many = isinstance(names.dtype, pl.List)
     rows = pl.DataFrame({"name": names}).with_row_index("row", offset=1)
@@ -37,8 +36,7 @@ def label_numbers(names: pl.Series, numbers: Mapping[str, int], raw: Raw, *, uni
     return names.replace_strict(dict(numbers), return_dtype=pl.Int64)
 
 
-def one_value(column: str, dtype: pl.DataType) -> pl.Expr:
+def label_key(column: str, dtype: pl.DataType) -> pl.Expr:
     """A column of labels, or of lists of them, as one value a row, equal where the labels are. dtype: the column's type."""
-    import polars as pl
 
     return pl.col(column).cast(pl.List(pl.String)).list.join(" ") if isinstance(dtype, pl.List) else pl.col(column)

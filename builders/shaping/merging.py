@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from builders.shaping.dropping import drop
-from builders.shaping.folding import alike
+from builders.shaping.folding import fold_case
 from builders.spec import Tables
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from builders.spec import Dropped
 
 
@@ -36,9 +36,8 @@ def merge_equal(made: Tables, *, split: str) -> Tables:
 
 def _merged(frame: pl.DataFrame, what: str, split: str) -> tuple[pl.DataFrame, pl.DataFrame, tuple[Dropped, ...]]:
     """The first rows of each text; for every id the id of its text's first row (id, first); and what became of the others."""
-    import polars as pl
 
-    marked = frame.with_columns(__same=alike(pl.col("text")))
+    marked = frame.with_columns(__same=fold_case(pl.col("text")))
     firsts = marked.select("id", first=pl.col("id").first().over("__same"))
     reason = f"the {what} is equal to an earlier one, into which it was merged"
     kept, dropped = drop(marked, ~pl.col("__same").is_first_distinct(), reason, split=split)

@@ -20,17 +20,17 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from builders.reading.files import malformed, shorten
+import polars as pl
+
+from builders.reading.archives import malformed, shorten
 from builders.shaping.dropping import EXAMPLES, drop
-from builders.shaping.folding import folded
+from builders.shaping.folding import fold_text
 from builders.shaping.sampling import hash_order
 from builders.shaping.text import fold_white_space
 from builders.spec import Dropped, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    import polars as pl
 
     from builders.spec import Raw
 
@@ -43,7 +43,7 @@ ALONE = "no other system answered the prompt"
 NOTHING_LATER: Mapping[str, pl.Series] = MappingProxyType({})
 
 
-def preferences(
+def parse_preferences(
     verdicts: pl.Series,
     meanings: Mapping[int, bool | None] | Mapping[str, bool | None],
     raw: Raw,
@@ -57,7 +57,6 @@ def preferences(
 
     Raises SourceError for a verdict without a meaning, with its place in the raw file.
     """
-    import polars as pl
 
     rows = pl.DataFrame({"verdict": verdicts}).with_row_index("row", offset=1)
     unknown = rows.filter(~pl.col("verdict").is_in(list(meanings)))
@@ -78,7 +77,6 @@ def pair_systems(ratings: pl.DataFrame, *, split: str) -> tuple[pl.DataFrame, tu
     fractions of the decimal numbers that a source writes, so that no rounding makes a preference. Pairs come in the order of
     the prompts, within a prompt by the names of their systems; a pair's id is `<prompt>-<n>`, n from 0.
     """
-    import polars as pl
 
     firsts = [pl.col(name).first() for name in ratings.columns if name not in ("id", "system", "rating")]
     each = ratings.group_by("id", "system", maintain_order=True).agg(*firsts, "rating")
@@ -95,7 +93,7 @@ def pair_systems(ratings: pl.DataFrame, *, split: str) -> tuple[pl.DataFrame, tu
     return pairs.drop("system", "response", "rating", "row", "merit", "b_system", "b_merit"), dropped
 
 
-def rerank(
+def rerank_pairs(
     pairs: pl.DataFrame, *, split: str, clean: bool = False, later: Mapping[str, pl.Series] = NOTHING_LATER
 ) -> Tables:
     """The reranking tables of the pairs of one split, or of one part of a split (see `together`).
@@ -114,7 +112,6 @@ def rerank(
     query-id, corpus-id, score (Int64); top_ranked: query-id, corpus-ids (List(String): both). All in the order of the pairs.
     Observed: the pairs that came in.
     """
-    import polars as pl
 
     kept, dropped = pairs, list[Dropped]()
     a, b = (pl.col(side).str.strip_chars() for side in ("a", "b"))
@@ -149,7 +146,6 @@ def rerank(
 def _cleaned(
     pairs: pl.DataFrame, split: str, later: Mapping[str, pl.Series]
 ) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    import polars as pl
 
     plain = {f"__{name}": fold_white_space(pl.col(name).str.to_lowercase()) for name in ("query", "a", "b")}
     rows = pairs.with_columns(**plain)
@@ -158,7 +154,7 @@ def _cleaned(
     same, better = ["__query", "__one", "__other"], pl.when("a_preferred").then(a).otherwise(b)
     reasons = {ALIKE: a == b, CONTRARY: better.n_unique().over(same) > 1, AGAIN: ~pl.struct(same).is_first_distinct()}
     for name, queries in later.items():
-        reasons[f"the query is in the {name} split too"] = folded(pl.col("query")).is_in(queries.implode())
+        reasons[f"the query is in the {name} split too"] = fold_text(pl.col("query")).is_in(queries.implode())
     dropped: tuple[Dropped, ...] = ()
     for reason, met in reasons.items():
         rows, gone = drop(rows, met, reason, split=split)
@@ -166,7 +162,7 @@ def _cleaned(
     return rows.select(pairs.columns), dropped
 
 
-def by_split(
+def tables_by_split(
     parts: Callable[[str, Mapping[str, pl.Series]], Iterable[Tables]],
     splits: Sequence[str],
     wanted: Sequence[str],
@@ -178,26 +174,24 @@ def by_split(
     parts: the tables of one split, part by part, given what `rerank` takes as `later`. splits: all of the task, in its order;
     with `clean` those after the first wanted one are made too, wanted or not: the last one first, since it keeps its queries.
     """
-    import polars as pl
 
     if not clean:
-        return together(part for split in wanted for part in parts(split, NOTHING_LATER))
+        return concat_tables(part for split in wanted for part in parts(split, NOTHING_LATER))
     made: dict[str, list[Tables]] = {}
     later: dict[str, pl.Series] = {}
     for split in reversed(splits[splits.index(wanted[0]) :]):
         made[split] = list(parts(split, later))
-        queries = [part.frames["queries"][split].lazy().select(folded(pl.col("text"))) for part in made[split]]
+        queries = [part.frames["queries"][split].lazy().select(fold_text(pl.col("text"))) for part in made[split]]
         if split != wanted[0]:
             later = {split: pl.concat(queries).unique().collect(engine="streaming")["text"]} | later
-    return together(part for split in wanted for part in made[split])
+    return concat_tables(part for split in wanted for part in made[split])
 
 
-def together(parts: Iterable[Tables]) -> Tables:
+def concat_tables(parts: Iterable[Tables]) -> Tables:
     """The tables of several splits, or of several parts of a split, as one: rows in the order of the parts, counts added.
 
     Frames must be all eager or all lazy. Reasons come by split, then by the alphabet, whichever part met them first.
     """
-    import polars as pl
 
     frames: dict[str, dict[str, list[Any]]] = {}
     dropped: dict[tuple[str, str], Dropped] = {}

@@ -18,12 +18,13 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from builders.errors import RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import polars as pl
 
 SHOWN = 5
 
@@ -39,7 +40,6 @@ def hash_order(keys: pl.Series, seed: str | int) -> pl.Series:
     Raises RecipeError for a null key, TypeError for keys that are neither text nor integers, ValueError for a seed that
     is not 1 to 64 bytes long.
     """
-    import polars as pl
 
     secret = str(seed).encode()
     if not 1 <= len(secret) <= blake2b.MAX_KEY_SIZE:
@@ -54,7 +54,6 @@ def order(frame: pl.DataFrame, *, key: str, seed: str | int) -> pl.DataFrame:
 
     Raises RecipeError for a null or repeated key.
     """
-    import polars as pl
 
     keys = _text(frame.get_column(key))
     if keys.n_unique() < keys.len():
@@ -156,7 +155,6 @@ def split_keeping_balance(
 
 def _text(keys: pl.Series) -> pl.Series:
     """The keys as what is hashed: text, or the digits of integers; none is null."""
-    import polars as pl
 
     if keys.dtype != pl.String and not keys.dtype.is_integer():
         raise TypeError(f"column {keys.name!r} must hold strings or integers, not {keys.dtype}")
@@ -166,7 +164,6 @@ def _text(keys: pl.Series) -> pl.Series:
 
 def _queues(rows: pl.DataFrame, by: str | None) -> tuple[list[str], list[pl.Series]]:
     """What an error calls the rows of each class, and their row numbers, ascending; without `by`, of all rows."""
-    import polars as pl
 
     numbers = pl.int_range(rows.height, eager=True)
     if by is None:
@@ -182,7 +179,6 @@ def _queues(rows: pl.DataFrame, by: str | None) -> tuple[list[str], list[pl.Seri
 
 def _by_group(groups: pl.Series, queues: Sequence[pl.Series], seed: str | int) -> list[pl.Series]:
     """Each queue with the rows of a group next to each other; a group stands in one queue."""
-    import polars as pl
 
     apart = pl.concat([groups[queue].unique() for queue in queues])
     if apart.n_unique() < apart.len():
@@ -223,7 +219,6 @@ def _shares(queues: Sequence[pl.Series], size: int) -> list[int]:
 
 def _pick(rows: pl.DataFrame, numbers: Iterable[pl.Series]) -> pl.DataFrame:
     """The rows of these numbers, ascending."""
-    import polars as pl
 
     return rows[pl.concat(list(numbers)).sort()]
 

@@ -22,10 +22,13 @@ from html.entities import name2codepoint
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import polars as pl
+from bs4 import BeautifulSoup
+from bs4.exceptions import ParserRejectedMarkup
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import polars as pl
 
 EMPTY = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "wbr")
 # Elements whose content html.parser or BeautifulSoup treats like that of any other: no script, style, template, title,
@@ -69,7 +72,6 @@ def html_to_text(html: pl.Series) -> tuple[pl.Series, pl.Series]:
 
     A text is null where BeautifulSoup, too, gives up (`<![x[`). No value of `html` may be null.
     """
-    import polars as pl
 
     marked = pl.concat_str(pl.lit(START), pl.col("html"), pl.lit(END)).str.replace_all(TAG, END + START)
     cut = html.alias("html").to_frame().with_columns(marked=marked)
@@ -94,8 +96,6 @@ def fold_white_space(text: pl.Expr) -> pl.Expr:
 
 
 def _soup(html: str) -> str | None:
-    from bs4 import BeautifulSoup
-    from bs4.exceptions import ParserRejectedMarkup
 
     # What it warns of (a text like a file's name, or like XML) is no news here; filters of warnings are of the whole process.
     with _one_at_a_time, warnings.catch_warnings(action="ignore", category=UserWarning):

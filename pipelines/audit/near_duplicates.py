@@ -4,7 +4,7 @@ Two texts are nearly the same where they share SHARED of TEN of their shingles: 
 The shingles of a text, folded (builders.shaping.folding), are its runs of WORDS words where it has LONG words or more, else its
 runs of CHARACTERS characters. Where rows have two texts each, both have to be nearly the same as their counterparts.
 
-Which texts to compare, MinHash says by their rough shingles (pipelines.rough): those that agree in AGREEING bands of BANDS, that
+Which texts to compare, MinHash says by their rough shingles (shingles.py): those that agree in AGREEING bands of BANDS, that
 is in all ROWS numbers of each. Of pairs that share just nine tenths one in a million agrees in fewer. Where very many texts are
 half alike, a text is compared with the NEIGHBOURS before it in each band: more would take as long as comparing all with all.
 """
@@ -14,16 +14,30 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from builders.batches import in_order
-from builders.shaping.folding import folded
-from pipelines.rough import CHARACTERS, FACTORS, LONG, WORDS, Ragged, edges_of, gathered, runs, shingles
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from rensa import RMinHash
+
+from builders.batches import map_in_order
+from builders.shaping.folding import fold_text
+from pipelines.audit.shingles import (
+    CHARACTERS,
+    FACTORS,
+    LONG,
+    WORDS,
+    Ragged,
+    edges_from_lengths,
+    gather,
+    rough_shingles,
+    runs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
     import numpy.typing as npt
-    import polars as pl
 
     Array = npt.NDArray[Any]
 
@@ -34,14 +48,14 @@ BATCH, AT_ONCE = 20_000, 500  # rows read, and rows worked on: what is made of t
 PAIRS_AT_ONCE, COMPARED_AT_ONCE = 1_000_000, 20_000
 
 
-def near(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], splits: pl.Series, wanted: pl.Series) -> pl.DataFrame:
+def find_near_duplicates(
+    frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], splits: pl.Series, wanted: pl.Series
+) -> pl.DataFrame:
     """Which rows are nearly the same as an earlier one, and which split that is in.
 
     texts: one of each row or two, by name, without nulls. splits: the number of the split that each row of the frame is in,
     ascending. wanted: whether a row is looked at. Returns row (its number) and split, both uint32, each once, in this order.
     """
-    import numpy as np
-    import polars as pl
 
     split = splits.to_numpy()
     bands = _bands(frame.select(**texts))
@@ -62,9 +76,8 @@ def near(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], splits: pl.Series, w
 
 def _bands(texts: pl.LazyFrame) -> Array:
     """For each row and band a number (uint32, two different ones may fall together); zeros for a row without a shingle."""
-    import numpy as np
 
-    return np.concatenate([np.zeros((0, BANDS), np.uint32), *in_order(_bands_of, _slices(texts))])
+    return np.concatenate([np.zeros((0, BANDS), np.uint32), *map_in_order(_bands_of, _slices(texts))])
 
 
 def _slices(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
@@ -76,12 +89,10 @@ def _slices(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def _bands_of(batch: pl.DataFrame) -> Array:
-    import numpy as np
-    from rensa import RMinHash
 
     found = [np.zeros((0, BANDS), np.uint32)]
     for some in batch.iter_slices(AT_ONCE):
-        rough = shingles(some.get_columns())
+        rough = rough_shingles(some.get_columns())
         digests = RMinHash.digest_matrix_from_flat_token_hashes(
             rough.values, rough.edges.astype(np.uint64), BANDS * ROWS, SEED
         )
@@ -96,7 +107,6 @@ def _bands_of(batch: pl.DataFrame) -> Array:
 
 def _groups(bands: Array, wanted: Array) -> tuple[Array, Array]:
     """The rows of each group of rows that agree in a band, ascending, group after group; and which of its group each is."""
-    import numpy as np
 
     wanted = wanted[bands[wanted].any(axis=1)]
     rows, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
@@ -115,8 +125,6 @@ def _groups(bands: Array, wanted: Array) -> tuple[Array, Array]:
 
 def _steps(rows: Array, places: Array) -> Iterator[pl.DataFrame]:
     """Pairs of rows of a group, `earlier` and `later`: neighbours first, then those with one between them, and on."""
-    import numpy as np
-    import polars as pl
 
     later = np.flatnonzero(places)
     for step in range(1, NEIGHBOURS + 1):
@@ -126,7 +134,6 @@ def _steps(rows: Array, places: Array) -> Iterator[pl.DataFrame]:
 
 def _portions(rows: Array, places: Array, bands: Array) -> Iterator[pl.DataFrame]:
     """The pairs that agree in enough bands, each once in a portion; a portion is many steps while these are small."""
-    import polars as pl
 
     waiting = [pl.DataFrame(schema={"earlier": pl.Int64, "later": pl.Int64})]
     for step in _steps(rows, places):
@@ -140,7 +147,6 @@ def _portions(rows: Array, places: Array, bands: Array) -> Iterator[pl.DataFrame
 
 def _sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array) -> pl.DataFrame:
     """The shingles of some rows: row, and for each of its texts a list of different ones (uint64)."""
-    import polars as pl
 
     some = pl.Series(rows, dtype=pl.UInt32)
     none = pl.DataFrame(schema={"row": pl.UInt32} | dict.fromkeys(texts, pl.List(pl.UInt64)))
@@ -148,33 +154,32 @@ def _sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array) -> pl.
         return none
     asked = frame.with_row_index("__row").filter(pl.col("__row").is_in(some.implode())).select(row="__row", **texts)
     batches = asked.collect_batches(chunk_size=AT_ONCE, maintain_order=True, engine="streaming")
-    found = in_order(lambda batch: batch.select("row", *(_exact(batch[name]) for name in texts)), batches)
+    found = map_in_order(lambda batch: batch.select("row", *(_exact(batch[name]) for name in texts)), batches)
     return pl.concat([none, *found])
 
 
 def _exact(texts: pl.Series) -> pl.Series:
     """For each text a list of its different shingles."""
-    import numpy as np
-    import polars as pl
-    import pyarrow as pa
 
     frame = (
-        texts.alias("text").to_frame().select(folded(pl.col("text"))).with_columns(words=pl.col("text").str.split(" "))
+        texts.alias("text")
+        .to_frame()
+        .select(fold_text(pl.col("text")))
+        .with_columns(words=pl.col("text").str.split(" "))
     )
     long = frame["words"].list.len() >= LONG
     many, few = frame["words"].filter(long), frame["text"].filter(~long)
-    words = Ragged(many.explode().hash().to_numpy(), edges_of(many.list.len().to_numpy()))
+    words = Ragged(many.explode().hash().to_numpy(), edges_from_lengths(many.list.len().to_numpy()))
     letters = np.frombuffer("".join(few).encode("utf-32-le"), np.uint32)
-    by_letters = runs(Ragged(letters, edges_of(few.str.len_chars().to_numpy())), CHARACTERS)
+    by_letters = runs(Ragged(letters, edges_from_lengths(few.str.len_chars().to_numpy())), CHARACTERS)
     rows = [long.arg_true().to_numpy(), (~long).arg_true().to_numpy()]
-    every = gathered(rows, [runs(words, WORDS), by_letters], len(texts))
+    every = gather(rows, [runs(words, WORDS), by_letters], len(texts))
     lists = pl.Series(pa.LargeListArray.from_arrays(every.edges, every.values), dtype=pl.List(pl.UInt64))
     return lists.list.unique().alias(texts.name)
 
 
 def _alike(pairs: pl.DataFrame, sets: pl.DataFrame) -> pl.DataFrame:
     """The pairs of rows (earlier, later) that are nearly the same."""
-    import polars as pl
 
     columns = sets.columns[1:]
     both = pairs.join(sets, left_on="earlier", right_on="row", maintain_order="left")

@@ -3,7 +3,7 @@
 The shingles of a text of LONG words or more are its runs of WORDS words, those of a shorter one its runs of CHARACTERS letters,
 the gap between two words among them. They are numbers that do not mind what builders.shaping.folding takes away: case,
 punctuation, white space. They forget more than that (the end of a long word, a `+`, which of some letters it is), so that they
-tell which texts may be alike; pipelines.near compares the folded texts then.
+tell which texts may be alike; pipelines.audit.near_duplicates compares the folded texts then.
 
 English, German and Russian texts are read as they are. A text with another character (ODD) is folded first.
 """
@@ -13,14 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from builders.shaping.folding import folded
+import numpy as np
+import polars as pl
+
+from builders.shaping.folding import fold_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     import numpy.typing as npt
-    import polars as pl
 
     Array = npt.NDArray[Any]
     Numbers = npt.NDArray[np.int64]
@@ -55,12 +56,11 @@ class Ragged:
         return self.edges[1:] - self.edges[:-1]
 
 
-def shingles(texts: Sequence[pl.Series]) -> Ragged:
+def rough_shingles(texts: Sequence[pl.Series]) -> Ragged:
     """The rough shingles (uint64) of each row of texts, as often as they stand there.
 
     texts: one column of strings or several, of one length, without nulls. The same shingle in two columns is two.
     """
-    import numpy as np
 
     rows: list[Array] = []
     parts: list[Ragged] = []
@@ -74,7 +74,7 @@ def shingles(texts: Sequence[pl.Series]) -> Ragged:
         for some, units, size in ((many, words, WORDS), (few, letters, CHARACTERS)):
             rows.append(np.flatnonzero(some))
             parts.append(runs(units, size, salt=place + 1))
-    return gathered(rows, parts, len(texts[0]))
+    return gather(rows, parts, len(texts[0]))
 
 
 def _words(texts: pl.Series) -> tuple[Array, Numbers, Numbers, Numbers]:
@@ -82,12 +82,10 @@ def _words(texts: pl.Series) -> tuple[Array, Numbers, Numbers, Numbers]:
 
     A symbol is 0 where a byte is of no letter or digit. A text ends with one 0 at least.
     """
-    import numpy as np
-    import polars as pl
 
     odd = texts.str.contains(ODD)
     if odd.any():
-        better = texts.filter(odd).alias("text").to_frame().select(folded(pl.col("text")))["text"]
+        better = texts.filter(odd).alias("text").to_frame().select(fold_text(pl.col("text")))["text"]
         texts = texts.scatter(odd.arg_true(), better)
     array = (texts + "\n").to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offsets, data = array.buffers()
@@ -110,7 +108,6 @@ def _words(texts: pl.Series) -> tuple[Array, Numbers, Numbers, Numbers]:
 
 def _numbers(symbols: Array, begins: Numbers) -> Array:
     """A number for each word, of its first 16 bytes."""
-    import numpy as np
 
     eight = np.ndarray(len(symbols) - 7, "<u8", symbols, strides=(1,))  # the eight bytes from each byte on
     numbers = np.zeros(len(begins), np.uint64)
@@ -128,16 +125,14 @@ def _numbers(symbols: Array, begins: Numbers) -> Array:
 
 def _cut(values: Array, begins: Numbers, ends: Numbers) -> Ragged:
     """The slices values[begins : ends]."""
-    import numpy as np
 
-    edges = edges_of(ends - begins)
+    edges = edges_from_lengths(ends - begins)
     places = np.repeat(begins - edges[:-1], ends - begins)
     places += np.arange(edges[-1])
     return Ragged(values[places], edges)
 
 
-def edges_of(lengths: Numbers) -> Numbers:
-    import numpy as np
+def edges_from_lengths(lengths: Numbers) -> Numbers:
 
     edges = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=edges[1:])
@@ -151,12 +146,11 @@ def _letters(texts: Ragged) -> Ragged:
     kept = symbols != LEAD
     kept[:-1] &= (symbols[:-1] != 0) | (symbols[1:] != 0)
     kept[texts.edges[1:] - 1] = False
-    return Ragged(symbols[kept], edges_of(kept)[texts.edges])
+    return Ragged(symbols[kept], edges_from_lengths(kept)[texts.edges])
 
 
 def runs(units: Ragged, size: int, *, salt: int = 0) -> Ragged:
     """All runs of so many neighbours in each row, as numbers (uint64); the last ones of a row are cut short by its end."""
-    import numpy as np
 
     factor, values = np.uint64(FACTORS[0]), np.append(units.values, np.zeros(size, units.values.dtype))
     numbers = np.full(len(units.values), salt, np.uint64)
@@ -173,9 +167,8 @@ def runs(units: Ragged, size: int, *, salt: int = 0) -> Ragged:
     return Ragged(numbers, units.edges)
 
 
-def gathered(rows: Sequence[Array], parts: Sequence[Ragged], count: int) -> Ragged:
+def gather(rows: Sequence[Array], parts: Sequence[Ragged], count: int) -> Ragged:
     """The rows of several tables, by the row of another table that each belongs to; of that, how many rows there are."""
-    import numpy as np
 
     belongs = np.concatenate(rows)
     order = np.argsort(belongs, kind="stable")

@@ -3,7 +3,7 @@
 The model is mteb 2.26 (mteb/types/statistics.py, mteb/abstasks/_statistics_calculation.py), so that a release can be laid
 beside the figures mteb publishes. What mteb says of images, audio and video is left out. Lengths are in characters
 (Unicode code points); an average is the quotient of two exact sums; labels stand in ascending order, `None` (a row without
-a label) first. Tables are taken to be sound: builders.integrity has passed them.
+a label) first. Tables are taken to be sound: pipelines.audit.integrity has passed them.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from builders import tasks
-from builders.integrity import key_of
-from pipelines.languages import asked, shares
+from pipelines.audit.integrity import row_name
+from pipelines.audit.languages import language_shares, sample_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
+    from pipelines.audit.integrity import Frames
 
-    from builders.integrity import Frames
-
-Heard = Mapping[tuple[str, str], "pl.DataFrame"]  # (config, split) -> rows of which the language is told
+LanguageSamples = Mapping[tuple[str, str], "pl.DataFrame"]  # (config, split) -> rows of which the language is told
 Texts = dict[tuple[str, str, str], dict[str, Any]]  # (config, split, column) -> statistics of its texts
 
 AT_ONCE = 50_000  # repeated texts that are compared in one pass
@@ -37,8 +37,8 @@ WHITE_SPACE = (
 )
 
 
-def describe(
-    task: tasks.Task, frames: Frames, seed: int | None = None, heard: Heard | None = None
+def describe_tables(
+    task: tasks.Task, frames: Frames, seed: int | None = None, heard: LanguageSamples | None = None
 ) -> dict[str, dict[str, Any]]:
     """For each split, in the task's order, what mteb's `calculate_descriptive_statistics` gives for the task's type.
 
@@ -50,8 +50,8 @@ def describe(
     layouts = tasks.layouts(task)
     splits = [split for split in task.splits if split in frames[layouts[0].config]]
     texts = _read(task, frames)
-    seed = seed_of(task, frames) if seed is None else seed
-    spoken = _languages(heard_of(task, frames) if heard is None else heard)
+    seed = hash_seed(task, frames) if seed is None else seed
+    spoken = _languages(sample_languages(task, frames) if heard is None else heard)
     described = {place: _texts(frame, seed) | {"languages": spoken[place]} for place, frame in texts.items()}
     match task:
         case tasks.Retrieval() | tasks.Reranking():
@@ -68,34 +68,33 @@ def describe(
             return {split: _bitext(frames[pair][split], pair, split, described, seed) for split in splits}
 
 
-def heard_of(task: tasks.Task, frames: Frames) -> Heard:
+def sample_languages(task: tasks.Task, frames: Frames) -> LanguageSamples:
     """What the detectors of languages are asked about: a sample of the rows of each table, always the same.
 
-    By config and split: id, as examples name the row, and each column of texts, as pipelines.languages.beginning leaves it.
+    By config and split: id, as examples name the row, and each column of texts, as pipelines.audit.languages.beginning leaves it.
     """
-    import polars as pl
 
     heard = {}
     for layout in tasks.layouts(task):
         for split in (split for split in task.splits if layout.text and split in frames[layout.config]):
             frame = frames[layout.config][split]
-            key = key_of(frame.collect_schema().names()).cast(pl.String)
+            key = row_name(frame.collect_schema().names()).cast(pl.String)
             keys = frame.with_row_index("__row").select(key).collect(engine="streaming").to_series()
-            texts = {column: as_read(layout.config, column) for column in layout.text}
-            heard[layout.config, split] = pl.concat(asked(frame, texts, keys)).select("id", *layout.text)
+            texts = {column: model_input(layout.config, column) for column in layout.text}
+            heard[layout.config, split] = pl.concat(sample_texts(frame, texts, keys)).select("id", *layout.text)
     return heard
 
 
-def seed_of(task: tasks.Task, frames: Frames) -> int:
+def hash_seed(task: tasks.Task, frames: Frames) -> int:
     """The `telling_seed` of all texts of a dataset, as models read them."""
-    return telling_seed(list(_read(task, frames).values()))
+    return collision_free_seed(list(_read(task, frames).values()))
 
 
 def _read(task: tasks.Task, frames: Frames) -> dict[tuple[str, str, str], pl.LazyFrame]:
     """Every column of texts as a frame of one column, `text`, by config, split and column."""
     layouts = tasks.layouts(task)
     return {
-        (layout.config, split, column): frames[layout.config][split].select(text=as_read(layout.config, column))
+        (layout.config, split, column): frames[layout.config][split].select(text=model_input(layout.config, column))
         for layout in layouts
         for split in task.splits
         if split in frames[layouts[0].config]
@@ -103,22 +102,20 @@ def _read(task: tasks.Task, frames: Frames) -> dict[tuple[str, str, str], pl.Laz
     }
 
 
-def as_read(config: str, column: str) -> pl.Expr:
+def model_input(config: str, column: str) -> pl.Expr:
     """A text as mteb hands it to a model: a document is title, space and text, stripped; any other text stays as it is."""
-    import polars as pl
 
     if config != "corpus" or column != "text":
         return pl.col(column)
     return pl.concat_str("title", pl.lit(" "), "text").str.strip_chars(WHITE_SPACE)
 
 
-def telling_seed(texts: Sequence[pl.LazyFrame]) -> int:
+def collision_free_seed(texts: Sequence[pl.LazyFrame]) -> int:
     """A seed under which `hash` gives no two different texts the same number: then numbers may stand for texts, exactly.
 
     texts: frames of one string column, `text`. In memory are a number a text, and AT_ONCE of the texts that stand there more
     than once. Numbers differ between versions of polars: they are for comparing, never for keeping.
     """
-    import polars as pl
 
     every = pl.concat(texts) if texts else pl.LazyFrame({"text": []}, {"text": pl.String})
     return next(seed for seed in itertools.count() if _tells_apart(every, seed))
@@ -126,7 +123,6 @@ def telling_seed(texts: Sequence[pl.LazyFrame]) -> int:
 
 def _tells_apart(texts: pl.LazyFrame, seed: int) -> bool:
     """Whether all texts with one number are equal."""
-    import polars as pl
 
     numbered = texts.with_columns(number=pl.col("text").hash(seed))
     numbers = numbered.select("number").collect(engine="streaming")["number"]
@@ -141,7 +137,6 @@ def _tells_apart(texts: pl.LazyFrame, seed: int) -> bool:
 
 def label_counts(frame: pl.LazyFrame, column: str) -> dict[Any, int]:
     """How many rows have each label, in ascending order of labels; None, first, for rows whose list of labels is empty."""
-    import polars as pl
 
     label, counts = pl.col(column), {}
     if isinstance(frame.collect_schema()[column], pl.List):
@@ -153,7 +148,6 @@ def label_counts(frame: pl.LazyFrame, column: str) -> dict[Any, int]:
 
 
 def _texts(frame: pl.LazyFrame, seed: int) -> dict[str, Any]:
-    import polars as pl
 
     length = pl.col("text").str.len_chars().cast(pl.Int64)  # polars sums UInt32 as UInt32, and a corpus may pass 2^32
     found = frame.select(length=length, number=pl.col("text").hash(seed)).collect(engine="streaming")
@@ -173,18 +167,17 @@ def _quantile(ascending: pl.Series, percent: int) -> Any:
     return ascending[max(math.ceil(percent * len(ascending) / 100), 1) - 1]
 
 
-def _languages(heard: Heard) -> dict[tuple[str, str, str], dict[str, Any]]:
+def _languages(heard: LanguageSamples) -> dict[tuple[str, str, str], dict[str, Any]]:
     """For each column of texts: how many texts were looked at, and the share of each language among them."""
     found = {}
     for (config, split), rows in heard.items():
         for column in rows.columns[1:]:
             judged = rows[column].drop_nulls()
-            found[config, split, column] = {"texts": len(judged), "shares": shares(judged)}
+            found[config, split, column] = {"texts": len(judged), "shares": language_shares(judged)}
     return found
 
 
 def _labels(frame: pl.LazyFrame, column: str) -> dict[str, Any]:
-    import polars as pl
 
     listed = isinstance(frame.collect_schema()[column], pl.List)
     size = pl.col(column).list.len().cast(pl.Int64) if listed else pl.when(pl.col(column).is_not_null()).then(1)
@@ -218,7 +211,6 @@ def _retrieval(frames: Frames, split: str, texts: Texts) -> dict[str, Any]:
 
 def _judgements(frames: Frames, split: str) -> dict[str, Any]:
     """As in mteb, a judgement of 0 counts among the unique documents, but nowhere else."""
-    import polars as pl
 
     qrels, corpus, queries = (frames[config][split] for config in ("qrels", "corpus", "queries"))
     relevant = (pl.col("score") != 0).sum().cast(pl.Int64).alias("relevant")
@@ -236,7 +228,6 @@ def _judgements(frames: Frames, split: str) -> dict[str, Any]:
 
 
 def _candidates(ranked: pl.LazyFrame, queries: int) -> dict[str, Any]:
-    import polars as pl
 
     listed = ranked.select(pl.col("corpus-ids").list.len().cast(pl.Int64)).collect(engine="streaming")["corpus-ids"]
     return {
@@ -248,7 +239,6 @@ def _candidates(ranked: pl.LazyFrame, queries: int) -> dict[str, Any]:
 
 
 def _classification(frames: Mapping[str, pl.LazyFrame], split: str, texts: Texts, seed: int) -> dict[str, Any]:
-    import polars as pl
 
     number = pl.col("text").hash(seed)
     in_train = None
@@ -315,7 +305,6 @@ def _bitext(frame: pl.LazyFrame, pair: str, split: str, texts: Texts, seed: int)
 
 def _unique_pairs(frame: pl.LazyFrame, seed: int, *, symmetric: bool = False) -> int:
     """Distinct pairs of sentences; where `symmetric`, a pair and its reverse are one."""
-    import polars as pl
 
     numbers = frame.select(first=pl.col("sentence1").hash(seed), second=pl.col("sentence2").hash(seed))
     if symmetric:
@@ -327,6 +316,5 @@ def _unique_pairs(frame: pl.LazyFrame, seed: int, *, symmetric: bool = False) ->
 
 def row_count(frame: pl.LazyFrame) -> int:
     """How many rows a frame has."""
-    import polars as pl
 
     return int(frame.select(pl.len()).collect(engine="streaming").item())

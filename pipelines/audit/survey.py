@@ -7,17 +7,17 @@ from html.entities import name2codepoint
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from builders import tasks
-from builders.integrity import Finding, key_of, rows_where
-from builders.shaping.folding import folded
-from builders.shaping.labels import one_value
-from pipelines.kinds import KINDS
-from pipelines.statistics import WHITE_SPACE, as_read, telling_seed
+from builders.shaping.folding import fold_text
+from builders.shaping.labels import label_key
+from pipelines.audit.integrity import Finding, finding_where, row_name
+from pipelines.audit.kinds import KINDS
+from pipelines.audit.statistics import WHITE_SPACE, collision_free_seed, model_input
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from builders.integrity import Frames
+    from pipelines.audit.integrity import Frames
 
 LABELS = MappingProxyType(  # task type -> the column that says what its texts are
     {
@@ -40,11 +40,11 @@ HTML = rf"(?i:</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>)|<!--|&(?:apos|{_ENTITIES}|#[0-
 ENCODING = "|".join(map(chr, (*range(0x80, 0xA0), 0xFFFD))) + "|_x[0-9A-F]{4}_"
 
 
-def with_texts(task: tasks.Task) -> list[tasks.Layout]:
+def text_layouts(task: tasks.Task) -> list[tasks.Layout]:
     return [layout for layout in tasks.layouts(task) if layout.text]
 
 
-def surveys_of(
+def survey_tables(
     task: tasks.Task, frames: Frames, splits: tuple[str, ...], seed: int
 ) -> dict[tuple[str, str], pl.DataFrame]:
     """For each table with texts what the checks must know of its rows, in their order, instead of the texts.
@@ -52,35 +52,34 @@ def surveys_of(
     Columns: id, as examples name the row; `<mark> <column>` for every text column and mark; same, which two rows have in
     common where all their texts are equal; folded, likewise after folding, where splits are compared; label, if there is one.
     """
-    import polars as pl
 
-    tables = [(layout, split, frames[layout.config][split]) for layout in with_texts(task) for split in splits]
-    compared = [layout.config for layout in with_texts(task) if layout.config != "corpus" and len(splits) > 1]
-    folding_seed = telling_seed(
+    tables = [(layout, split, frames[layout.config][split]) for layout in text_layouts(task) for split in splits]
+    compared = [layout.config for layout in text_layouts(task) if layout.config != "corpus" and len(splits) > 1]
+    folding_seed = collision_free_seed(
         [
-            table.select(text=folded(text))
+            table.select(text=fold_text(text))
             for layout, _, table in tables
             if layout.config in compared
-            for text in read(layout)
+            for text in model_inputs(layout)
         ]
     )
     surveys = {}
     for layout, split, table in tables:
-        columns = {"id": key_of(table.collect_schema().names()).cast(pl.String)}
-        for column, text in zip(layout.text, read(layout), strict=True):
+        columns = {"id": row_name(table.collect_schema().names()).cast(pl.String)}
+        for column, text in zip(layout.text, model_inputs(layout), strict=True):
             columns |= {f"{mark} {column}": value for mark, value in _marks(text, seed).items()}
-        columns["same"] = _together([text.hash(seed) for text in read(layout)])
+        columns["same"] = _together([text.hash(seed) for text in model_inputs(layout)])
         if layout.config in compared:
-            columns["folded"] = _together([folded(text).hash(folding_seed) for text in read(layout)])
+            columns["folded"] = _together([fold_text(text).hash(folding_seed) for text in model_inputs(layout)])
         if task.type in LABELS:
             label = LABELS[task.type]
-            columns["label"] = one_value(label, table.collect_schema()[label])
+            columns["label"] = label_key(label, table.collect_schema()[label])
         surveys[layout.config, split] = table.with_row_index("__row").select(**columns).collect(engine="streaming")
     return surveys
 
 
-def read(layout: tasks.Layout) -> list[pl.Expr]:
-    return [as_read(layout.config, column) for column in layout.text]
+def model_inputs(layout: tasks.Layout) -> list[pl.Expr]:
+    return [model_input(layout.config, column) for column in layout.text]
 
 
 def _marks(text: pl.Expr, seed: int) -> dict[str, pl.Expr]:
@@ -98,12 +97,11 @@ def _marks(text: pl.Expr, seed: int) -> dict[str, pl.Expr]:
 
 def _together(numbers: list[pl.Expr]) -> pl.Expr:
     """One value of the numbers of several texts, equal where all of them are."""
-    import polars as pl
 
     return numbers[0] if len(numbers) == 1 else pl.concat_str(numbers, separator=" ")
 
 
-def where(
+def findings_where(
     kind: str,
     place: tuple[str, str, str],
     rows: pl.LazyFrame | pl.DataFrame,
@@ -113,5 +111,5 @@ def where(
     severity: str | None = None,
 ) -> list[Finding]:
     """A finding for the rows that meet a condition, with the severity of its kind unless one is given."""
-    found = rows_where(kind, severity or KINDS[kind].severity, place, rows.lazy(), wrong)
+    found = finding_where(kind, severity or KINDS[kind].severity, place, rows.lazy(), wrong)
     return [replace(finding, detail=detail) for finding in found]

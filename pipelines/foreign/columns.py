@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from builders import tasks
-from builders.integrity import Finding
+from pipelines.audit.integrity import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import polars as pl
 
     Splits = Mapping[str, pl.LazyFrame]
 
@@ -51,18 +51,16 @@ class Fit:
 
 def is_list(dtype: Any) -> bool:
     """Whether a polars type is one of lists."""
-    import polars as pl
 
     return isinstance(dtype, pl.List | pl.Array)
 
 
-def fit(layout: tasks.Layout, place: tuple[str, str], frame: pl.LazyFrame) -> Fit:
+def fit_table(layout: tasks.Layout, place: tuple[str, str], frame: pl.LazyFrame) -> Fit:
     """A table as one of a task's, but for `label`, which `task_of` sees to.
 
-    place: config and split. Columns that cannot be taken for the task's stay as they are, for builders.integrity to find. Rows
+    place: config and split. Columns that cannot be taken for the task's stay as they are, for audit.integrity to find. Rows
     that need no id are named by their number.
     """
-    import polars as pl
 
     found, notes = [], []
     schema = frame.collect_schema()
@@ -115,7 +113,6 @@ def _cast(frame: pl.LazyFrame, name: str, dtype: Any, wanted: str, *, numbers: b
 
     numbers: whether readers take numbers, and lists of them, for strings.
     """
-    import polars as pl
 
     column, wrong = pl.col(name), f"{dtype}, expected {wanted}"
     match wanted:
@@ -149,7 +146,7 @@ def _count(frame: pl.LazyFrame, wrong: pl.Expr) -> int:
     return int(frame.select(wrong.sum()).collect(engine="streaming").item())
 
 
-def task_of(
+def infer_task(
     kind: str, config: str, splits: Splits, pair: str
 ) -> tuple[tasks.Task, dict[str, pl.LazyFrame], list[Finding]]:
     """The task that one table with all its splits is, with the tables, their labels made numbers, and what is wrong with these.
@@ -176,7 +173,6 @@ def task_of(
 
 def _scale(splits: Splits) -> tuple[float, float]:
     """The least and the greatest score that there is: nobody tells the scale of a set that we did not build."""
-    import polars as pl
 
     scored = [frame.select("score") for frame in splits.values() if frame.collect_schema().get("score") == pl.Float64]
     score = pl.col("score").fill_nan(None)
@@ -189,9 +185,8 @@ def _labelled(config: str, splits: Splits) -> tuple[tuple[str, ...], dict[str, p
     """The names of all labels, in ascending order of these, and the splits with each label as its place among them.
 
     A name is what most rows of the label have as `label_text`, else the label itself. Labels that are neither words nor numbers
-    stay as they are, for builders.integrity to find.
+    stay as they are, for audit.integrity to find.
     """
-    import polars as pl
 
     kinds = {split: _kind(frame.collect_schema().get("label")) for split, frame in splits.items()}
     words = "words" in kinds.values()
@@ -231,7 +226,6 @@ def _replaced(label: pl.Expr, old: pl.Series, new: pl.Series) -> pl.Expr:
 
 def _kind(dtype: Any) -> str:
     """What labels, or lists of them, are: `words` or `numbers`, or empty where they are neither."""
-    import polars as pl
 
     dtype = dtype.inner if is_list(dtype) else dtype
     if isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
@@ -241,7 +235,6 @@ def _kind(dtype: Any) -> str:
 
 def _plain(frame: pl.LazyFrame, *, words: bool) -> pl.LazyFrame:
     """Labels as strings or as floats, NaN as null; label_text as a string, null where there is none."""
-    import polars as pl
 
     schema = frame.collect_schema()
     dtype = pl.String() if words else pl.Float64()

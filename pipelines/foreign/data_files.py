@@ -12,13 +12,17 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import orjson
+import polars as pl
+import yaml
+
 from builders.errors import SourceError
+from pipelines.raw import digests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    import polars as pl
 
 Files = dict[str, dict[str, list[str]]]  # config -> split -> paths
 
@@ -41,12 +45,11 @@ NULLS = (
 )  # fmt: skip
 
 
-def front_matter(card: bytes, where: str) -> dict[str, Any]:
+def parse_front_matter(card: bytes, where: str) -> dict[str, Any]:
     """The metadata at the head of a README.md; empty where it has none.
 
     Raises SourceError for metadata that are no YAML mapping.
     """
-    import yaml
 
     found = re.match(
         r"\ufeff?---[ \t]*\r?\n(.*?)(?:^|\n)---[ \t]*(?:\r?\n|\Z)", card.decode("utf-8", "replace"), re.DOTALL
@@ -61,7 +64,7 @@ def front_matter(card: bytes, where: str) -> dict[str, Any]:
     return head or {}
 
 
-def tables(paths: Iterable[str], head: Mapping[str, Any], where: str, subsets: Sequence[str] = ()) -> Files:
+def resolve_tables(paths: Iterable[str], head: Mapping[str, Any], where: str, subsets: Sequence[str] = ()) -> Files:
     """The tables of a folder with these files, each with its files in the order of their names.
 
     subsets: those asked for, as mteb names them; `ru` is the config `ru`, or `ru-corpus`, `ru-queries` and `ru-qrels`.
@@ -209,7 +212,6 @@ def scan(files: Sequence[Path]) -> pl.LazyFrame:
 
     Raises SourceError for a file that cannot be read, and for files in several formats.
     """
-    import polars as pl
 
     formats = {FORMATS[_ending(file.name) or ".parquet"] for file in files}
     if len(formats) > 1:
@@ -222,14 +224,11 @@ def scan(files: Sequence[Path]) -> pl.LazyFrame:
         frame = _scan(formats.pop(), files)
         frame.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise unreadable(files, error) from error
+        raise unreadable_file(files, error) from error
     return frame
 
 
 def _scan(kind: str, files: Sequence[Path]) -> pl.LazyFrame:
-    import polars as pl
-
-    from pipelines import digests
 
     match kind:
         case "Parquet":
@@ -239,16 +238,13 @@ def _scan(kind: str, files: Sequence[Path]) -> pl.LazyFrame:
             return pl.scan_csv(
                 list(files), separator=separator, null_values=list(NULLS), infer_schema_length=None, glob=False
             )
-        case "JSON" if any(digests.head_of(file).lstrip()[:1] == b"[" for file in files):
+        case "JSON" if any(digests.read_head(file).lstrip()[:1] == b"[" for file in files):
             return pl.concat([pl.read_json(file, infer_schema_length=None).lazy() for file in files])
     return pl.scan_ndjson(list(files), infer_schema_length=None)
 
 
-def unreadable(files: Sequence[Path], error: Exception) -> SourceError:
+def unreadable_file(files: Sequence[Path], error: Exception) -> SourceError:
     """The error for a table whose rows cannot be read: it names the file that cannot be read by itself, if one is to blame."""
-    import polars as pl
-
-    from pipelines import digests
 
     for file in files:
         kind = FORMATS[_ending(file.name) or ".parquet"]
@@ -256,7 +252,7 @@ def unreadable(files: Sequence[Path], error: Exception) -> SourceError:
             for _ in _scan(kind, [file]).collect_batches():
                 pass
         except (pl.exceptions.PolarsError, OSError) as why:
-            described = digests.describe(digests.head_of(file), file.stat().st_size) if file.is_file() else "no file"
+            described = digests.describe(digests.read_head(file), file.stat().st_size) if file.is_file() else "no file"
             return SourceError(
                 "this file cannot be read", where=_line_of(file, kind), found=f"{described}: {_words(why)}", expected=kind,
                 todo="get the file again; if it is as published, whoever publishes it must mend it",
@@ -271,7 +267,6 @@ def _words(error: Exception) -> str:
 
 def _line_of(file: Path, kind: str) -> str:
     """A file, and of JSON lines the first that is none."""
-    import orjson
 
     if kind != "JSON lines" or file.name.lower().endswith(".gz"):
         return str(file)

@@ -10,18 +10,18 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from builders import tasks
 from builders.errors import SourceError, UsageError
 from cards.front_matter import LANGUAGES
-from pipelines import columns, datafiles
+from pipelines.foreign import columns, data_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    import polars as pl
-
-    from builders.integrity import Finding
+    from pipelines.audit.integrity import Finding
 
     Tables = dict[str, dict[str, pl.LazyFrame]]
     Place = tuple[str, str]  # a config and a split
@@ -43,7 +43,7 @@ UNTOLD = "no language is told: texts in a wrong one are not looked for (say it: 
 
 
 @dataclass(frozen=True)
-class Asked:
+class ForeignOptions:
     """What the user says of a dataset: the type of its task, its languages as mteb writes them, the subsets to look at."""
 
     task: str | None = None
@@ -52,7 +52,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Foreign:
+class ForeignDataset:
     """A dataset, or a subset of one, as its task's tables.
 
     subset: as mteb names it, empty where there is but one and none was asked for. frames: by config and split of the task. real:
@@ -70,19 +70,21 @@ class Foreign:
     notes: tuple[str, ...]
 
 
-def read(folder: Path, files: datafiles.Files, head: Mapping[str, Any], asked: Asked) -> list[Foreign]:
+def read_datasets(
+    folder: Path, files: data_files.Files, head: Mapping[str, Any], asked: ForeignOptions
+) -> list[ForeignDataset]:
     """The datasets in a folder: one, or one a subset where there are several languages or pairs of them.
 
-    files: see pipelines.datafiles. head: the front matter of its card.
+    files: see pipelines.foreign.data_files. head: the front matter of its card.
 
     Raises SourceError for files that cannot be read and for tables in none of the eight layouts, UsageError where it is not clear
     which type of task they are of.
     """
     tables = {
-        config: {split: datafiles.scan([folder / path for path in splits[split]]) for split in _ordered(splits)}
+        config: {split: data_files.scan([folder / path for path in splits[split]]) for split in _ordered(splits)}
         for config, splits in files.items()
     }
-    languages = languages_of(head, asked.languages)
+    languages = declared_languages(head, asked.languages)
     subsets = _subsets(tables)
     types = {name: _type(name, configs, tables, asked.task) for name, configs in subsets.items()}
     if not any(types.values()):
@@ -98,7 +100,7 @@ def read(folder: Path, files: datafiles.Files, head: Mapping[str, Any], asked: A
     return read
 
 
-def languages_of(head: Mapping[str, Any], asked: tuple[str, ...]) -> tuple[str, ...]:
+def declared_languages(head: Mapping[str, Any], asked: tuple[str, ...]) -> tuple[str, ...]:
     """The languages of a dataset, as mteb writes them: as asked, else those of the front matter that the detectors know.
 
     Raises UsageError for one asked for that they do not know.
@@ -127,8 +129,8 @@ def _subsets(tables: Tables) -> dict[str, dict[str, str]]:
     """The configs of each subset by what they are of it: `corpus`, `queries`, `qrels`, `top_ranked`, or `default`, all of it."""
     found: dict[str, dict[str, str]] = {}
     for config in tables:
-        name, _, part = ("", "", config) if config in datafiles.PARTS else config.rpartition("-")
-        if part in datafiles.PARTS and (not name or f"{name}-corpus" in tables):
+        name, _, part = ("", "", config) if config in data_files.PARTS else config.rpartition("-")
+        if part in data_files.PARTS and (not name or f"{name}-corpus" in tables):
             found.setdefault(name, {}).setdefault("queries" if part == "query" else part, config)
     if "default" in tables and _schema(tables["default"]).keys() >= JUDGED:
         found.setdefault("", {})["qrels"] = "default"  # where there are both, mteb reads this one
@@ -188,7 +190,7 @@ def _unknown(where: str, tables: Tables, asked: str | None) -> SourceError:
     )
 
 
-def _foreign(kind: str, configs: Mapping[str, str], tables: Tables, languages: tuple[str, ...]) -> Foreign:
+def _foreign(kind: str, configs: Mapping[str, str], tables: Tables, languages: tuple[str, ...]) -> ForeignDataset:
     """One subset as the tables of its task."""
     found: list[Finding] = []
     notes: list[str] = []
@@ -199,7 +201,7 @@ def _foreign(kind: str, configs: Mapping[str, str], tables: Tables, languages: t
         for split, frame in tables.get(config, {}).items():
             schema = frame.collect_schema()
             schemas[config, split] = {name: tasks.type_name(dtype) or str(dtype) for name, dtype in schema.items()}
-            fit = columns.fit(layout, (config, split), frame)
+            fit = columns.fit_table(layout, (config, split), frame)
             fitted.setdefault(layout.config, {})[split] = fit.frame
             found += fit.found
             notes += [note for note in fit.notes if note not in notes]
@@ -207,13 +209,13 @@ def _foreign(kind: str, configs: Mapping[str, str], tables: Tables, languages: t
         splits = tuple(next(fitted[part] for part in ("qrels", "queries", "corpus", "top_ranked") if part in fitted))
         frames, real, remarks = _shared(fitted, configs, splits)
         task: tasks.Task = tasks.Reranking(splits) if kind == "Reranking" else tasks.Retrieval(splits)
-        return Foreign("", task, frames, languages, real, schemas, tuple(found), (*notes, *remarks))
+        return ForeignDataset("", task, frames, languages, real, schemas, tuple(found), (*notes, *remarks))
     config = configs["default"]
     pair = _sides(config, languages) if kind == "BitextMining" else ""
-    task, own, defects = columns.task_of(kind, config, fitted["default"], pair)
+    task, own, defects = columns.infer_task(kind, config, fitted["default"], pair)
     [layout] = tasks.layouts(task)
     real = {(layout.config, split): (config, split) for split in task.splits}
-    return Foreign("", task, {layout.config: own}, languages, real, schemas, (*found, *defects), tuple(notes))
+    return ForeignDataset("", task, {layout.config: own}, languages, real, schemas, (*found, *defects), tuple(notes))
 
 
 def _sides(config: str, languages: tuple[str, ...]) -> str:
@@ -238,7 +240,6 @@ def _shared(
 
     Of queries that several splits may share, a split has those that it judges: mteb leaves out the others.
     """
-    import polars as pl
 
     frames: Tables = {}
     real, notes = {}, []

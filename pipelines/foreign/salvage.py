@@ -5,39 +5,41 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from builders import integrity, tasks
-from pipelines import quality
-from pipelines.languages import SAMPLE
+import polars as pl
+
+from builders import tasks
+from pipelines.audit import integrity, quality
+from pipelines.audit.languages import SAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
-
-    from builders.integrity import Finding
-    from pipelines.foreign import Foreign, Tables
+    from pipelines.audit.integrity import Finding
+    from pipelines.foreign.datasets import ForeignDataset, Tables
 
 STRUCTURE = {"missing_table", "missing_column", "wrong_type", "unexpected_table", "unexpected_column", "empty_table"}
 ROWS = {"null_text", "null_value", "empty_id", "duplicate_id"}
 
 
-def findings(dataset: Foreign, *, language_sample: int | None = SAMPLE) -> tuple[list[Finding], Foreign | None]:
+def audit_foreign(
+    dataset: ForeignDataset, *, language_sample: int | None = SAMPLE
+) -> tuple[list[Finding], ForeignDataset | None]:
     """What is wrong with a dataset, and the dataset with the rows that were audited: None where there are none.
 
     Left out of the audit are splits that lack a table or a column, rows with a null or an id that stands before, and judgements
-    and candidates that point nowhere: all of these builders.integrity finds. Places are those of the dataset's task.
+    and candidates that point nowhere: all of these pipelines.audit.integrity finds. Places are those of the dataset's task.
     """
     found, splits = _defects(dataset)
     found = [*dataset.found, *found]
     sound = _sound(dataset, splits, found)
     if sound is not None:
-        found += quality.audit(
+        found += quality.audit_rows(
             sound.task, sound.frames, sound.task.splits, sound.languages, language_sample=language_sample
         )
     return found, sound
 
 
-def told(dataset: Foreign, found: Sequence[Finding]) -> list[tuple[Finding, Finding]]:
+def at_own_locations(dataset: ForeignDataset, found: Sequence[Finding]) -> list[tuple[Finding, Finding]]:
     """Findings with themselves at the places that the dataset itself has, errors first.
 
     What a table shared by several splits shows is told once.
@@ -50,14 +52,14 @@ def told(dataset: Foreign, found: Sequence[Finding]) -> list[tuple[Finding, Find
     return sorted(pairs, key=lambda pair: quality.SEVERITIES.index(pair[0].severity))
 
 
-def _defects(dataset: Foreign) -> tuple[list[Finding], tuple[str, ...]]:
-    """What builders.integrity finds, asked again without what it found, which hides the rest; and the splits that are left."""
+def _defects(dataset: ForeignDataset) -> tuple[list[Finding], tuple[str, ...]]:
+    """What audit.integrity finds, asked again without what it found, which hides the rest; and the splits that are left."""
     found: dict[tuple[str, str, str], Finding] = {}
     task, frames, splits = dataset.task, dataset.frames, dataset.task.splits
     mended: set[tuple[str, str]] = set()
     while splits:
         frames = _of_splits(frames, splits)
-        seen = integrity.check(task, frames, splits)
+        seen = integrity.check_integrity(task, frames, splits)
         for one in seen:
             found.setdefault((one.kind, one.place, one.detail), one)
         broken = {one.split for one in seen if one.kind in STRUCTURE}
@@ -72,7 +74,7 @@ def _defects(dataset: Foreign) -> tuple[list[Finding], tuple[str, ...]]:
     return list(found.values()), splits
 
 
-def _sound(dataset: Foreign, splits: tuple[str, ...], found: Sequence[Finding]) -> Foreign | None:
+def _sound(dataset: ForeignDataset, splits: tuple[str, ...], found: Sequence[Finding]) -> ForeignDataset | None:
     """The rows of some splits without those that are broken; None where there are no other texts."""
     frames = _of_splits(dataset.frames, splits)
     if any(one.severity == "error" for one in found):
@@ -111,7 +113,6 @@ def _whole(task: tasks.Task, frames: Tables, places: set[tuple[str, str]], *, te
 
 
 def _whole_rows(layout: tasks.Layout, frame: pl.LazyFrame, *, texts: bool) -> pl.LazyFrame:
-    import polars as pl
 
     schema = frame.collect_schema()
     filled = [column for column in schema if column == "title" or (column in layout.text and not texts)]
@@ -123,7 +124,6 @@ def _whole_rows(layout: tasks.Layout, frame: pl.LazyFrame, *, texts: bool) -> pl
 
 def _joined(frames: Tables) -> Tables:
     """The tables of a retrieval without judgements and candidates of queries and documents that are not there."""
-    import polars as pl
 
     joined = {config: dict(own) for config, own in frames.items()}
     for split, qrels in frames["qrels"].items():

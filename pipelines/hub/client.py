@@ -11,17 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from huggingface_hub import HfApi, constants, get_session
+from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
+from huggingface_hub.utils.tqdm import disable_progress_bars
+
 from builders.errors import DatasetError, PublishError, ReleaseError, SourceError
-from pipelines import release
-from pipelines.damage import is_manifest
+from builders.spec import version_key
+from pipelines.raw import digests
+from pipelines.raw.download import BUSY, Patience
+from pipelines.release import staging
+from pipelines.release.verification import is_manifest
 from pipelines.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from huggingface_hub import HfApi
-
-    from pipelines.download import Patience
 
 Answer = TypeVar("Answer")
 
@@ -32,7 +36,7 @@ VERSION_TAG = re.compile(r"v(\d+\.\d+\.\d+)", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Hub:
+class HubClient:
     """A connection to the Hub; what fails for good is raised as `error`."""
 
     api: HfApi
@@ -59,7 +63,7 @@ class Trouble:
     retry_after: float | None = None
 
 
-def named(text: str, default: str | None = None) -> tuple[str, str] | None:
+def parse_reference(text: str, default: str | None = None) -> tuple[str, str] | None:
     """The repository and revision that `ORG/name@tag` means, and `ORG/name` if there is a default; None for anything else.
 
     What exists is a path; and so is `outputs/name`, which does not, where there is a folder `outputs`.
@@ -77,15 +81,11 @@ def connect(
     endpoint: str | None = None,
     token: str | None = None,
     patience: Patience | None = None,
-) -> Hub:
+) -> HubClient:
     """A connection to the Hub, or to the `endpoint` that speaks its language; without a token, the stored login if there is one.
 
     Raises `error` where the environment forbids connections.
     """
-    from huggingface_hub import HfApi, constants
-    from huggingface_hub.utils.tqdm import disable_progress_bars
-
-    from pipelines.download import Patience
 
     if constants.HF_HUB_OFFLINE:
         raise error("the Hub may not be reached", found="HF_HUB_OFFLINE is set", todo="unset it")
@@ -93,10 +93,10 @@ def connect(
         disable_progress_bars()
     api = HfApi(endpoint=endpoint, token=token, library_name="embedding-datasets")
     # A commit of many files takes the Hub a while.
-    return Hub(api, patience or Patience(retries=4, read=300), error)
+    return HubClient(api, patience or Patience(retries=4, read=300), error)
 
 
-def call(hub: Hub, what: str, repo: str, action: Callable[[], Answer]) -> Answer:
+def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer]) -> Answer:
     """What an action answers; tried again while the Hub is busy or out of reach.
 
     what: the action in words, for errors (`reading its tags`).
@@ -106,39 +106,36 @@ def call(hub: Hub, what: str, repo: str, action: Callable[[], Answer]) -> Answer
     failures = 0
     while True:
         try:
-            limit(hub)
+            set_timeouts(hub)
             return action()
-        except troubles() as error:
-            trouble = understand(error)
+        except hub_errors() as error:
+            trouble = explain_error(error)
             failures += 1
             if not trouble.passing or failures > hub.patience.retries:
-                raise failed(hub, what, repo, trouble) from error
-            wait(hub, f"{repo}: {what}", trouble, failures)
+                raise call_failed(hub, what, repo, trouble) from error
+            wait_before_retry(hub, f"{repo}: {what}", trouble, failures)
 
 
-def limit(hub: Hub) -> None:
+def set_timeouts(hub: HubClient) -> None:
     """Have the calls that follow end when the Hub is silent for too long: by itself its library waits for ever."""
-    from huggingface_hub import get_session
 
     connect, read = hub.patience.connect, hub.patience.read
     get_session().timeout = (connect, read, read, connect)
 
 
-def troubles() -> tuple[type[Exception], ...]:
+def hub_errors() -> tuple[type[Exception], ...]:
     """What the Hub's library raises when a call fails.
 
     Its bases include the root of all errors of its HTTP library, which is not the same in all versions; uploads hide errors in
     a RuntimeError, downloads in a ValueError.
     """
-    from huggingface_hub.errors import HfHubHTTPError
 
     http = [base for base in HfHubHTTPError.__bases__ if issubclass(base, Exception)]
     return (*http, OSError, RuntimeError, ValueError)
 
 
-def understand(error: BaseException) -> Trouble:
+def explain_error(error: BaseException) -> Trouble:
     """Why a call failed, from the error or what it was raised from. Nothing of a request is told: it may hold a token."""
-    from huggingface_hub.errors import HfHubHTTPError
 
     chain = [error]
     while chain[-1].__cause__ is not None:
@@ -155,7 +152,7 @@ def understand(error: BaseException) -> Trouble:
     return Trouble(" ".join(str(error).split()) or type(error).__name__)
 
 
-def wait(hub: Hub, what: str, trouble: Trouble, failures: int) -> None:
+def wait_before_retry(hub: HubClient, what: str, trouble: Trouble, failures: int) -> None:
     """Wait before another attempt: as long as the server asks for, within reason, else longer each time."""
     patience = hub.patience
     seconds = min(patience.first_wait * 2 ** (failures - 1), patience.longest_wait)
@@ -165,7 +162,7 @@ def wait(hub: Hub, what: str, trouble: Trouble, failures: int) -> None:
     patience.sleep(seconds)
 
 
-def failed(hub: Hub, what: str, repo: str, trouble: Trouble) -> DatasetError:
+def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble) -> DatasetError:
     """The error that a call for a repository ends in."""
     writing = hub.error is PublishError
     todo = {
@@ -179,9 +176,8 @@ def failed(hub: Hub, what: str, repo: str, trouble: Trouble) -> DatasetError:
     return hub.error(f"{what} failed", where=repo, found=trouble.words, todo=todo.get(trouble.status or 0))
 
 
-def snapshot(hub: Hub, repo: str, revision: str = "main") -> Snapshot | None:
+def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | None:
     """A repository as it stands at a revision; None where there is no such repository or revision."""
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
     def ask() -> Snapshot | None:
         try:
@@ -197,16 +193,15 @@ def snapshot(hub: Hub, repo: str, revision: str = "main") -> Snapshot | None:
     return call(hub, "reading the repository", repo, ask)
 
 
-def tags(hub: Hub, repo: str) -> list[str]:
+def list_versions(hub: HubClient, repo: str) -> list[str]:
     """The versions that a repository has tags for, newest first: `2.0.0` for `v2.0.0`."""
-    from builders.spec import version_key
 
     refs = call(hub, "reading its tags", repo, lambda: hub.api.list_repo_refs(repo, repo_type="dataset"))
     found = [match[1] for tag in refs.tags if (match := VERSION_TAG.fullmatch(tag.name))]
     return sorted(found, key=version_key, reverse=True)
 
 
-def download(hub: Hub, repo: str, sha: str, path: str, folder: Path) -> Path:
+def download(hub: HubClient, repo: str, sha: str, path: str, folder: Path) -> Path:
     """One file of a repository at a commit, below a folder, as the Hub has it now: no local cache is asked."""
 
     def ask() -> Path:
@@ -219,7 +214,7 @@ def download(hub: Hub, repo: str, sha: str, path: str, folder: Path) -> Path:
     return call(hub, f"downloading {path}", repo, ask)
 
 
-def read(hub: Hub, repo: str, at: Snapshot, path: str) -> bytes | None:
+def read_file(hub: HubClient, repo: str, at: Snapshot, path: str) -> bytes | None:
     """The content of a small file at a snapshot; None where it does not have it."""
     if path not in at.digests:
         return None
@@ -227,39 +222,39 @@ def read(hub: Hub, repo: str, at: Snapshot, path: str) -> bytes | None:
         return download(hub, repo, at.sha, path, Path(folder)).read_bytes()
 
 
-def manifest_at(hub: Hub, repo: str, at: Snapshot) -> dict[str, Any] | None:
+def read_manifest_at(hub: HubClient, repo: str, at: Snapshot) -> dict[str, Any] | None:
     """The manifest of the release at a snapshot; None where it holds none of ours."""
-    return _manifest(read(hub, repo, at, release.MANIFEST) or b"")
+    return _manifest(read_file(hub, repo, at, staging.MANIFEST) or b"")
 
 
-def release_at(hub: Hub, repo: str, revision: str, cache: Path) -> Path:
+def fetch_release_at(hub: HubClient, repo: str, revision: str, cache: Path) -> Path:
     """The folder of a release on the Hub, fetched into the cache unless it is there.
 
     Raises the hub's error where there is no such revision, ReleaseError where it holds no release. The files are not looked
-    at: see pipelines.damage.
+    at: see pipelines.release.verification.
     """
-    return copy_of(hub, repo, found(hub, repo, revision), cache)
+    return fetch_release(hub, repo, require_snapshot(hub, repo, revision), cache)
 
 
-def found(hub: Hub, repo: str, revision: str) -> Snapshot:
+def require_snapshot(hub: HubClient, repo: str, revision: str) -> Snapshot:
     """A repository as it stands at a revision.
 
     Raises the hub's error where there is no such repository or revision.
     """
     at = snapshot(hub, repo, revision)
     if at is None:
-        raise failed(hub, f"finding revision {revision}", repo, Trouble("no such repository or revision", 404))
+        raise call_failed(hub, f"finding revision {revision}", repo, Trouble("no such repository or revision", 404))
     return at
 
 
-def copy_of(hub: Hub, repo: str, at: Snapshot, cache: Path) -> Path:
+def fetch_release(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
     """The folder of the release at a snapshot, in the cache: a commit never changes.
 
     Raises ReleaseError where it holds no release, or not all of one.
     """
     place = cache / "hub" / repo / at.sha
-    with release.locked(place.parent, at.sha, say):
-        if release.read_manifest(place) is None:
+    with staging.locked(place.parent, at.sha, say):
+        if staging.read_manifest(place) is None:
             new = place.with_name(f".{at.sha}.new")
             shutil.rmtree(new, ignore_errors=True)
             new.mkdir()
@@ -268,13 +263,13 @@ def copy_of(hub: Hub, repo: str, at: Snapshot, cache: Path) -> Path:
     return place
 
 
-def files_of(hub: Hub, repo: str, at: Snapshot, paths: Iterable[str], cache: Path) -> Path:
+def fetch_files(hub: HubClient, repo: str, at: Snapshot, paths: Iterable[str], cache: Path) -> Path:
     """The folder in the cache that holds these files of a snapshot, fetched unless they are there: a commit never changes.
 
     Raises the hub's error for a file that is not what the Hub says of it.
     """
     place = cache / "hub" / repo / at.sha
-    with release.locked(place.parent, at.sha, say), tempfile.TemporaryDirectory(prefix=".", dir=place.parent) as folder:
+    with staging.locked(place.parent, at.sha, say), tempfile.TemporaryDirectory(prefix=".", dir=place.parent) as folder:
         for path in paths:
             if not (place / path).exists():
                 arrived = download(hub, repo, at.sha, path, Path(folder))
@@ -284,11 +279,10 @@ def files_of(hub: Hub, repo: str, at: Snapshot, paths: Iterable[str], cache: Pat
     return place
 
 
-def _verify(hub: Hub, where: str, file: Path, expected: str) -> None:
+def _verify(hub: HubClient, where: str, file: Path, expected: str) -> None:
     """See that a file has the digest that the Hub tells: a sha256, or a git blob id; it may tell none."""
-    from pipelines import digests
 
-    hashing = digests.Hashing(file.stat().st_size)
+    hashing = digests.Hasher(file.stat().st_size)
     with file.open("rb") as stream:
         while chunk := stream.read(digests.CHUNK):
             hashing.update(chunk)
@@ -303,15 +297,15 @@ def _verify(hub: Hub, where: str, file: Path, expected: str) -> None:
         )
 
 
-def _fetch(hub: Hub, repo: str, at: Snapshot, folder: Path) -> None:
+def _fetch(hub: HubClient, repo: str, at: Snapshot, folder: Path) -> None:
     """Download card, manifest, statistics, and the files that the manifest names."""
     where = f"{repo} at {at.sha[:12]}"
-    if release.MANIFEST not in at.digests:
+    if staging.MANIFEST not in at.digests:
         raise ReleaseError("the Hub holds no release there", where=where, found="no manifest.json")
-    manifest = _manifest(download(hub, repo, at.sha, release.MANIFEST, folder).read_bytes())
+    manifest = _manifest(download(hub, repo, at.sha, staging.MANIFEST, folder).read_bytes())
     if manifest is None:
         raise ReleaseError("the manifest on the Hub is of another program", where=where)
-    paths = [release.CARD, release.STATISTICS, *(file["path"] for file in release.files_of(manifest))]
+    paths = [staging.CARD, staging.STATISTICS, *(file["path"] for file in staging.files_of(manifest))]
     missing = [path for path in paths if path not in at.digests]
     if missing:
         raise ReleaseError("the release on the Hub lacks a file", where=where, found=missing[0])
@@ -330,7 +324,6 @@ def _manifest(data: bytes) -> dict[str, Any] | None:
 
 def _answered(error: Any) -> Trouble:
     """What the Hub said: status, its own words, and how long to wait."""
-    from pipelines.download import BUSY
 
     response = error.response
     said = " ".join((error.server_message or "").split())[:300]

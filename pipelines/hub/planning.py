@@ -12,17 +12,21 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from builders.errors import FindingsError, PublishError, ReleaseError, UsageError
 from builders.spec import version_key
-from pipelines import compare, ledger, release, remote
-from pipelines.damage import damage
-from pipelines.parquet import folder_of
+from pipelines.audit import integrity
+from pipelines.hub import client
+from pipelines.release import comparison, ledger, staging
+from pipelines.release.parquet import folder_of
+from pipelines.release.verification import verify_release
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
 
-    from builders import Built
-    from pipelines.remote import Hub, Snapshot
+    from builders.catalogue import Definition
+    from pipelines.hub.client import HubClient, Snapshot
 
 NEW, UNTAGGED, DONE = "to be published", "to be tagged", "already published"
 FRONT_MATTER = re.compile(r"---\r?\n(.*?\r?\n)?---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
@@ -36,7 +40,7 @@ OUR_KEYS = frozenset(
 
 
 @dataclass(frozen=True)
-class Order:
+class PublishOptions:
     """What the command line says about how to publish.
 
     repo_name: instead of the dataset's name. private: create the repository as a private one. create_pr: open a pull request
@@ -73,7 +77,7 @@ class Plan:
     kept: tuple[str, ...] = ()
     deletes: tuple[str, ...] = ()
     against: str | None = None
-    changes: tuple[compare.Change, ...] = ()
+    changes: tuple[comparison.Change, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -90,26 +94,26 @@ class Plan:
         }
 
 
-def repository(built: Built, order: Order) -> str:
+def repository_name(built: Definition, order: PublishOptions) -> str:
     """The repository of a dataset: `ORG/<dataset name>` unless the order names another.
 
     Raises UsageError for a name that the Hub does not take.
     """
     repo = f"{order.org}/{order.repo_name or built.dataset.name}"
-    if not remote.REPOSITORY.fullmatch(repo):
+    if not client.REPOSITORY.fullmatch(repo):
         raise UsageError("this is no name of a repository", found=repo, expected="ORG/NAME", todo="correct --org")
     return repo
 
 
-def make_plan(built: Built, place: Path, order: Order, hub: Hub) -> Plan:
+def make_plan(built: Definition, place: Path, order: PublishOptions, hub: HubClient) -> Plan:
     """What publishing the release at a place would do; nothing is changed on the Hub.
 
     Raises PublishError where the release may not be published, FindingsError for defects in its rows.
     """
     manifest = _publishable(built, place, order)
-    repo, version = repository(built, order), manifest["version"]
+    repo, version = repository_name(built, order), manifest["version"]
     notes = [f"unverified raw file: {raw['name']}" for raw in manifest["raw"] if not raw["verified"]]
-    at = remote.snapshot(hub, repo)
+    at = client.snapshot(hub, repo)
     if at is None:
         return Plan(repo, version, NEW, manifest, None, _files(place, manifest), notes=tuple(notes))
     if order.private and not at.private:
@@ -117,33 +121,33 @@ def make_plan(built: Built, place: Path, order: Order, hub: Hub) -> Plan:
             "the repository is public: --private is for those that publishing creates",
             where=repo, todo="make it private on its settings page, or leave --private out",
         )  # fmt: skip
-    tagged = remote.tags(hub, repo)
+    tagged = client.list_versions(hub, repo)
     if version in tagged:
-        at = held(hub, repo, f"v{version}", manifest, order)
+        at = require_same_rows(hub, repo, f"v{version}", manifest, order)
         return Plan(repo, version, DONE, manifest, at, notes=tuple(notes))
-    theirs = remote.manifest_at(hub, repo, at)
+    theirs = client.read_manifest_at(hub, repo, at)
     _refuse_misplaced(repo, theirs, manifest, tagged)
     if theirs is not None and theirs["version"] == version:
         _refuse_other_content(f"{repo} at main", theirs, manifest)
-        if not faults(hub, repo, at, order.cache):
+        if not find_faults(hub, repo, at, order.cache):
             return Plan(repo, version, UNTAGGED, manifest, at, notes=tuple(notes))
         notes.append("main holds a damaged copy of this release: it is written anew")
     writes: dict[str, bytes | Path] = dict(_files(place, manifest))
-    writes[release.CARD], others = _merged(place, remote.read(hub, repo, at, release.CARD))
+    writes[staging.CARD], others = _merged(place, client.read_file(hub, repo, at, staging.CARD))
     notes += [f"kept in the card's front matter, as it is on the Hub: {', '.join(others)}"] if others else []
-    against, changes = tagged[0] if tagged else None, list[compare.Change]()
-    newest = remote.snapshot(hub, repo, f"v{against}") if against else None
+    against, changes = tagged[0] if tagged else None, list[comparison.Change]()
+    newest = client.snapshot(hub, repo, f"v{against}") if against else None
     if newest is not None:
         try:
-            changes = compare.tables(sound(hub, repo, newest, order.cache), place)
+            changes = comparison.compare_tables(fetch_verified(hub, repo, newest, order.cache), place)
         except ReleaseError as error:
             notes.append(f"v{against} cannot be compared with: {error.what}")
-    kept = tuple(file["path"] for file in release.files_of(manifest) if at.digests.get(file["path"]) == file["sha256"])
-    deletes = tuple(stale(at, [manifest, *([theirs] if theirs else [])], writes))
+    kept = tuple(file["path"] for file in staging.files_of(manifest) if at.digests.get(file["path"]) == file["sha256"])
+    deletes = tuple(stale_files(at, [manifest, *([theirs] if theirs else [])], writes))
     return Plan(repo, version, NEW, manifest, at, writes, kept, deletes, against, tuple(changes), tuple(notes))
 
 
-def _publishable(built: Built, place: Path, order: Order) -> dict[str, Any]:
+def _publishable(built: Definition, place: Path, order: PublishOptions) -> dict[str, Any]:
     """The manifest of a release that may be published."""
     name = f"{built.dataset.name}@{place.name}"
     if "nd" in built.source.license.lower().split("-") and not order.rights:
@@ -153,10 +157,10 @@ def _publishable(built: Built, place: Path, order: Order) -> dict[str, Any]:
             found=built.source.license_note or None,
             todo="publish it only if you hold the rights or were given them: then say --i-have-the-rights",
         )
-    if release.read_manifest(place) is None:
+    if staging.read_manifest(place) is None:
         todo = f"build it: python -m pipelines.build {name}"
         raise PublishError(f"{name}: there is no release to publish", where=str(place), todo=todo)
-    manifest = compare.manifest_of(place)
+    manifest = comparison.manifest_of(place)
     for mark in ("sample", "partial"):
         if manifest[mark] and not order.sample:
             what = "a sample" if mark == "sample" else "a part of the dataset"
@@ -164,26 +168,25 @@ def _publishable(built: Built, place: Path, order: Order) -> dict[str, Any]:
     if (manifest["dataset"], manifest["version"]) != (built.dataset.name, place.name):
         found = f"{manifest['dataset']}@{manifest['version']}"
         raise PublishError(f"{name}: another release lies in its place", where=str(place), found=found)
-    problems = damage(place, manifest)
+    problems = verify_release(place, manifest)
     if problems:
         todo = f"build it again: python -m pipelines.build {name} --force"
         raise PublishError(f"{name}: the release is damaged", where=str(place), found=problems[0], todo=todo)
     _refuse_defects(built, place, manifest)
-    known = ledger.recorded(built.dataset.name, place.name, order.ledger)
+    known = ledger.find_entry(built.dataset.name, place.name, order.ledger)
     if known is not None and known["content_sha256"] != manifest["content_sha256"] and not manifest["sample"]:
         raise PublishError(
             f"{name}: its rows are not those that the ledger knows of this version",
-            where=str(order.ledger), found=release.difference(known, manifest), todo="give the change a new version",
+            where=str(order.ledger), found=staging.difference(known, manifest), todo="give the change a new version",
         )  # fmt: skip
     return manifest
 
 
-def _refuse_defects(built: Built, place: Path, manifest: Mapping[str, Any]) -> None:
+def _refuse_defects(built: Definition, place: Path, manifest: Mapping[str, Any]) -> None:
     """The rows themselves are asked: a manifest could have been written over."""
-    from builders import integrity
 
-    frames = release.frames_of(place, manifest)
-    found = integrity.check(built.dataset.task, frames, tuple(manifest["splits"]), sample=manifest["sample"])
+    frames = staging.frames_of(place, manifest)
+    found = integrity.check_integrity(built.dataset.task, frames, tuple(manifest["splits"]), sample=manifest["sample"])
     errors = [f"{one.kind} in {one.place}: {one.count}" for one in found if one.severity == "error"]
     errors += [one["kind"] for one in manifest["findings"] if one["severity"] == "error"]
     if errors:
@@ -204,7 +207,7 @@ def _refuse_other_content(where: str, theirs: Mapping[str, Any] | None, ours: Ma
         raise PublishError(
             f"{ours['dataset']}@{ours['version']} is published with other content, and what was published never changes",
             where=where,
-            found=release.difference(ours, theirs) if theirs else "no manifest of this package",
+            found=staging.difference(ours, theirs) if theirs else "no manifest of this package",
             todo="give the change a new version",
         )
 
@@ -220,48 +223,50 @@ def _refuse_misplaced(repo: str, theirs: Mapping[str, Any] | None, ours: Mapping
         )  # fmt: skip
 
 
-def held(hub: Hub, repo: str, revision: str, manifest: Mapping[str, Any], order: Order) -> Snapshot:
+def require_same_rows(
+    hub: HubClient, repo: str, revision: str, manifest: Mapping[str, Any], order: PublishOptions
+) -> Snapshot:
     """The repository at a revision that holds exactly the rows of a manifest.
 
     The Hub's digests of the data files tell, where they are those of ours; else the files are fetched and their rows hashed.
 
     Raises PublishError where it holds anything else.
     """
-    at, where = remote.snapshot(hub, repo, revision), f"{repo} at {revision}"
+    at, where = client.snapshot(hub, repo, revision), f"{repo} at {revision}"
     if at is None:
         raise PublishError("there is no such revision any more", where=where, todo="run the command again")
-    _refuse_other_content(where, remote.manifest_at(hub, repo, at), manifest)
-    if any(at.digests.get(file["path"]) != file["sha256"] for file in release.files_of(manifest)):
-        wrong = faults(hub, repo, at, order.cache)
+    _refuse_other_content(where, client.read_manifest_at(hub, repo, at), manifest)
+    if any(at.digests.get(file["path"]) != file["sha256"] for file in staging.files_of(manifest)):
+        wrong = find_faults(hub, repo, at, order.cache)
         if wrong:
             raise PublishError("what is published is not what its manifest says", where=where, found="; ".join(wrong))
     return at
 
 
-def faults(hub: Hub, repo: str, at: Snapshot, cache: Path) -> list[str]:
+def find_faults(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> list[str]:
     """What is wrong with the release at a snapshot: its files, its rows, or files of another release that load with it."""
     try:
-        manifest = compare.manifest_of(sound(hub, repo, at, cache))
+        manifest = comparison.manifest_of(fetch_verified(hub, repo, at, cache))
     except ReleaseError as error:
         return [f"{error.what}: {error.found}" if error.found else error.what]
-    named = {file["path"] for file in release.files_of(manifest)}
-    return [f"{path} is of another release" for path in stale(at, [manifest], named)]
+    named = {file["path"] for file in staging.files_of(manifest)}
+    return [f"{path} is of another release" for path in stale_files(at, [manifest], named)]
 
 
-def sound(hub: Hub, repo: str, at: Snapshot, cache: Path) -> Path:
+def fetch_verified(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
     """The folder of a release on the Hub, fetched, whose files and rows are those of its manifest.
 
     Raises ReleaseError where they are not.
     """
-    place = remote.copy_of(hub, repo, at, cache)
-    problems = damage(place, compare.manifest_of(place))
+    place = client.fetch_release(hub, repo, at, cache)
+    problems = verify_release(place, comparison.manifest_of(place))
     if problems:
         shutil.rmtree(place)  # if the copy is at fault, the next run makes a new one
         raise ReleaseError("the release on the Hub is not what its manifest says", where=repo, found=problems[0])
     return place
 
 
-def stale(at: Snapshot, manifests: Iterable[Mapping[str, Any]], wanted: Container[str]) -> list[str]:
+def stale_files(at: Snapshot, manifests: Iterable[Mapping[str, Any]], wanted: Container[str]) -> list[str]:
     """The files of an older release: Parquet in the folders of the configs of some manifests. All else is somebody's own."""
     folders = {folder_of(table["config"]) for manifest in manifests for table in manifest["tables"]}
     paths = [PurePosixPath(path) for path in at.digests if path not in wanted]
@@ -269,15 +274,14 @@ def stale(at: Snapshot, manifests: Iterable[Mapping[str, Any]], wanted: Containe
 
 
 def _files(place: Path, manifest: Mapping[str, Any]) -> dict[str, bytes | Path]:
-    names = [release.CARD, release.MANIFEST, release.STATISTICS, *(file["path"] for file in release.files_of(manifest))]
+    names = [staging.CARD, staging.MANIFEST, staging.STATISTICS, *(file["path"] for file in staging.files_of(manifest))]
     return {name: place / name for name in names}
 
 
 def _merged(place: Path, theirs: bytes | None) -> tuple[bytes | Path, list[str]]:
     """The card with the keys that somebody added to the front matter of the one on the Hub, and which these are."""
-    import yaml
 
-    path = place / release.CARD
+    path = place / staging.CARD
     head = FRONT_MATTER.match((theirs or b"").decode("utf-8", "replace").removeprefix("\ufeff"))
     try:
         found = yaml.safe_load(head[1] or "") if head else None

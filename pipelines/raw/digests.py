@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import SourceError
-from builders.reading.files import open_raw
+from builders.reading.archives import open_raw
 from pipelines.terminal import progress, size_words
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Digest:
         return f"sha256 {self.sha256}{blob}, {self.bytes:,} bytes"
 
 
-class Hashing:
+class Hasher:
     """The digests of bytes as they come.
 
     blob_size: the size to expect where a git blob id is wanted, for it is hashed before the content.
@@ -75,7 +75,7 @@ class Hashing:
         return Digest(self._sha256.hexdigest(), self.size, blob)
 
 
-def digest_of(raw: Raw, memo: Path, *, blob: bool = False) -> Digest:
+def file_digest(raw: Raw, memo: Path, *, blob: bool = False) -> Digest:
     """The digests of a raw file (or of an archive's member), from the folder `memo` if it has not changed since.
 
     What is remembered hangs on the file's path, size, times and inode; a lost or damaged note means hashing anew.
@@ -96,7 +96,7 @@ def digest_of(raw: Raw, memo: Path, *, blob: bool = False) -> Digest:
 
 
 def _hash(raw: Raw, size: int | None, *, blob: bool) -> Digest:
-    hashing = Hashing(size if blob else None)
+    hashing = Hasher(size if blob else None)
     with open_raw(raw, as_stored=True) as stream, progress(f"checking {raw.name}", size, delay=1) as bar:
         while chunk := stream.read(CHUNK):
             hashing.update(chunk)
@@ -159,7 +159,7 @@ def replace_text(path: Path, text: str) -> None:
         raise
 
 
-def head_of(path: Path) -> bytes:
+def read_head(path: Path) -> bytes:
     """A file's first bytes. Raises OSError."""
     with path.open("rb") as stream:
         return stream.read(HEAD)

@@ -12,19 +12,21 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import filelock
+import httpx
+from httpx import URL
+
 from builders.errors import SourceError
-from pipelines.digests import HEAD, Digest, head_of
-from pipelines.partial import Part
-from pipelines.pins import impostor, refused
+from pipelines.raw.digests import HEAD, Digest, read_head
+from pipelines.raw.partial import Part
+from pipelines.raw.pins import placeholder_error, wrong_file_error
 from pipelines.terminal import progress, say, size_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    import httpx
-
-    from pipelines.pins import Pin
+    from pipelines.raw.pins import Pin
 
 BUSY = frozenset({408, 425, 429})  # worth another try, as all of 5xx are
 RESERVE = 100_000_000  # bytes of disk that a download leaves free
@@ -51,7 +53,7 @@ class Patience:
 
 
 @dataclass(frozen=True)
-class Order:
+class DownloadRequest:
     """One file to fetch.
 
     name: how messages call it. url: its address. pin: what it must be. version: the commit or revision, for messages.
@@ -75,7 +77,7 @@ class _Setback(NamedTuple):
     retry_after: float | None = None
 
 
-def fetch(order: Order, target: Path, patience: Patience) -> Digest:
+def fetch(order: DownloadRequest, target: Path, patience: Patience) -> Digest:
     """Download a file to `target`, replacing what is there; the caller holds `locked(target)`.
 
     What has arrived is kept beside it as `.part` when the connection breaks or the process dies, and the next call goes on
@@ -91,13 +93,13 @@ def fetch(order: Order, target: Path, patience: Patience) -> Digest:
             say(f"{order.name}: its pieces do not make the pinned file; fetching it anew")
             part.clear()
             digest = _arrive(order, part, patience)
-        head = head_of(part.path)
+        head = read_head(part.path)
         todo = f"the address may have changed its content: compare it with the pin, or {order.otherwise}"
         wrong = None
         if not order.pin.fits(digest):
-            wrong = refused(order.name, order.url, head, digest, order.pin, todo=todo)
+            wrong = wrong_file_error(order.name, order.url, head, digest, order.pin, todo=todo)
         elif not order.pin.exact:
-            wrong = impostor(order.name, order.url, head, digest.bytes, todo=todo)
+            wrong = placeholder_error(order.name, order.url, head, digest.bytes, todo=todo)
         if wrong is not None:
             part.clear()
             raise wrong
@@ -113,7 +115,6 @@ def locked(target: Path, name: str) -> Iterator[None]:
 
     Raises SourceError where the folder cannot be written.
     """
-    import filelock
 
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +138,7 @@ def cache_unusable(folder: Path, error: OSError) -> SourceError:
     return SourceError("the cache cannot be used", where=str(folder), found=str(error), todo=todo)
 
 
-def _disk(order: Order, target: Path, error: OSError) -> SourceError:
+def _disk(order: DownloadRequest, target: Path, error: OSError) -> SourceError:
     if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
         return cache_unusable(target.parent, error)
     return SourceError(
@@ -148,9 +149,8 @@ def _disk(order: Order, target: Path, error: OSError) -> SourceError:
     )
 
 
-def _arrive(order: Order, part: Part, patience: Patience) -> Digest:
+def _arrive(order: DownloadRequest, part: Part, patience: Patience) -> Digest:
     """Ask again and again until all is there; waits grow while nothing new comes, and start anew when something did."""
-    import httpx
 
     failures, furthest = 0, part.resumable()
     timeout = httpx.Timeout(patience.read, connect=patience.connect)
@@ -186,7 +186,7 @@ def _arrive(order: Order, part: Part, patience: Patience) -> Digest:
     return part.digest()
 
 
-def _attempt(client: httpx.Client, order: Order, part: Part, bar: Any) -> _Setback | None:
+def _attempt(client: httpx.Client, order: DownloadRequest, part: Part, bar: Any) -> _Setback | None:
     """One request; None when the file is complete.
 
     Raises httpx.TransportError where the connection breaks, SourceError where another attempt would not help.
@@ -211,7 +211,7 @@ def _attempt(client: httpx.Client, order: Order, part: Part, bar: Any) -> _Setba
             raise _denied(order, status)
         total = _receive(response, order, part, bar)
     if total is not None and part.size < total:
-        wrong = impostor(order.name, order.url, head_of(part.path), part.size, todo=order.otherwise)
+        wrong = placeholder_error(order.name, order.url, read_head(part.path), part.size, todo=order.otherwise)
         if wrong is not None:
             part.clear()
             raise wrong
@@ -219,7 +219,7 @@ def _attempt(client: httpx.Client, order: Order, part: Part, bar: Any) -> _Setba
     return None
 
 
-def _receive(response: httpx.Response, order: Order, part: Part, bar: Any) -> int | None:
+def _receive(response: httpx.Response, order: DownloadRequest, part: Part, bar: Any) -> int | None:
     """Append a response's body to the part; the size that the whole file should have, if anyone knows."""
     pin = order.pin
     chunks = response.iter_raw()
@@ -234,7 +234,7 @@ def _receive(response: httpx.Response, order: Order, part: Part, bar: Any) -> in
         if length is not None and pin.bytes is not None and int(length) != pin.bytes:
             head = next(chunks, b"")[:HEAD]
             part.clear()
-            raise refused(order.name, order.url, head, int(length), pin, todo=todo)
+            raise wrong_file_error(order.name, order.url, head, int(length), pin, todo=todo)
         # A body that ends where the connection does may have been cut: then only the pin knows its size.
         chunked = "Transfer-Encoding" in response.headers
         total = int(length) if length is not None else None if chunked else pin.bytes
@@ -253,9 +253,9 @@ def _receive(response: httpx.Response, order: Order, part: Part, bar: Any) -> in
             if pin.bytes is not None and part.size > pin.bytes:
                 break
     if pin.bytes is not None and part.size > pin.bytes:
-        head, size = head_of(part.path), part.size
+        head, size = read_head(part.path), part.size
         part.clear()
-        raise refused(order.name, order.url, head, size, pin, todo=todo)
+        raise wrong_file_error(order.name, order.url, head, size, pin, todo=todo)
     return total
 
 
@@ -277,7 +277,7 @@ def _version(response: httpx.Response) -> dict[str, str]:
     return {key: value for key, value in version.items() if value}
 
 
-def _check_room(order: Order, part: Part, total: int | None) -> None:
+def _check_room(order: DownloadRequest, part: Part, total: int | None) -> None:
     free = shutil.disk_usage(part.path.parent).free
     if total is not None and free < total - part.size + RESERVE:
         raise SourceError(
@@ -289,9 +289,8 @@ def _check_room(order: Order, part: Part, total: int | None) -> None:
         )
 
 
-def _only_safe(order: Order) -> Callable[[httpx.Request], None]:
+def _only_safe(order: DownloadRequest) -> Callable[[httpx.Request], None]:
     """A check before each request, redirects too: https, or loopback for an order that is to loopback itself."""
-    from httpx import URL
 
     def plain(url: httpx.URL) -> bool:
         return url.scheme == "http" and url.host in LOOPBACK
@@ -332,7 +331,7 @@ def _date(text: str) -> datetime | None:
     return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
-def _denied(order: Order, status: int) -> SourceError:
+def _denied(order: DownloadRequest, status: int) -> SourceError:
     if status in {401, 403}:
         what, todo = f"{order.name}: the server denies access", order.refusal
     elif status == 404:
@@ -343,7 +342,7 @@ def _denied(order: Order, status: int) -> SourceError:
     return SourceError(what, where=order.url, found=f"status {status}", expected=order.version, todo=todo)
 
 
-def _failed(order: Order, found: str, todo: str | None = None) -> SourceError:
+def _failed(order: DownloadRequest, found: str, todo: str | None = None) -> SourceError:
     what = f"{order.name} could not be downloaded"
     return SourceError(what, where=order.url, found=found, todo=todo or order.otherwise)
 

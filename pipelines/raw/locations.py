@@ -9,17 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
+import huggingface_hub
+import platformdirs
+from huggingface_hub import constants, hf_hub_url
+
 from builders.errors import SourceError, UsageError
-from builders.reading.files import open_raw
+from builders.reading.archives import open_raw
 from builders.spec import ByHand, GitHub, Https, Hub, Member, Raw
-from pipelines.digests import HEAD, Digest, digest_of, head_of, remember
-from pipelines.download import Order, Patience, fetch, locked
-from pipelines.pins import LOCK, impostor, pin_of, record, refused
+from pipelines.raw.digests import HEAD, Digest, file_digest, read_head, remember
+from pipelines.raw.download import DownloadRequest, Patience, fetch, locked
+from pipelines.raw.pins import LOCK, pin_of, placeholder_error, record_digest, wrong_file_error
 from pipelines.terminal import say
 
 if TYPE_CHECKING:
     from builders.spec import Location, RawFile, Source
-    from pipelines.pins import Pin
+    from pipelines.raw.pins import Pin
 
 GITHUB_RAW = "https://raw.githubusercontent.com"
 GITHUB_MEDIA = "https://media.githubusercontent.com/media"
@@ -30,14 +34,13 @@ Origin = Literal["raw-dir", "cache", "download"]
 
 def default_cache() -> Path:
     """EMBEDDING_DATASETS_CACHE, or else the place where this system keeps a user's caches."""
-    import platformdirs
 
     chosen = os.environ.get("EMBEDDING_DATASETS_CACHE")
     return Path(chosen).expanduser().absolute() if chosen else Path(platformdirs.user_cache_dir("embedding-datasets"))
 
 
 @dataclass(frozen=True)
-class Places:
+class RawSettings:
     """Where raw files are looked for.
 
     raw_dir: a folder with `<source>/<name>` in it, never written to. cache: the folder of what was downloaded, of remembered
@@ -66,7 +69,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Found:
+class LocatedFile:
     """A raw file that is here.
 
     raw: for the readers. name: as in its source. url: its public address, with `#member` for a file of an archive, None for
@@ -84,7 +87,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedFile:
     """Where a raw file would come from; `by-hand` and `missing` mean that locate() would fail.
 
     where: the file that would be read, the address that would be asked, or what to do. bytes: the download's size, if known.
@@ -106,7 +109,7 @@ class _Stored:
     verified: bool
 
 
-def locate(source: Source, key: str, places: Places, *, limit: int | None = None) -> Found:
+def locate(source: Source, key: str, places: RawSettings, *, limit: int | None = None) -> LocatedFile:
     """Find a raw file of a source and verify it; download it where it is not here yet.
 
     A member of an archive may lie in `raw_dir` under its own name; else it is read in the archive, which is verified too.
@@ -135,10 +138,10 @@ def locate(source: Source, key: str, places: Places, *, limit: int | None = None
     # A cached file too: the command that downloaded it may have been killed before it could record.
     if stored.origin != "raw-dir" and not stored.verified and not isinstance(whole.location, ByHand):
         _record(source, whole, stored.digest, places)
-    return Found(raw, file.name, address(file.location), digest.sha256, digest.bytes, verified, stored.origin)
+    return LocatedFile(raw, file.name, address(file.location), digest.sha256, digest.bytes, verified, stored.origin)
 
 
-def plan(source: Source, key: str, places: Places) -> Planned:
+def plan_file(source: Source, key: str, places: RawSettings) -> PlannedFile:
     """Where locate() would take a raw file from; reads no file's content and opens no connection.
 
     Raises SourceError for a folder in a file's place, UsageError where `raw_dir` is no folder.
@@ -148,15 +151,17 @@ def plan(source: Source, key: str, places: Places) -> Planned:
     whole = file.location.archive if isinstance(file.location, Member) else file
     local = _local(source, file, places) or _local(source, whole, places)
     if local is not None:
-        return Planned(file.name, "raw-dir", str(local), None)
+        return PlannedFile(file.name, "raw-dir", str(local), None)
     cached = _cached(source, whole, places)
     if _present(cached) is not None:
-        return Planned(file.name, "cache", str(cached), None)
+        return PlannedFile(file.name, "cache", str(cached), None)
     if isinstance(whole.location, ByHand):
-        return Planned(file.name, "by-hand", _by_hand(whole.location, _put(source, file, places)), None)
+        return PlannedFile(file.name, "by-hand", _by_hand(whole.location, _put(source, file, places)), None)
     if places.offline:
-        return Planned(file.name, "missing", _put(source, file, places), None)
-    return Planned(file.name, "download", address(whole.location) or "", pin_of(source.name, whole, places.locks).bytes)
+        return PlannedFile(file.name, "missing", _put(source, file, places), None)
+    return PlannedFile(
+        file.name, "download", address(whole.location) or "", pin_of(source.name, whole, places.locks).bytes
+    )
 
 
 def address(
@@ -169,8 +174,6 @@ def address(
         case GitHub(repo, commit, path, lfs):
             return f"{github_media if lfs else github_raw}/{repo}/{commit}/{quote(path)}"
         case Hub(repo, revision, path):
-            from huggingface_hub import hf_hub_url
-
             return hf_hub_url(repo, path, repo_type="dataset", revision=revision, endpoint=hub)
         case Member(archive, path):
             base = address(archive.location, github_raw=github_raw, github_media=github_media, hub=hub)
@@ -179,14 +182,14 @@ def address(
             return None
 
 
-def _check(places: Places) -> None:
+def _check(places: RawSettings) -> None:
     if places.raw_dir is not None and not places.raw_dir.is_dir():
         raise UsageError(
             "the folder of raw files is not there", where=str(places.raw_dir), todo="correct --raw-dir, or leave it out"
         )
 
 
-def _local(source: Source, file: RawFile, places: Places) -> Path | None:
+def _local(source: Source, file: RawFile, places: RawSettings) -> Path | None:
     """The file below --raw-dir, if it is there."""
     return None if places.raw_dir is None else _present(places.raw_dir / source.name / file.name)
 
@@ -215,13 +218,13 @@ def _present(path: Path) -> Path | None:
     )
 
 
-def _cached(source: Source, file: RawFile, places: Places) -> Path:
+def _cached(source: Source, file: RawFile, places: RawSettings) -> Path:
     """The file's place in the cache, apart from other versions of the same name."""
     pin = file.sha256 or file.git_blob or hashlib.sha256((address(file.location) or "").encode()).hexdigest()
     return places.cache / "raw" / source.name / pin[:12] / file.name
 
 
-def _stored(source: Source, file: RawFile, places: Places, wanted: RawFile) -> _Stored:
+def _stored(source: Source, file: RawFile, places: RawSettings, wanted: RawFile) -> _Stored:
     """A whole file, from wherever it is. wanted: the file itself or its member that is asked for, for messages."""
     name, pin = f"{source.name}/{file.name}", pin_of(source.name, file, places.locks)
     local = _local(source, file, places)
@@ -251,34 +254,34 @@ def _stored(source: Source, file: RawFile, places: Places, wanted: RawFile) -> _
     return _Stored(cached, "download", digest, pin.exact)
 
 
-def _fitting(raw: Raw, pin: Pin, places: Places) -> Digest | None:
+def _fitting(raw: Raw, pin: Pin, places: RawSettings) -> Digest | None:
     """The digests of a file in the cache, if it is there and may be the pinned one."""
     if _present(raw.path) is None:
         return None
-    digest = digest_of(raw, places.memo, blob=pin.git_blob is not None)
+    digest = file_digest(raw, places.memo, blob=pin.git_blob is not None)
     return digest if pin.fits(digest) else None
 
 
-def _verified(raw: Raw, pin: Pin, places: Places, todo: str) -> Digest:
+def _verified(raw: Raw, pin: Pin, places: RawSettings, todo: str) -> Digest:
     """The digests of a file that somebody put where it is. Raises SourceError where it is not what it should be."""
-    digest = digest_of(raw, places.memo, blob=pin.git_blob is not None)
+    digest = file_digest(raw, places.memo, blob=pin.git_blob is not None)
     where = str(raw.path) if raw.member is None else f"{raw.path}: {raw.member}"
     if not pin.fits(digest):
         with open_raw(raw, as_stored=True) as stream:
-            raise refused(raw.name, where, stream.read(HEAD), digest, pin, todo=todo)
+            raise wrong_file_error(raw.name, where, stream.read(HEAD), digest, pin, todo=todo)
     if raw.member is None and not pin.exact:
-        wrong = impostor(raw.name, where, head_of(raw.path), digest.bytes, todo=todo)
+        wrong = placeholder_error(raw.name, where, read_head(raw.path), digest.bytes, todo=todo)
         if wrong is not None:
             raise wrong
     return digest
 
 
-def _record(source: Source, file: RawFile, digest: Digest, places: Places) -> None:
+def _record(source: Source, file: RawFile, digest: Digest, places: RawSettings) -> None:
     with locked(places.cache / "raw.lock.json", "the lock file"):
-        record(f"{source.name}/{file.name}", digest, places.locks)
+        record_digest(f"{source.name}/{file.name}", digest, places.locks)
 
 
-def _put(source: Source, file: RawFile, places: Places) -> str:
+def _put(source: Source, file: RawFile, places: RawSettings) -> str:
     """Where a person should put a file, and the archive that may stand for it."""
     files = [file.location.archive, file] if isinstance(file.location, Member) else [file]
     if places.raw_dir is not None:
@@ -294,7 +297,7 @@ def _by_hand(location: ByHand, put: str) -> str:
     return f"{location.instructions.rstrip('.')}; {put}"
 
 
-def _missing(source: Source, file: RawFile, places: Places, wanted: RawFile, pin: Pin) -> SourceError:
+def _missing(source: Source, file: RawFile, places: RawSettings, wanted: RawFile, pin: Pin) -> SourceError:
     spots = [] if places.raw_dir is None else [places.raw_dir / source.name / each.name for each in (wanted, file)]
     looked = list(dict.fromkeys(str(spot) for spot in [*spots, _cached(source, file, places)]))
     found, put = f"nothing at {', nor at '.join(looked)}", _put(source, wanted, places)
@@ -306,13 +309,11 @@ def _missing(source: Source, file: RawFile, places: Places, wanted: RawFile, pin
     return SourceError(what, where=address(file.location), found=found, expected=expected, todo=todo)
 
 
-def _order(source: Source, file: RawFile, places: Places, wanted: RawFile, pin: Pin) -> Order:
+def _order(source: Source, file: RawFile, places: RawSettings, wanted: RawFile, pin: Pin) -> DownloadRequest:
     name, by_hand = f"{source.name}/{file.name}", f"fetch it by hand and {_put(source, wanted, places)}"
     hub, token, version, refusal = "", None, "the file at its address", by_hand
     match file.location:
         case Hub(repo, revision):
-            from huggingface_hub import constants
-
             hub, token, version = places.hub or constants.ENDPOINT, _token(), f"revision {revision} of {repo}"
             state = "the token that was sent has no access" if token else "no token was found"
             refusal = (
@@ -323,12 +324,11 @@ def _order(source: Source, file: RawFile, places: Places, wanted: RawFile, pin: 
             version = f"commit {commit} of {repo}"
     url = address(file.location, github_raw=places.github_raw, github_media=places.github_media, hub=hub)
     assert url is not None, "files fetched by hand are never ordered"
-    return Order(name, url, pin, version, refusal, by_hand, token)
+    return DownloadRequest(name, url, pin, version, refusal, by_hand, token)
 
 
 def _token() -> str | None:
     """The Hub's token. Raises SourceError for one that no header can carry, before a library prints it."""
-    import huggingface_hub
 
     token = huggingface_hub.get_token()
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):

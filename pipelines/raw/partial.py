@@ -6,12 +6,12 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from pipelines.digests import CHUNK, Digest, Hashing, replace_text
+from pipelines.raw.digests import CHUNK, Digest, Hasher, replace_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipelines.pins import Pin
+    from pipelines.raw.pins import Pin
 
 
 class Part:
@@ -24,7 +24,7 @@ class Part:
         self.url, self.pin = url, pin
         self.size = self.path.stat().st_size if self.path.exists() else 0
         self.spliced = False
-        self.hashing: Hashing | None = None
+        self.hashing: Hasher | None = None
         self.version = self._noted()
 
     def _noted(self) -> dict[str, str]:
@@ -63,7 +63,7 @@ class Part:
         self.version = version
         self.path.touch()
         replace_text(self.note, json.dumps(version | {"url": self.url}))
-        self.hashing = Hashing(total if self.pin.git_blob else None)
+        self.hashing = Hasher(total if self.pin.git_blob else None)
 
     def resume(self, total: int | None) -> None:
         """Go on behind what is there, which is hashed first if an earlier command left it."""
@@ -71,8 +71,8 @@ class Part:
         if self.hashing is None or self.hashing.size != self.size:
             self.hashing = self._hashed(total)
 
-    def _hashed(self, total: int | None) -> Hashing:
-        hashing = Hashing(total if self.pin.git_blob else None)
+    def _hashed(self, total: int | None) -> Hasher:
+        hashing = Hasher(total if self.pin.git_blob else None)
         with self.path.open("rb") as stream:
             while chunk := stream.read(CHUNK):
                 hashing.update(chunk)

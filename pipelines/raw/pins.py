@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from builders.errors import SourceError
 from builders.spec import HEX
-from pipelines.digests import LFS_POINTER, Digest, describe, is_html, replace_text
+from pipelines.raw.digests import LFS_POINTER, Digest, describe, is_html, replace_text
 from pipelines.terminal import say
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from builders.spec import RawFile
 
-LOCK = Path(__file__).with_name("raw.lock.json")
+LOCK = Path(__file__).parents[1] / "raw.lock.json"
 SPEC = "pinned by the source"
 
 
@@ -68,7 +68,7 @@ def pin_of(source: str, file: RawFile, locks: tuple[Path, ...]) -> Pin:
     return Pin(file.sha256, file.git_blob, file.bytes)
 
 
-def refused(name: str, where: str, head: bytes, found: Digest | int, pin: Pin, *, todo: str) -> SourceError:
+def wrong_file_error(name: str, where: str, head: bytes, found: Digest | int, pin: Pin, *, todo: str) -> SourceError:
     """The error for a file that is not the pinned one: what arrived, what was expected. found: digests, or a size."""
     size = found if isinstance(found, int) else found.bytes
     details = f"{found:,} bytes" if isinstance(found, int) else str(found)
@@ -81,7 +81,7 @@ def refused(name: str, where: str, head: bytes, found: Digest | int, pin: Pin, *
     )
 
 
-def impostor(name: str, where: str, head: bytes, size: int, *, todo: str) -> SourceError | None:
+def placeholder_error(name: str, where: str, head: bytes, size: int, *, todo: str) -> SourceError | None:
     """The error for what no digest is needed to recognise: a web page or a git-lfs pointer in a file's place."""
     page = is_html(head) and not name.lower().endswith((".html", ".htm"))
     if not page and not head.startswith(LFS_POINTER):
@@ -123,7 +123,7 @@ def _broken(lock: Path, found: str) -> SourceError:
     )
 
 
-def record(name: str, digest: Digest, locks: tuple[Path, ...]) -> None:
+def record_digest(name: str, digest: Digest, locks: tuple[Path, ...]) -> None:
     """Add a file's digest to the first of the lock files that can be written, and say so on stderr.
 
     A file already known keeps its digest. The caller holds whatever keeps two writers apart.

@@ -14,7 +14,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pipelines import fingerprint, release
+from pipelines.release import fingerprint, staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def kept(cache: Path, identity: Mapping[str, Any], say: Callable[[str], None]) -> Iterator[Path]:
+def checkpoint_dir(cache: Path, identity: Mapping[str, Any], say: Callable[[str], None]) -> Iterator[Path]:
     """A folder for one build, with what an earlier one left in it; removed when the block ends well.
 
     identity: what the build's rows follow from. The folders of a dataset's other builds are removed first: of each dataset no
     more than one lies there, and one of a sample, for whose sake hours of work are not thrown away.
     """
     dataset, begin = identity["dataset"], "sample-" if identity["sample"] else ""
-    with release.locked(cache / "kept", dataset, say):
+    with staging.locked(cache / "kept", dataset, say):
         folder = cache / "kept" / dataset / f"{begin}{_digest(identity)}"
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):

@@ -11,16 +11,18 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from builders.errors import ReleaseError
 from cards import markdown
-from pipelines import command, release
-from pipelines.damage import is_manifest
+from pipelines import command
+from pipelines.release import staging
+from pipelines.release.verification import is_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    import polars as pl
 
 EXAMPLES = 5
 KEYS = (("id",), ("query-id", "corpus-id"), ("query-id",))
@@ -51,13 +53,13 @@ class Change:
     examples: Mapping[str, list[Any]] | None = None
 
 
-def tables(old: Path, new: Path) -> list[Change]:
+def compare_tables(old: Path, new: Path) -> list[Change]:
     """What became of every table between two releases, in the new one's order, then what is gone.
 
     Raises ReleaseError for a folder that is no release.
     """
     manifests = {place: manifest_of(place) for place in (old, new)}
-    frames = {place: release.frames_of(place, manifest) for place, manifest in manifests.items()}
+    frames = {place: staging.frames_of(place, manifest) for place, manifest in manifests.items()}
     olds, news = (
         {(table["config"], table["split"]): table for table in manifests[place]["tables"]} for place in (old, new)
     )
@@ -80,15 +82,15 @@ def manifest_of(place: Path) -> dict[str, Any]:
 
     Raises ReleaseError for a folder that is none.
     """
-    manifest = release.read_manifest(place)
+    manifest = staging.read_manifest(place)
     if manifest is None:
         raise ReleaseError("there is no release here", where=str(place), todo="name a folder with a manifest.json")
     if not is_manifest(manifest):
-        raise ReleaseError("this manifest is of another program", where=str(place / release.MANIFEST))
+        raise ReleaseError("this manifest is of another program", where=str(place / staging.MANIFEST))
     return manifest
 
 
-def figures(old: Path, new: Path) -> tuple[dict[str, tuple[Any, Any]], int]:
+def compare_figures(old: Path, new: Path) -> tuple[dict[str, tuple[Any, Any]], int]:
     """Statistics, options of the recipe, drops and findings that differ, as {name: (old, new)}, and how many are equal."""
     before, after = (_figures(place) for place in (old, new))
     names = list(dict.fromkeys([*before, *after]))
@@ -161,7 +163,6 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any], old: pl.LazyFr
 
 def _key(common: list[str], old: pl.LazyFrame, new: pl.LazyFrame) -> tuple[str, ...]:
     """The columns that name a row in both tables; none where no such columns tell all rows apart."""
-    import polars as pl
 
     key = next((names for names in KEYS if set(names) <= set(common)), ())
     for frame in (old, new) if key else ():
@@ -174,7 +175,6 @@ def _key(common: list[str], old: pl.LazyFrame, new: pl.LazyFrame) -> tuple[str, 
 
 def _numbered(frame: pl.LazyFrame, key: tuple[str, ...], common: list[str]) -> pl.DataFrame:
     """For every row: its place, its key, a number that stands for its values; without a key, which copy of itself it is."""
-    import polars as pl
 
     number = pl.struct(common).hash(0).alias(NUMBER)
     rows = frame.with_row_index(PLACE).select(PLACE, *key, number).collect(engine="streaming").sort(PLACE)
@@ -185,7 +185,6 @@ def _numbered(frame: pl.LazyFrame, key: tuple[str, ...], common: list[str]) -> p
 
 def _rows(frame: pl.LazyFrame, places: pl.Series) -> list[dict[str, Any]]:
     """The rows at the first few places, in that order."""
-    import polars as pl
 
     wanted = places.head(EXAMPLES)
     found = frame.with_row_index(PLACE).filter(pl.col(PLACE).is_in(wanted.implode())).collect(engine="streaming")
@@ -209,7 +208,7 @@ def _figures(place: Path) -> dict[str, Any]:
         for one in manifest["findings"]
     }
     dropped = {f"{one['split']}: {one['reason']}": one["count"] for one in manifest["dropped"]}
-    path = place / release.STATISTICS
+    path = place / staging.STATISTICS
     try:
         statistics = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:

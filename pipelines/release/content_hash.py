@@ -30,6 +30,10 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -77,9 +81,6 @@ def dataset_sha256(tables: Mapping[tuple[str, str], str]) -> str:
 
 def _streams(array: Any, kind: str) -> list[Any]:
     """The bytes that one pyarrow array adds to each stream of its column."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     def fixed(values: Any, dtype: str) -> Any:
         return np.ascontiguousarray(values.to_numpy(zero_copy_only=False).astype(dtype, copy=False)).data
@@ -102,7 +103,6 @@ def _streams(array: Any, kind: str) -> list[Any]:
 
 def _utf8(text: Any) -> Any:
     """The bytes of all values of a large_string array without nulls, as one view of its buffer."""
-    import numpy as np
 
     _, offsets, data = text.buffers()
     if data is None or not len(text):

@@ -12,7 +12,7 @@ import platform
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def recipe_sha256(module: str, root: Path = ROOT) -> str:
@@ -23,8 +23,8 @@ def recipe_sha256(module: str, root: Path = ROOT) -> str:
 def report_sha256(source: str, root: Path = ROOT) -> str:
     """SHA-256 of what turns the same rows into another card: prose, template, renderer, findings and statistics."""
     parts = ["cards/render.py", "cards/dataset.md.jinja", "cards/citations.bib", f"cards/prose/{source}.md"]
-    checks = _imported("pipelines.quality", root) | _imported("pipelines.statistics", root)
-    return _sha256([*parts, *sorted(checks), "pipelines/known.py", "pipelines/make.py"], root)
+    checks = _imported("pipelines.audit.quality", root) | _imported("pipelines.audit.statistics", root)
+    return _sha256([*parts, *sorted(checks), "pipelines/audit/known_findings.py", "pipelines/make.py"], root)
 
 
 def tools() -> dict[str, str]:

@@ -14,13 +14,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from filelock import FileLock
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-LEDGER = Path(__file__).with_name("ledger.json")
+LEDGER = Path(__file__).parents[1] / "ledger.json"
 
 
-def entry_of(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+def ledger_entry(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
     """What the ledger keeps of a release; None for a sample, a part, or one from files of unknown digest."""
     if manifest["sample"] or manifest["partial"] or not all(file["verified"] for file in manifest["raw"]):
         return None
@@ -36,13 +38,13 @@ def _entry(manifest: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def recorded(dataset: str, version: str, ledger: Path = LEDGER) -> dict[str, Any] | None:
+def find_entry(dataset: str, version: str, ledger: Path = LEDGER) -> dict[str, Any] | None:
     """The entry of a version; None where the ledger has none."""
     entry: dict[str, Any] | None = _read(ledger).get(dataset, {}).get(version)
     return entry
 
 
-def record(dataset: str, version: str, entry: Mapping[str, Any], ledger: Path = LEDGER) -> bool:
+def record_entry(dataset: str, version: str, entry: Mapping[str, Any], ledger: Path = LEDGER) -> bool:
     """Write an entry; False where it stands already or the package is no checkout that can be written."""
 
     def change(old: dict[str, Any] | None) -> dict[str, Any]:
@@ -52,7 +54,7 @@ def record(dataset: str, version: str, entry: Mapping[str, Any], ledger: Path = 
     return _change(dataset, version, change, ledger)
 
 
-def note_published(manifest: Mapping[str, Any], repo: str, ledger: Path = LEDGER) -> bool:
+def record_publication(manifest: Mapping[str, Any], repo: str, ledger: Path = LEDGER) -> bool:
     """Note that a version is published as a repository of the Hub; True and False as of `record`.
 
     A version that the ledger did not know, for it was built from files of unknown digest, is known from now on.
@@ -69,7 +71,6 @@ def _change(
     dataset: str, version: str, change: Callable[[dict[str, Any] | None], dict[str, Any]], ledger: Path
 ) -> bool:
     """Replace an entry by what `change` makes of it."""
-    from filelock import FileLock
 
     checkout = (ledger.parent.parent / "pyproject.toml").is_file() or ledger != LEDGER
     if not checkout or not os.access(ledger.parent, os.W_OK):

@@ -11,16 +11,21 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from builders.batches import ahead
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from builders.batches import prefetch
 from builders.errors import ReleaseError
 from builders.tasks import type_name
-from pipelines.content import TableHash
+from pipelines.release.content_hash import TableHash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import polars as pl
 
 # The Hub's viewer reads whole row groups and gives up near 286 MiB; a shard is what one re-upload costs at the least.
 ROW_GROUP_ROWS, ROW_GROUP_BYTES = 20_000, 32 << 20
@@ -60,7 +65,6 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, folder: Path, config: str, s
 
     Raises ReleaseError for a column type that a release may not hold.
     """
-    import pyarrow.parquet as pq
 
     columns = _columns(frame, f"{config}/{split}")
     schema, content, num_bytes = _schema(columns), TableHash(columns), 0
@@ -71,7 +75,7 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, folder: Path, config: str, s
     beside = ThreadPoolExecutor(1)
     try:
         # While one group is compressed, it is hashed and the next is made.
-        for group, size in chain(ahead(_row_groups(_batches(frame, schema))), [(schema.empty_table(), 0)]):
+        for group, size in chain(prefetch(_row_groups(_batches(frame, schema))), [(schema.empty_table(), 0)]):
             if parts and not group.num_rows:
                 break  # the empty group at the end is for a table without rows: it gets a file too
             hashed = beside.submit(content.update, group)
@@ -98,7 +102,6 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, folder: Path, config: str, s
 
 def read_table(folder: Path, table: Table) -> pl.LazyFrame:
     """A lazy frame over the files of a written table, in row order."""
-    import polars as pl
 
     return pl.scan_parquet([folder / file.path for file in table.files], glob=False)
 
@@ -108,8 +111,6 @@ def hash_table(folder: Path, table: Table) -> str:
 
     Raises ReleaseError for a file that is missing or is no Parquet file.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
     content = TableHash(table.columns)
     for file in table.files:
@@ -146,7 +147,6 @@ def _columns(frame: pl.DataFrame | pl.LazyFrame, table: str) -> list[tuple[str, 
 
 
 def _schema(columns: list[tuple[str, str]]) -> Any:
-    import pyarrow as pa
 
     types = {
         "string": pa.string(),
@@ -171,8 +171,6 @@ def _open_writer(pq: Any, path: Path, schema: Any) -> Any:
 
 def _batches(frame: pl.DataFrame | pl.LazyFrame, schema: Any) -> Iterator[Any]:
     """Small pyarrow tables with all rows in order."""
-    import polars as pl
-    import pyarrow as pa
 
     oldest = pl.CompatLevel.oldest()
     if isinstance(frame, pl.LazyFrame):
@@ -185,8 +183,6 @@ def _batches(frame: pl.DataFrame | pl.LazyFrame, schema: Any) -> Iterator[Any]:
 
 def _row_groups(batches: Iterator[Any]) -> Iterator[tuple[Any, int]]:
     """The same rows in row groups, each with the size of its values in bytes."""
-    import numpy as np
-    import pyarrow as pa
 
     pending: list[Any] = []
     rows = size = 0
@@ -209,9 +205,6 @@ def _row_groups(batches: Iterator[Any]) -> Iterator[tuple[Any, int]]:
 
 def _row_bytes(batch: Any) -> Any:
     """The size of each row's values in bytes."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     total = np.zeros(batch.num_rows, dtype="i8")
     for column in batch.columns:

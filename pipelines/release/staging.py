@@ -20,13 +20,15 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+from filelock import FileLock, Timeout
+
 from builders.errors import ReleaseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    import polars as pl
 
 MANIFEST, STATISTICS, CARD = "manifest.json", "statistics.json", "README.md"
 
@@ -34,7 +36,6 @@ MANIFEST, STATISTICS, CARD = "manifest.json", "statistics.json", "README.md"
 @contextmanager
 def locked(output: Path, dataset: str, say: Callable[[str], None]) -> Iterator[None]:
     """Hold a dataset's lock; while another command holds it, say so and wait."""
-    from filelock import FileLock, Timeout
 
     output.mkdir(parents=True, exist_ok=True)
     path = output / f".{dataset}.lock"
@@ -53,13 +54,13 @@ def locked(output: Path, dataset: str, say: Callable[[str], None]) -> Iterator[N
 
 
 @contextmanager
-def staged(place: Path) -> Iterator[Path]:
+def staged_release(place: Path) -> Iterator[Path]:
     """A folder to write a release into; moved into its place when the block ends well, removed when it does not.
 
     Call it, and everything that looks at `place`, under `locked`.
     """
     new = _beside(place, "new")
-    recover(place)
+    recover_release(place)
     new.mkdir(parents=True)
     try:
         yield new
@@ -70,7 +71,7 @@ def staged(place: Path) -> Iterator[Path]:
         _remove_if_empty(place.parent)
 
 
-def recover(place: Path) -> None:
+def recover_release(place: Path) -> None:
     """Finish what a killed command left half done, and remove what it left lying about."""
     new, old = _beside(place, "new"), _beside(place, "old")
     if old.exists() and not place.exists():
@@ -129,7 +130,6 @@ def files_of(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def frames_of(place: Path, manifest: Mapping[str, Any]) -> dict[str, dict[str, pl.LazyFrame]]:
     """Lazy frames over a release, by config and split."""
-    import polars as pl
 
     frames: dict[str, dict[str, pl.LazyFrame]] = {}
     for table in manifest["tables"]:

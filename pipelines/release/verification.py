@@ -6,7 +6,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from builders.spec import VERSION
-from pipelines import release
+from pipelines.release import staging
+from pipelines.release.content_hash import dataset_sha256
+from pipelines.release.parquet import File, Table, describe_file, hash_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,13 +69,11 @@ def _stays(path: str) -> bool:
     return len(parts) == 2 and "/".join(parts) == path and ".." not in parts and not set(path) & set("\\:\0")
 
 
-def damage(place: Path, manifest: Mapping[str, Any]) -> list[str]:
+def verify_release(place: Path, manifest: Mapping[str, Any]) -> list[str]:
     """Files that are missing, changed or not in the manifest; tables whose rows are not those of the manifest.
 
     Every file is read and every row hashed: an empty list says that the rows are those of the manifest's content_sha256.
     """
-    from pipelines.content import dataset_sha256
-    from pipelines.parquet import File, Table, describe_file, hash_table
 
     problems, hashes = [], {}
     for table in manifest["tables"]:
@@ -99,10 +99,10 @@ def damage(place: Path, manifest: Mapping[str, Any]) -> list[str]:
             if digest != table["content_sha256"]:
                 damaged.append(f"{table['config']}/{table['split']}: other rows than the manifest's")
         problems += damaged
-    named = {file["path"] for file in release.files_of(manifest)}
+    named = {file["path"] for file in staging.files_of(manifest)}
     strays = [path.relative_to(place).as_posix() for path in sorted(place.rglob("*.parquet"))]
     problems += [f"{stray} is in no table of the manifest" for stray in strays if stray not in named]
-    problems += [f"{name} is missing" for name in (release.CARD, release.STATISTICS) if not (place / name).is_file()]
+    problems += [f"{name} is missing" for name in (staging.CARD, staging.STATISTICS) if not (place / name).is_file()]
     if not problems and dataset_sha256(hashes) != manifest["content_sha256"]:
         problems.append("content_sha256 is not that of the tables")
     return problems

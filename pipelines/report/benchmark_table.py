@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builders.spec import version_key
-from pipelines import ledger
+from pipelines.release import ledger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 TASKS: Mapping[str, Mapping[str, Mapping[str, Any]]] = json.loads(
-    Path(__file__).with_name("benchmarks.json").read_text("utf-8")
+    Path(__file__).with_name("benchmark_table.json").read_text("utf-8")
 )
 NOTES = {
     "rumteb": "Rows of train / validation / test, as far as a task has them. paper: Table 1 of the paper; -: not recorded here."
@@ -28,7 +28,7 @@ NOTES = {
 }
 
 
-def rows(benchmark: str, described: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+def table_rows(benchmark: str, described: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """The table of a benchmark, a heading first; described: its datasets, as `pipelines.show.describe` tells of each."""
     datasets, facts = {row["dataset"]: row for row in described}, TASKS[benchmark]
     if benchmark == "rumteb":
@@ -49,7 +49,7 @@ def _of_ateb(row: Mapping[str, Any], fact: Mapping[str, Any]) -> list[str]:
 
 def _state(row: Mapping[str, Any], fact: Mapping[str, Any]) -> str:
     """How much of a dataset was built from real raw files: a whole version (the newest such), its evaluated split, or nothing."""
-    versions = [version for version in row["versions"] if ledger.recorded(row["dataset"], version)]
+    versions = [version for version in row["versions"] if ledger.find_entry(row["dataset"], version)]
     if versions:
         return f"built version {max(versions, key=version_key)}"
     return "complete real test set" if fact.get("real_test") else "golden sample only"

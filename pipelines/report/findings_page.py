@@ -1,8 +1,8 @@
-"""python -m pipelines.findings_page > docs/findings.md : every kind of finding, from pipelines.quality.KINDS."""
+"""python -m pipelines.report.findings_page > docs/findings.md : every kind of finding, from pipelines.audit.quality.KINDS."""
 
 from __future__ import annotations
 
-from pipelines.quality import KINDS, SEVERITIES
+from pipelines.audit.quality import KINDS, SEVERITIES
 
 MEANING = {
     "error": "It breaks a reader, or an evaluation passes over it in silence: such a release is not written, and a build that"
@@ -15,13 +15,13 @@ HEAD = """\
 
 What a build and `python -m pipelines.check` look for in a dataset. Every finding is told in `manifest.json` and on the dataset
 card: its kind, its severity, where it is (config, split, column), how many there are, their share, and up to five examples by
-id. Errors are found by `builders/integrity.py`, the others by `pipelines/quality.py`, in all rows of all splits unless the
-definition says otherwise.
+id. Errors are found by `pipelines/audit/integrity.py`, the others by `pipelines/audit/quality.py`, in all rows of all
+splits unless the definition says otherwise.
 
-This page is made from the definitions in the code, `pipelines.quality.KINDS`:
+This page is made from the definitions in the code, `pipelines.audit.quality.KINDS`:
 
 ```console
-python -m pipelines.findings_page > docs/findings.md
+python -m pipelines.report.findings_page > docs/findings.md
 ```
 """
 

@@ -11,23 +11,23 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import jinja2
+import polars as pl
+
 from builders import tasks
-from builders.integrity import key_of
 from cards import markdown
 from cards.render import CARDS
-from pipelines import quality, statistics, survey
-from pipelines.digests import replace_text
+from pipelines.audit import quality, statistics, survey
+from pipelines.audit.integrity import row_name
+from pipelines.raw.digests import replace_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    import jinja2
-    import polars as pl
-
     from builders.errors import DatasetError
-    from builders.integrity import Finding, Frames
-    from pipelines.checking import Checked
+    from pipelines.audit.integrity import Finding, Frames
+    from pipelines.report.checks import CheckResult
 
 BARS = 40  # of a histogram at most, the last for what is longer than 99 % of the texts
 LABELS = 20  # that are drawn, the most frequent ones
@@ -65,13 +65,13 @@ class Chart:
     upright: bool
 
 
-def section(checked: Checked) -> dict[str, Any]:
+def section(checked: CheckResult) -> dict[str, Any]:
     """What a report shows of one dataset: all that has to be read from its rows is read here."""
     report = checked.report
     full = checked.frames and all(
         statistics.row_count(frame) for own in checked.frames.values() for frame in own.values()
     )
-    described = statistics.describe(checked.task, checked.frames) if full else {}
+    described = statistics.describe_tables(checked.task, checked.frames) if full else {}
     examples = _examples(checked)
     return {
         "report": report,
@@ -98,7 +98,7 @@ def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
     replace_text(path, _template().render(sections=sections, severities=quality.SEVERITIES))
 
 
-def _examples(checked: Checked) -> list[list[Example]]:
+def _examples(checked: CheckResult) -> list[list[Example]]:
     """For each finding its examples, with what stands in their rows as far as these can be found again."""
     wanted: dict[tuple[str, str], set[str]] = {}
     for one in checked.found:
@@ -127,13 +127,12 @@ def _examples(checked: Checked) -> list[list[Example]]:
 
 def _rows(frames: Frames, place: tuple[str, str], names: set[str]) -> dict[str, dict[str, Any]]:
     """The first row of each name in a table, by name."""
-    import polars as pl
 
     frame = frames.get(place[0], {}).get(place[1])
     if frame is None or not names:
         return {}
     schema = frame.collect_schema()
-    named = frame.with_row_index("__row").with_columns(__name=key_of(schema.names()).cast(pl.String))
+    named = frame.with_row_index("__row").with_columns(__name=row_name(schema.names()).cast(pl.String))
     there = named.filter(pl.col("__name").is_in(sorted(names))).collect(engine="streaming")
     return {
         row["__name"]: row for row in there.unique("__name", keep="first", maintain_order=True).iter_rows(named=True)
@@ -155,7 +154,7 @@ def _shown(value: Any) -> str:
     return markdown.visible(markdown.shorten(text, CHARACTERS))
 
 
-def _charts(checked: Checked) -> list[Chart]:
+def _charts(checked: CheckResult) -> list[Chart]:
     """Lengths of all columns of texts, and how many rows have each label, or score, of every table."""
     charts: dict[tuple[str, str], Chart] = {}
     for layout in tasks.layouts(checked.task):
@@ -173,9 +172,8 @@ def _charts(checked: Checked) -> list[Chart]:
 
 
 def _lengths(frame: pl.LazyFrame, config: str, column: str) -> Chart:
-    import polars as pl
 
-    text = statistics.as_read(config, column).str.len_chars().alias("length")
+    text = statistics.model_input(config, column).str.len_chars().alias("length")
     lengths = frame.select(text).collect(engine="streaming")["length"]
     ordered = lengths.sort()
     usual, longest = ordered[(lengths.len() * 99) // 100 - (lengths.len() >= 100)], ordered[-1]
@@ -190,7 +188,6 @@ def _lengths(frame: pl.LazyFrame, config: str, column: str) -> Chart:
 
 
 def _scores(frame: pl.LazyFrame) -> Chart:
-    import polars as pl
 
     score = pl.col("score")
     scores = frame.select(score).filter(score.is_finite()).collect(engine="streaming")["score"]
@@ -253,7 +250,6 @@ def _number(value: float) -> str:
 
 @cache
 def _template() -> jinja2.Template:
-    import jinja2
 
     loader = jinja2.FileSystemLoader(CARDS)
     environment = jinja2.Environment(

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import UsageError
-from pipelines import command, release
-from pipelines.compare import manifest_of
+from pipelines import command
+from pipelines.release import staging
+from pipelines.release.comparison import manifest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-PUBLISHED = Path(__file__).with_name("published.json")
+PUBLISHED = Path(__file__).with_name("published_figures.json")
 VERSIONS = "1."  # those that rebuild what was published; later ones mend it
 
 
@@ -34,7 +35,7 @@ class Line:
     note: str = ""
 
 
-def parity(place: Path) -> dict[str, Any]:
+def compare_with_published(place: Path) -> dict[str, Any]:
     """A release compared with the published figures of its dataset: dataset, version, source, and the lines of `compare`.
 
     Raises ReleaseError for a folder that is no release, UsageError for a sample, or where no figures are known.
@@ -51,12 +52,12 @@ def parity(place: Path) -> dict[str, Any]:
             where=str(place),
             todo=f"add them to {PUBLISHED.name}, each with its source",
         )
-    statistics = json.loads((place / release.STATISTICS).read_text("utf-8"))
+    statistics = json.loads((place / staging.STATISTICS).read_text("utf-8"))
     head = {key: manifest[key] for key in ("dataset", "version", "partial")} | {"source": published["source"]}
-    return head | {"lines": [asdict(line) for line in compare(manifest, statistics, published["facts"])]}
+    return head | {"lines": [asdict(line) for line in compare_facts(manifest, statistics, published["facts"])]}
 
 
-def compare(
+def compare_facts(
     manifest: Mapping[str, Any], statistics: Mapping[str, Any], facts: Sequence[Mapping[str, Any]]
 ) -> list[Line]:
     """A line for every fact, in their order; a partial release is not asked about the splits that it does not have."""

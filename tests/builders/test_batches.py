@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.batches import ahead, in_order
+from builders.batches import map_in_order, prefetch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @given(st.lists(st.integers()))
 def test_results_come_in_the_order_of_the_batches(batches: list[int]) -> None:
-    assert list(in_order(lambda number: number + 1, batches)) == [number + 1 for number in batches]
+    assert list(map_in_order(lambda number: number + 1, batches)) == [number + 1 for number in batches]
 
 
 @pytest.mark.parametrize("cores", [None, 1, 2, 5])
@@ -32,7 +32,7 @@ def test_the_order_does_not_depend_on_who_is_first(cores: int | None, monkeypatc
             later.set()
         return number
 
-    assert list(in_order(work, range(20))) == list(range(20))
+    assert list(map_in_order(work, range(20))) == list(range(20))
 
 
 def test_batches_are_made_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +44,7 @@ def test_batches_are_made_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) ->
             made.append(number)
             yield number
 
-    results = in_order(lambda number: number, batches())
+    results = map_in_order(lambda number: number, batches())
     assert next(results) == 0
     assert len(made) == 3, "one for each thread, and one ahead"
 
@@ -55,7 +55,7 @@ def test_the_first_error_in_the_order_of_the_batches_ends_it() -> None:
             raise ValueError(f"batch {number}")
         return number
 
-    results = in_order(work, range(100))
+    results = map_in_order(work, range(100))
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(ValueError, match="batch 3"):
         next(results)
@@ -68,12 +68,12 @@ def test_an_error_while_a_batch_is_made_is_not_lost() -> None:
         raise ValueError("cannot be read")
 
     with pytest.raises(ValueError, match="cannot be read"):
-        list(in_order(lambda number: number, batches()))
+        list(map_in_order(lambda number: number, batches()))
 
 
 @given(st.lists(st.integers()))
 def test_what_is_made_ahead_is_the_same(batches: list[int]) -> None:
-    assert list(ahead(batches)) == batches
+    assert list(prefetch(batches)) == batches
 
 
 def test_only_two_are_made_ahead_and_no_more_once_nobody_asks() -> None:
@@ -84,7 +84,7 @@ def test_only_two_are_made_ahead_and_no_more_once_nobody_asks() -> None:
             made.append(number)
             yield number
 
-    results = ahead(batches())
+    results = prefetch(batches())
     assert next(results) == 0
     results.close()
     assert len(made) <= 3
@@ -95,7 +95,7 @@ def test_an_error_while_making_ahead_comes_in_its_place() -> None:
         yield 1
         raise ValueError("cannot be read")
 
-    results = ahead(batches())
+    results = prefetch(batches())
     assert next(results) == 1
     with pytest.raises(ValueError, match="cannot be read"):
         next(results)

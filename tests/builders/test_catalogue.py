@@ -11,21 +11,21 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import NAMES, built
 
-import builders
+from builders import catalogue
 from builders.errors import UsageError
 from builders.spec import version_key
 from cards.render import prose
 from pipelines.make import GOLDEN
+from tests.support.releases import NAMES, definition_of
 
-ROOT = Path(builders.__file__).parents[1]
-SOURCES = sorted({entry.source for entry in builders.catalogue().values()})
+ROOT = Path(catalogue.__file__).parents[1]
+SOURCES = sorted({entry.source for entry in catalogue.entries().values()})
 HEADER = "from builders.spec import dataset\nSOURCE = None\n"
 
 
 def names(*asked: str) -> list[str]:
-    return [entry.dataset for entry, _ in builders.resolve(asked)]
+    return [entry.dataset for entry, _ in catalogue.resolve(asked)]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_name_is_a_source_a_dataset_or_an_unambiguous_beginning(asked: str, me
 
 
 def test_groups_partition_the_catalogue() -> None:
-    groups = {entry.group for entry in builders.catalogue().values()}
+    groups = {entry.group for entry in catalogue.entries().values()}
     assert sorted(name for group in groups for name in names(group)) == sorted(names("all")) == sorted(NAMES)
 
 
@@ -55,32 +55,32 @@ def test_several_names_mean_each_dataset_once() -> None:
 
 
 def test_a_version_belongs_to_the_name_it_is_written_with() -> None:
-    [(entry, version)] = builders.resolve(["rubq-retrieval@1.0.0"])
+    [(entry, version)] = catalogue.resolve(["rubq-retrieval@1.0.0"])
     assert (entry.dataset, version) == ("rubq-retrieval", "1.0.0")
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_ones() -> None:
     with pytest.raises(UsageError, match="no source, dataset or group is named 'rubk'") as caught:
-        builders.resolve(["rubk"])
+        catalogue.resolve(["rubk"])
     assert "rubq" in str(caught.value)
     assert "pipelines.show" in str(caught.value)
 
 
 def test_an_ambiguous_beginning_is_answered_with_what_it_could_mean() -> None:
     with pytest.raises(UsageError, match="beginning of several names") as caught:
-        builders.resolve(["ru"])
+        catalogue.resolve(["ru"])
     assert "rubq" in str(caught.value)
     assert "ru-paraphraser-sts" in str(caught.value)
 
 
 def test_an_empty_name_means_nothing() -> None:
     with pytest.raises(UsageError):
-        builders.resolve([""])
+        catalogue.resolve([""])
 
 
 def test_two_versions_of_one_dataset_are_not_built_at_once() -> None:
     with pytest.raises(UsageError, match="two versions of rubq-retrieval"):
-        builders.resolve(["rubq-retrieval@1.0.0", "rubq-retrieval@2.0.0"])
+        catalogue.resolve(["rubq-retrieval@1.0.0", "rubq-retrieval@2.0.0"])
 
 
 def declare(folder: Path, file: str, *datasets: str) -> None:
@@ -94,20 +94,20 @@ def test_two_datasets_with_one_name_are_refused(tmp_path: Path) -> None:
     declare(tmp_path, "rumteb/one.py", "same-name")
     declare(tmp_path, "ateb/other.py", "same-name")
     with pytest.raises(ValueError, match="two datasets are named 'same-name'"):
-        builders.read_catalogue(tmp_path)
+        catalogue.read_catalogue(tmp_path)
 
 
 def test_two_sources_with_one_name_are_refused(tmp_path: Path) -> None:
     declare(tmp_path, "rumteb/same.py", "one-name")
     declare(tmp_path, "ateb/same.py", "other-name")
     with pytest.raises(ValueError, match="two sources are named 'same'"):
-        builders.read_catalogue(tmp_path)
+        catalogue.read_catalogue(tmp_path)
 
 
 def test_a_builder_without_a_dataset_is_refused(tmp_path: Path) -> None:
     declare(tmp_path, "rumteb/empty.py")
     with pytest.raises(ValueError, match="no dataset declared"):
-        builders.read_catalogue(tmp_path)
+        catalogue.read_catalogue(tmp_path)
 
 
 def test_a_name_that_is_computed_is_refused(tmp_path: Path) -> None:
@@ -115,18 +115,19 @@ def test_a_name_that_is_computed_is_refused(tmp_path: Path) -> None:
     text = 'NAME = "x"\n@dataset(NAME, group="rumteb")\ndef recipe(raw):\n    ...\n'
     (tmp_path / "rumteb" / "computed.py").write_text(text)
     with pytest.raises(ValueError, match=r"computed\.py:2: a dataset's name and group must be literal"):
-        builders.read_catalogue(tmp_path)
+        catalogue.read_catalogue(tmp_path)
 
 
 def test_resolving_names_imports_no_builder() -> None:
-    code = "import sys, builders; builders.resolve(['all']); print([m for m in sys.modules if 'ateb' in m or m == 'polars'])"
+    code = "import sys; from builders import catalogue; catalogue.resolve(['all'])"
+    code += "; print([m for m in sys.modules if 'ateb' in m or m == 'polars'])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_dataset_is_completely_declared(name: str) -> None:
-    dataset, source = built(name).dataset, built(name).source
+    dataset, source = definition_of(name).dataset, definition_of(name).source
     assert dataset.summary.endswith(("?", "."))
     assert "Columns:" in (dataset.recipe.__doc__ or "") or "corpus:" in (dataset.recipe.__doc__ or "")
     assert {key for keys in dataset.needs.values() for key in keys} <= set(source.files)
@@ -138,9 +139,9 @@ def test_every_dataset_is_completely_declared(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_dataset_has_prose_that_says_what_was_decided(name: str) -> None:
-    dataset = built(name).dataset
-    assert all(prose(built(name).source.name, name, version).decided for version in dataset.versions)
-    text = (ROOT / "cards" / "prose" / f"{built(name).source.name}.md").read_text("utf-8")
+    dataset = definition_of(name).dataset
+    assert all(prose(definition_of(name).source.name, name, version).decided for version in dataset.versions)
+    text = (ROOT / "cards" / "prose" / f"{definition_of(name).source.name}.md").read_text("utf-8")
     own = text.split(f"\n# {name}\n")[1].split("\n# ")[0]
     assert set(re.findall(r"(?m)^## (?:Decided in|Limits of) (\S+)$", own)) <= set(dataset.versions)
 
@@ -154,8 +155,8 @@ def test_one_stem_everywhere_and_no_orphans() -> None:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_golden_folder_holds_raw_files_and_datasets_of_its_source_only(source: str) -> None:
-    datasets = {entry.dataset for entry in builders.catalogue().values() if entry.source == source}
-    wanted = {file.name for file in built(min(datasets)).source.files.values()}
+    datasets = {entry.dataset for entry in catalogue.entries().values() if entry.source == source}
+    wanted = {file.name for file in definition_of(min(datasets)).source.files.values()}
     folder = GOLDEN / source
     present = {path.relative_to(folder / "raw").as_posix() for path in (folder / "raw").rglob("*") if path.is_file()}
     assert present == wanted
@@ -202,9 +203,16 @@ def test_builders_and_cards_import_nothing_that_opens_a_socket(package: str) -> 
 
 
 def test_no_builder_imports_another_and_shaping_knows_no_builder() -> None:
+    folders = [ROOT / "builders" / folder for folder in catalogue.FOLDERS]
     for path in (ROOT / "builders").rglob("*.py"):
-        benchmarks = [name for name in imports_of(path) if name.startswith(("builders.rumteb", "builders.ateb"))]
-        assert not benchmarks, path
+        folder = next((folder for folder in folders if path.is_relative_to(folder)), None)
+        own = (
+            ()
+            if folder is None
+            else (f"builders.{folder.name}.{path.relative_to(folder).parts[0].removesuffix('.py')}",)
+        )
+        sources = [name for name in imports_of(path) if name.startswith(("builders.rumteb.", "builders.ateb."))]
+        assert all(name.startswith(own) for name in sources), path
 
 
 def sample_build(output: Path, **environment: str) -> dict[str, str]:

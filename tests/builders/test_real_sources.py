@@ -10,23 +10,23 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from conftest import built, sample_settings
 
 from builders.ateb.arc import PREFIX, questions
 from builders.shaping.choices import option_pool
 from builders.spec import Raw
-from pipelines import ledger, release
-from pipelines.make import Outcome, make
+from pipelines.make import BuildResult, make
+from pipelines.release import ledger, staging
+from tests.support.paths import ROOT
+from tests.support.releases import definition_of, sample_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
 COMPLETE = {
     "europarl-bitext": None,
     "iwslt17-bitext": None,
@@ -40,25 +40,27 @@ COMPLETE = {
 
 
 @pytest.fixture(scope="session")
-def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]:
+def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., BuildResult]:
     """The release of a dataset from real raw files, of 1.0.0 or another version, built once a session."""
-    folder, made = tmp_path_factory.mktemp("real"), dict[tuple[str, str], Outcome]()
+    folder, made = tmp_path_factory.mktemp("real"), dict[tuple[str, str], BuildResult]()
     settings = sample_settings(folder)
     settings = replace(settings, sample=False, places=replace(settings.places, raw_dir=real_sources))
 
-    def outcome(name: str, version: str = "1.0.0") -> Outcome:
+    def outcome(name: str, version: str = "1.0.0") -> BuildResult:
         if (name, version) not in made:
-            made[name, version] = make(built(name), version, replace(settings, splits=COMPLETE[name]), lambda _: None)
+            made[name, version] = make(
+                definition_of(name), version, replace(settings, splits=COMPLETE[name]), lambda _: None
+            )
         return made[name, version]
 
     return outcome
 
 
-def frame(outcome: Outcome, config: str = "default", split: str = "test") -> pl.DataFrame:
-    return release.frames_of(outcome.place, outcome.manifest)[config][split].collect()
+def frame(outcome: BuildResult, config: str = "default", split: str = "test") -> pl.DataFrame:
+    return staging.frames_of(outcome.place, outcome.manifest)[config][split].collect()
 
 
-def findings(outcome: Outcome) -> dict[tuple[str, str, str], int]:
+def findings(outcome: BuildResult) -> dict[tuple[str, str, str], int]:
     found: dict[tuple[str, str, str], int] = {}
     for one in outcome.manifest["findings"]:
         key = (one["kind"], one["split"], one["column"])
@@ -73,17 +75,17 @@ def lengths(texts: pl.Series) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize("name", COMPLETE)
-def test_the_rows_are_those_of_the_ledger(name: str, real: Callable[[str], Outcome]) -> None:
+def test_the_rows_are_those_of_the_ledger(name: str, real: Callable[[str], BuildResult]) -> None:
     manifest = real(name).manifest
     assert all(file["verified"] for file in manifest["raw"])
     if not manifest["partial"]:
-        entry = ledger.recorded(name, "1.0.0")
+        entry = ledger.find_entry(name, "1.0.0")
         assert entry is not None
         assert manifest["content_sha256"] == entry["content_sha256"]
 
 
 def test_another_process_with_other_threads_gets_the_same_rows(
-    real: Callable[[str], Outcome], real_sources: Path, tmp_path: Path
+    real: Callable[[str], BuildResult], real_sources: Path, tmp_path: Path
 ) -> None:
     names = [name for name, splits in COMPLETE.items() if splits is None]
     done = subprocess.run(
@@ -102,7 +104,7 @@ def test_another_process_with_other_threads_gets_the_same_rows(
     [("europarl-bitext", 360, 5134), ("iwslt17-bitext", 23, 2271), ("nc2016-bitext", 155, 2999)],
 )
 def test_document_sets_have_the_published_documents_and_segments(
-    name: str, documents: int, segments: int, real: Callable[[str], Outcome]
+    name: str, documents: int, segments: int, real: Callable[[str], BuildResult]
 ) -> None:
     outcome = real(name)
     rows = frame(outcome, "en-de")
@@ -113,7 +115,7 @@ def test_document_sets_have_the_published_documents_and_segments(
         assert not rows[side].str.contains(r"[ \t\r](\n|$)").any(), "segments end without white space"
 
 
-def test_cedr_has_the_published_rows_labels_and_duplicates(real: Callable[[str], Outcome]) -> None:
+def test_cedr_has_the_published_rows_labels_and_duplicates(real: Callable[[str], BuildResult]) -> None:
     outcome = real("cedr-classification")
     train, test = frame(outcome, split="train"), frame(outcome)
     assert (train.height, test.height) == (7528, 1882)
@@ -129,7 +131,7 @@ def test_cedr_has_the_published_rows_labels_and_duplicates(real: Callable[[str],
     assert leaks == {"in train": 7, "in train, but for case, punctuation, white space or the form of characters": 6}
 
 
-def test_terra_has_the_published_pairs(real: Callable[[str], Outcome]) -> None:
+def test_terra_has_the_published_pairs(real: Callable[[str], BuildResult]) -> None:
     rows = frame(real("terra-pairclassification"), split="dev")
     assert rows.height == 307
     assert rows["labels"].value_counts(sort=True)["count"].to_list() == [154, 153]
@@ -138,7 +140,7 @@ def test_terra_has_the_published_pairs(real: Callable[[str], Outcome]) -> None:
     assert lengths(rows["sentence2"]) == (12, 46, 129)
 
 
-def test_paraphraser_has_the_published_pairs(real: Callable[[str], Outcome]) -> None:
+def test_paraphraser_has_the_published_pairs(real: Callable[[str], BuildResult]) -> None:
     outcome = real("ru-paraphraser-sts")
     assert frame(outcome, split="train").height == 7227
     rows = frame(outcome)
@@ -149,7 +151,7 @@ def test_paraphraser_has_the_published_pairs(real: Callable[[str], Outcome]) -> 
     assert findings(outcome)["duplicate_pair", "test", ""] == 25
 
 
-def test_the_clean_paraphraser_has_every_pair_once_with_one_score(real: Callable[..., Outcome]) -> None:
+def test_the_clean_paraphraser_has_every_pair_once_with_one_score(real: Callable[..., BuildResult]) -> None:
     outcome = real("ru-paraphraser-sts", "2.0.0")
     for split, rows in (("train", 7198), ("test", 1892)):
         pairs = frame(outcome, split=split).select(pl.concat_list("sentence1", "sentence2").list.sort())
@@ -164,7 +166,7 @@ def test_the_clean_paraphraser_has_every_pair_once_with_one_score(real: Callable
     assert not warnings & {"conflicting_label", "duplicate_pair", "split_leak", "swapped_pair", "empty_text"}
 
 
-def test_arc_has_the_published_queries_and_every_answer_in_its_pool(real: Callable[[str], Outcome]) -> None:
+def test_arc_has_the_published_queries_and_every_answer_in_its_pool(real: Callable[[str], BuildResult]) -> None:
     outcome = real("arc-challenge-retrieval")
     queries, qrels = frame(outcome, "queries"), frame(outcome, "qrels")
     assert (queries.height, queries["text"].n_unique()) == (1172, 1170)
@@ -190,7 +192,7 @@ def test_the_rarb_pool_begins_with_the_options_of_the_real_test_set(real_sources
     assert [texts[document] for document in qrels["corpus-id"]] == gold
 
 
-def test_hh_rlhf_gives_two_rows_a_pair_but_for_the_four_empty_answers(real: Callable[[str], Outcome]) -> None:
+def test_hh_rlhf_gives_two_rows_a_pair_but_for_the_four_empty_answers(real: Callable[[str], BuildResult]) -> None:
     outcome = real("hhrlhf-harmlessness-classification")
     assert outcome.manifest["partial"] is True
     [dropped] = outcome.manifest["dropped"]

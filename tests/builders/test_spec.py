@@ -21,7 +21,7 @@ from builders.spec import (
     member,
     version_key,
 )
-from builders.tasks import Classification, Retrieval, evaluated, layouts
+from builders.tasks import Classification, Retrieval, evaluated_split, layouts
 
 
 def recipe(raw: RawFiles, *, per_class: int = 100, seed: str = "a") -> Tables:
@@ -109,8 +109,8 @@ def test_names_of_raw_files_come_from_where_they_are() -> None:
 
 
 def test_the_evaluated_split_is_test_or_else_the_last() -> None:
-    assert evaluated(Classification(labels=("a",))) == "test"
-    assert evaluated(Retrieval(splits=("dev",))) == "dev"
+    assert evaluated_split(Classification(labels=("a",))) == "test"
+    assert evaluated_split(Retrieval(splits=("dev",))) == "dev"
     assert [layout.config for layout in layouts(Retrieval())] == ["corpus", "queries", "qrels"]
 
 

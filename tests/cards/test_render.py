@@ -18,7 +18,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import Built, Entry, tasks
+from builders import tasks
+from builders.catalogue import Definition, Entry
 from builders.spec import Prompts, Source, Tables, Version, dataset
 from cards import front_matter, markdown
 from cards.render import BENCHMARKS, EVALUATIONS, bibtex, prose, render
@@ -52,7 +53,7 @@ NAMES = {
 }
 
 
-def built_for(task_type: str, **source: Any) -> Built:
+def built_for(task_type: str, **source: Any) -> Definition:
     """A dataset of a task type, with two versions, as a builder would declare it."""
     name, dataset_name, languages = NAMES[task_type]
 
@@ -79,7 +80,7 @@ def built_for(task_type: str, **source: Any) -> Built:
         "citation": "clark2018arc",
     }
     given_source = Source(name=name, files={}, annotations=("crowdsourced",), **(record | source))
-    return Built(Entry(dataset_name, name, "builders.toy", Path("toy.py"), made.group), given_source, made)
+    return Definition(Entry(dataset_name, name, "builders.toy", Path("toy.py"), made.group), given_source, made)
 
 
 def frames_for(task_type: str, text: str = "ответ") -> dict[str, dict[str, pl.DataFrame]]:
@@ -108,7 +109,7 @@ def frames_for(task_type: str, text: str = "ответ") -> dict[str, dict[str, 
     }
 
 
-def manifest_for(built: Built, frames: dict[str, dict[str, pl.DataFrame]], **changes: Any) -> dict[str, Any]:
+def manifest_for(built: Definition, frames: dict[str, dict[str, pl.DataFrame]], **changes: Any) -> dict[str, Any]:
     """The manifest of a release of these tables; file sizes are not those of real files."""
     tables = [
         {
@@ -157,7 +158,7 @@ def finding(kind: str, severity: str, count: int, share: float, **others: Any) -
     return {"kind": kind, "severity": severity, "count": count, "share": share, **place, **others}
 
 
-def statistics_for(built: Built) -> dict[str, Any]:
+def statistics_for(built: Definition) -> dict[str, Any]:
     return {
         split: {
             "num_samples": 3600,

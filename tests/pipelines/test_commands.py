@@ -8,26 +8,21 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import NAMES, built
-from test_release import tree
 
 from builders.errors import SourceError
 from pipelines import build, check, diff, fetch, publish, show
-from pipelines.make import GOLDEN, Settings, make
+from pipelines.make import GOLDEN, BuildSettings, make
+from tests.support.paths import ROOT
+from tests.support.processes import run
+from tests.support.releases import NAMES, definition_of, tree
 
-ROOT = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 COMMANDS = ["build", "fetch", "show", "check", "diff", "publish"]
-
-
-def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own, with nothing on its standard input and no terminal."""
-    return subprocess.run(
-        [sys.executable, "-m", f"pipelines.{arguments[0]}", *arguments[1:]],
-        cwd=cwd, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
 
 
 def raw_dir(folder: Path, source: str) -> Path:
@@ -211,13 +206,13 @@ def test_malformed_raw_data_is_an_error_with_its_place_and_leaves_nothing(
     ids=["a segment is missing", "documents are missing"],
 )
 def test_languages_with_different_documents_are_refused_with_document_and_line(
-    keep: object, words: list[str], settings: Settings, tmp_path: Path
+    keep: object, words: list[str], settings: BuildSettings, tmp_path: Path
 ) -> None:
     shutil.copytree(GOLDEN / "document_mt" / "raw", tmp_path / "document_mt" / "raw")
     german = tmp_path / "document_mt" / "raw" / "Europarl7" / "concatenated_en2de_test_de.txt"
     german.write_bytes(b"".join(keep(german.read_bytes().splitlines(keepends=True))))  # type: ignore[operator]
     with pytest.raises(SourceError) as caught:
-        make(built("europarl-bitext"), "1.0.0", replace(settings, golden=tmp_path), print)
+        make(definition_of("europarl-bitext"), "1.0.0", replace(settings, golden=tmp_path), print)
     assert caught.value.exit_code == 3
     for word in words:
         assert word in str(caught.value)
@@ -293,8 +288,8 @@ def test_show_of_one_dataset_tells_its_recipe_options_and_raw_files() -> None:
 @pytest.mark.parametrize(
     "name", ["headline-classification", "miracl-reranking-ru", "ria-news-retrieval", "shp-reranking"]
 )
-def test_a_folder_may_have_a_name_that_looks_like_a_pattern(name: str, settings: Settings, tmp_path: Path) -> None:
-    made = make(built(name), "1.0.0", replace(settings, output=tmp_path / "[a]*?"), print)
+def test_a_folder_may_have_a_name_that_looks_like_a_pattern(name: str, settings: BuildSettings, tmp_path: Path) -> None:
+    made = make(definition_of(name), "1.0.0", replace(settings, output=tmp_path / "[a]*?"), print)
     assert check.check(made.place)["problems"] == []
 
 

@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from conftest import built
 from hypothesis import given
 from hypothesis import strategies as st
-from test_commands import run
-from test_release import other_golden
 
 from builders.errors import ReleaseError, UsageError
-from pipelines import compare, parquet, release
-from pipelines.content import dataset_sha256
-from pipelines.damage import damage, is_manifest
 from pipelines.diff import diff
 from pipelines.make import make
+from pipelines.release import comparison, parquet, staging
+from pipelines.release.content_hash import dataset_sha256
+from pipelines.release.verification import is_manifest, verify_release
+from tests.support.processes import run
+from tests.support.releases import definition_of, other_golden
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pipelines.compare import Change
-    from pipelines.make import Outcome, Settings
+    from pipelines.make import BuildResult, BuildSettings
+    from pipelines.release.comparison import Change
 
 TERRA = "terra-pairclassification"
 Frames = dict[str, dict[str, pl.DataFrame]]
@@ -58,10 +57,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Frames], Path]:
             ],
             "splits": ["test"], "raw": [], "recipe": {"options": {}}, "dropped": [], "findings": [],
         }  # fmt: skip
-        release.write_json(folder / "manifest.json", manifest)
-        release.write_json(folder / "statistics.json", {})
+        staging.write_json(folder / "manifest.json", manifest)
+        staging.write_json(folder / "statistics.json", {})
         (folder / "README.md").touch()
-        assert damage(folder, manifest) == []
+        assert verify_release(folder, manifest) == []
         assert is_manifest(manifest)
         return folder
 
@@ -70,7 +69,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Frames], Path]:
 
 def change(place: Callable[[Frames], Path], old: pl.DataFrame, new: pl.DataFrame) -> Change:
     """What became of one table."""
-    [found] = compare.tables(place({"default": {"test": old}}), place({"default": {"test": new}}))
+    [found] = comparison.compare_tables(place({"default": {"test": old}}), place({"default": {"test": new}}))
     return found
 
 
@@ -128,7 +127,7 @@ def test_columns_that_came_went_or_changed_their_type_are_named(place: Callable[
 
 def test_tables_that_came_went_or_are_the_same_are_told(place: Callable[[Frames], Path]) -> None:
     one, two = pl.DataFrame({"text": ["a"]}), pl.DataFrame({"text": ["b", "c"]})
-    found = compare.tables(
+    found = comparison.compare_tables(
         place({"default": {"train": one, "test": two}}), place({"default": {"test": two, "dev": two}})
     )
     assert [(table.split, table.state, table.before, table.after) for table in found] == [
@@ -174,14 +173,14 @@ def test_the_counts_are_those_of_a_plain_comparison(
 
 
 @pytest.fixture
-def two(settings: Settings, tmp_path: Path) -> tuple[Outcome, Outcome]:
+def two(settings: BuildSettings, tmp_path: Path) -> tuple[BuildResult, BuildResult]:
     """TERRa, and TERRa with one other text."""
-    first = make(built(TERRA), "1.0.0", settings, print)
+    first = make(definition_of(TERRA), "1.0.0", settings, print)
     changed = replace(settings, output=tmp_path / "changed", golden=other_golden(tmp_path / "golden"))
-    return first, make(built(TERRA), "1.0.0", changed, print)
+    return first, make(definition_of(TERRA), "1.0.0", changed, print)
 
 
-def test_diff_shows_rows_and_figures_that_differ(two: tuple[Outcome, Outcome]) -> None:
+def test_diff_shows_rows_and_figures_that_differ(two: tuple[BuildResult, BuildResult]) -> None:
     done = run("diff", str(two[0].place), str(two[1].place.parent))
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith("other rows\n")
@@ -193,14 +192,14 @@ def test_diff_shows_rows_and_figures_that_differ(two: tuple[Outcome, Outcome]) -
     assert "figures are equal" in done.stdout
 
 
-def test_diff_of_the_same_rows_ends_with_0(two: tuple[Outcome, Outcome]) -> None:
+def test_diff_of_the_same_rows_ends_with_0(two: tuple[BuildResult, BuildResult]) -> None:
     done = run("diff", str(two[0].place), str(two[0].place))
     assert done.returncode == 0
     assert done.stdout.startswith("the same rows\n")
     assert "statistics, options, findings: all" in done.stdout
 
 
-def test_diff_tells_programs_in_json(two: tuple[Outcome, Outcome]) -> None:
+def test_diff_tells_programs_in_json(two: tuple[BuildResult, BuildResult]) -> None:
     done = run("diff", str(two[0].place), str(two[1].place), "--json")
     told = json.loads(done.stdout)
     assert told["same"] is False
@@ -211,7 +210,7 @@ def test_diff_tells_programs_in_json(two: tuple[Outcome, Outcome]) -> None:
     assert old != new
 
 
-def test_diff_looks_at_the_rows_and_not_at_the_manifest_alone(two: tuple[Outcome, Outcome]) -> None:
+def test_diff_looks_at_the_rows_and_not_at_the_manifest_alone(two: tuple[BuildResult, BuildResult]) -> None:
     data = two[0].manifest["tables"][0]["files"][0]["path"]
     (two[0].place / data).write_bytes((two[1].place / data).read_bytes())
     with pytest.raises(ReleaseError, match="the release is damaged") as caught:
@@ -219,13 +218,13 @@ def test_diff_looks_at_the_rows_and_not_at_the_manifest_alone(two: tuple[Outcome
     assert "has changed" in str(caught.value)
 
 
-def test_diff_of_nothing_says_so(two: tuple[Outcome, Outcome], tmp_path: Path) -> None:
+def test_diff_of_nothing_says_so(two: tuple[BuildResult, BuildResult], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder") as caught:
         diff(str(two[0].place), "org/nothing")
     assert "ORG/NAME@TAG" in str(caught.value)
     with pytest.raises(ReleaseError, match="this is no release"):
         diff(str(tmp_path), str(two[0].place))
-    release.write_json(two[0].place / "manifest.json", {"tables": [], "content_sha256": ""})
+    staging.write_json(two[0].place / "manifest.json", {"tables": [], "content_sha256": ""})
     with pytest.raises(ReleaseError, match="of another program"):
         diff(str(two[0].place), str(two[1].place))
 
@@ -244,7 +243,9 @@ def test_diff_of_nothing_says_so(two: tuple[Outcome, Outcome], tmp_path: Path) -
         "data//x",
     ],
 )
-def test_a_manifest_that_names_files_outside_its_release_is_none(two: tuple[Outcome, Outcome], path: str) -> None:
+def test_a_manifest_that_names_files_outside_its_release_is_none(
+    two: tuple[BuildResult, BuildResult], path: str
+) -> None:
     manifest = two[0].manifest
     assert is_manifest(manifest)
     manifest["tables"][0]["files"][0]["path"] = path

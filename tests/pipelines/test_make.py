@@ -9,56 +9,36 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import built, sample_settings
 
 from builders.errors import FindingsError, RecipeError, ReleaseError, SourceError, UsageError
 from builders.spec import Dataset, Tables, Version
-from pipelines import release
 from pipelines.check import check
-from pipelines.make import GOLDEN, Outcome, Settings, make
+from pipelines.make import BuildResult, BuildSettings, make
+from pipelines.release import staging
+from tests.support.paths import ROOT
+from tests.support.releases import as_full, definition_of, other_golden, sample_settings, tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from builders import Built
+    from builders.catalogue import Definition
 
 NAME = "terra-pairclassification"
-ROOT = Path(__file__).parents[1]
 
 
 def silent(_: str) -> None:
     """Nobody listens."""
 
 
-def build(settings: Settings, name: str = NAME) -> Outcome:
-    return make(built(name), "1.0.0", settings, silent)
+def build(settings: BuildSettings, name: str = NAME) -> BuildResult:
+    return make(definition_of(name), "1.0.0", settings, silent)
 
 
-def tree(folder: Path) -> dict[str, bytes]:
-    """Every file and folder below one, hidden ones too."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else b"<folder>"
-        for path in sorted(folder.rglob("*"))
-    }
-
-
-def other_golden(folder: Path, source: str = "terra") -> Path:
-    """A copy of the golden sample in which one text of TERRa has changed."""
-    shutil.copytree(GOLDEN / source / "raw", folder / source / "raw")
-    if source == "terra":
-        path = folder / "terra" / "raw" / "val.jsonl"
-        lines = path.read_bytes().splitlines(keepends=True)
-        record = json.loads(lines[0])
-        record["hypothesis"] = "Совсем другая гипотеза."
-        path.write_bytes(json.dumps(record, ensure_ascii=False).encode() + b"\n" + b"".join(lines[1:]))
-    return folder
-
-
-def test_a_release_holds_card_manifest_statistics_and_data_and_nothing_else(settings: Settings) -> None:
+def test_a_release_holds_card_manifest_statistics_and_data_and_nothing_else(settings: BuildSettings) -> None:
     outcome = build(settings)
     assert outcome.place == settings.output / NAME / "1.0.0"
     files = {"README.md", "manifest.json", "statistics.json", "data", "data/dev-00000-of-00001.parquet"}
@@ -66,7 +46,7 @@ def test_a_release_holds_card_manifest_statistics_and_data_and_nothing_else(sett
     assert sorted(path.name for path in settings.output.rglob("*") if path.name.startswith(".")) == []
 
 
-def test_the_manifest_tells_what_the_contract_promises(settings: Settings) -> None:
+def test_the_manifest_tells_what_the_contract_promises(settings: BuildSettings) -> None:
     manifest = build(settings).manifest
     told = {
         "dataset", "version", "source", "task", "content_sha256", "tables", "raw", "recipe", "dropped", "findings", "sample",
@@ -81,59 +61,41 @@ def test_the_manifest_tells_what_the_contract_promises(settings: Settings) -> No
     assert json.loads((settings.output / NAME / "1.0.0" / "manifest.json").read_bytes()) == manifest
 
 
-def test_a_second_build_is_up_to_date_and_touches_nothing(settings: Settings) -> None:
+def test_a_second_build_is_up_to_date_and_touches_nothing(settings: BuildSettings) -> None:
     first = build(settings)
     before = {path: path.stat().st_mtime_ns for path in first.place.rglob("*")}
     assert build(settings).state == "up to date"
     assert {path: path.stat().st_mtime_ns for path in first.place.rglob("*")} == before
 
 
-def test_force_builds_again_and_gets_the_same_rows(settings: Settings) -> None:
+def test_force_builds_again_and_gets_the_same_rows(settings: BuildSettings) -> None:
     first, second = build(settings), build(replace(settings, force=True))
     assert second.state == "built"
     assert second.manifest["content_sha256"] == first.manifest["content_sha256"]
 
 
 @pytest.mark.parametrize("name", ["README.md", "statistics.json", "data/dev-00000-of-00001.parquet"])
-def test_a_release_that_lacks_a_file_is_built_again(settings: Settings, name: str) -> None:
+def test_a_release_that_lacks_a_file_is_built_again(settings: BuildSettings, name: str) -> None:
     (build(settings).place / name).unlink()
     assert build(settings).state == "built"
     assert not check(settings.output / NAME / "1.0.0")["problems"]
 
 
-def test_changed_raw_bytes_are_noticed(settings: Settings, tmp_path: Path) -> None:
+def test_changed_raw_bytes_are_noticed(settings: BuildSettings, tmp_path: Path) -> None:
     first = build(settings)
     second = build(replace(settings, golden=other_golden(tmp_path / "golden")))
     assert second.state == "built"
     assert second.manifest["content_sha256"] != first.manifest["content_sha256"]
 
 
-def with_recipe(name: str, recipe: Callable[..., Tables], version: str = "1.0.0") -> Built:
+def with_recipe(name: str, recipe: Callable[..., Tables], version: str = "1.0.0") -> Definition:
     """A dataset of the catalogue with another recipe in its place."""
-    dataset: Dataset = replace(built(name).dataset, recipe=recipe, versions={version: Version("A test.")})
-    return replace(built(name), dataset=dataset)
-
-
-def as_full(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Settings under which the golden TERRa counts as complete, verified raw files in a --raw-dir."""
-    from builders.rumteb import terra
-
-    raw = tmp_path / "raw" / "terra" / "val.jsonl"
-    raw.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(settings.golden / "terra" / "raw" / "val.jsonl", raw)
-    import hashlib
-
-    data = raw.read_bytes()
-    pinned = replace(terra.SOURCE.files["val"], sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
-    monkeypatch.setattr(terra, "SOURCE", replace(terra.SOURCE, files={"val": pinned}))
-    dataset = terra.pair_classification  # what is known of the real files is not so of the golden sample
-    versions = {number: replace(version, known=()) for number, version in dataset.versions.items()}
-    monkeypatch.setattr(terra, "pair_classification", replace(dataset, versions=versions))
-    return replace(settings, sample=False, places=replace(settings.places, raw_dir=tmp_path / "raw"))
+    dataset: Dataset = replace(definition_of(name).dataset, recipe=recipe, versions={version: Version("A test.")})
+    return replace(definition_of(name), dataset=dataset)
 
 
 def test_the_same_version_never_gets_other_rows(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = as_full(settings, tmp_path, monkeypatch)
     first = build(full)
@@ -148,7 +110,7 @@ def test_the_same_version_never_gets_other_rows(
 
 
 def test_the_ledger_remembers_what_the_output_folder_forgot(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = as_full(settings, tmp_path, monkeypatch)
     outcome = build(full)
@@ -163,13 +125,13 @@ def test_the_ledger_remembers_what_the_output_folder_forgot(
     assert list(settings.output.iterdir()) == []
 
 
-def test_samples_parts_and_unverified_files_enter_no_ledger(settings: Settings) -> None:
+def test_samples_parts_and_unverified_files_enter_no_ledger(settings: BuildSettings) -> None:
     build(settings)
     assert not settings.ledger.exists()
 
 
 def test_a_sample_does_not_bury_a_full_release(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = as_full(settings, tmp_path, monkeypatch)
     build(full)
@@ -179,13 +141,15 @@ def test_a_sample_does_not_bury_a_full_release(
     assert build(full).state == "up to date"
 
 
-def test_a_full_release_replaces_a_sample(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_release_replaces_a_sample(
+    settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     build(settings)
     assert build(as_full(settings, tmp_path, monkeypatch)).state == "built"
 
 
 def test_a_limited_build_is_marked_as_sample_and_as_partial(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     manifest = build(replace(as_full(settings, tmp_path, monkeypatch), limit=4)).manifest
     assert (manifest["sample"], manifest["partial"]) == (True, True)
@@ -193,7 +157,7 @@ def test_a_limited_build_is_marked_as_sample_and_as_partial(
     assert not settings.ledger.exists()
 
 
-def test_a_choice_of_splits_is_marked_as_partial(settings: Settings) -> None:
+def test_a_choice_of_splits_is_marked_as_partial(settings: BuildSettings) -> None:
     outcome = build(replace(settings, splits=("test",)), "cedr-classification")
     assert outcome.manifest["partial"] is True
     assert [table["split"] for table in outcome.manifest["tables"]] == ["test"]
@@ -201,12 +165,12 @@ def test_a_choice_of_splits_is_marked_as_partial(settings: Settings) -> None:
     assert "**Partial.** Without the split `train`" in (outcome.place / "README.md").read_text("utf-8")
 
 
-def test_a_split_that_does_not_exist_is_refused(settings: Settings) -> None:
+def test_a_split_that_does_not_exist_is_refused(settings: BuildSettings) -> None:
     with pytest.raises(UsageError, match="has no split 'tset'"):
         build(replace(settings, splits=("tset",)))
 
 
-def test_a_defect_that_no_release_may_have_stops_the_build(settings: Settings) -> None:
+def test_a_defect_that_no_release_may_have_stops_the_build(settings: BuildSettings) -> None:
     import polars as pl
 
     frame = pl.DataFrame({"sentence1": ["a", None], "sentence2": ["b", "c"], "labels": [1, 0]})
@@ -218,7 +182,7 @@ def test_a_defect_that_no_release_may_have_stops_the_build(settings: Settings) -
     assert tree(settings.output) == before
 
 
-def test_a_build_that_fails_leaves_the_release_in_its_place(settings: Settings) -> None:
+def test_a_build_that_fails_leaves_the_release_in_its_place(settings: BuildSettings) -> None:
     build(settings)
     before = tree(settings.output)
 
@@ -230,7 +194,7 @@ def test_a_build_that_fails_leaves_the_release_in_its_place(settings: Settings) 
     assert tree(settings.output) == before
 
 
-def test_a_failed_first_build_leaves_an_empty_output_folder(settings: Settings, tmp_path: Path) -> None:
+def test_a_failed_first_build_leaves_an_empty_output_folder(settings: BuildSettings, tmp_path: Path) -> None:
     golden = other_golden(tmp_path / "golden")
     (golden / "terra" / "raw" / "val.jsonl").write_bytes(b'{"premise": "..."\n')
     with pytest.raises(SourceError, match="JSON"):
@@ -238,7 +202,7 @@ def test_a_failed_first_build_leaves_an_empty_output_folder(settings: Settings, 
     assert list(settings.output.iterdir()) == []
 
 
-def test_a_folder_that_is_no_release_is_never_replaced(settings: Settings) -> None:
+def test_a_folder_that_is_no_release_is_never_replaced(settings: BuildSettings) -> None:
     place = settings.output / NAME / "1.0.0"
     place.mkdir(parents=True)
     (place / "notes.txt").write_text("mine")
@@ -247,13 +211,13 @@ def test_a_folder_that_is_no_release_is_never_replaced(settings: Settings) -> No
     assert (place / "notes.txt").read_text() == "mine"
 
 
-def test_a_damaged_manifest_is_said_to_be_one(settings: Settings) -> None:
+def test_a_damaged_manifest_is_said_to_be_one(settings: BuildSettings) -> None:
     (build(settings).place / "manifest.json").write_text('{"dataset": "terra')
     with pytest.raises(ReleaseError, match="damaged"):
         build(settings)
 
 
-def test_check_finds_changed_missing_and_stray_files(settings: Settings) -> None:
+def test_check_finds_changed_missing_and_stray_files(settings: BuildSettings) -> None:
     place = build(settings, "rubq-reranking").place
     assert check(place)["problems"] == []
     queries = place / "queries" / "test-00000-of-00001.parquet"
@@ -277,7 +241,7 @@ def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(tmp_pa
     }  # fmt: skip
     (tmp_path / "job.json").write_text(json.dumps(job))
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("killed_builds.py")), str(tmp_path / "job.json")],
+        [sys.executable, str(ROOT / "tests" / "support" / "killed_builds.py"), str(tmp_path / "job.json")],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -293,7 +257,7 @@ def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(tmp_pa
         output = tmp_path / "killed" / f"{step:03d}" / "outputs"
         place = output / NAME / "1.0.0"
         if not exchange and not place.exists():  # between the two renames: the next command finishes the move
-            release.recover(place)
+            staging.recover_release(place)
         report = check(place)
         assert report["problems"] == [], f"killed at step {step}"
         found.append(report["content_sha256"])
@@ -305,10 +269,10 @@ def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(tmp_pa
     assert found == sorted(found, key=[old, new].index), "once the new release is there, it stays"
 
 
-def test_a_second_build_of_one_dataset_says_that_it_waits(settings: Settings) -> None:
+def test_a_second_build_of_one_dataset_says_that_it_waits(settings: BuildSettings) -> None:
     said: list[str] = []
-    with release.locked(settings.output, NAME, silent):
-        thread = threading.Thread(target=make, args=(built(NAME), "1.0.0", settings, said.append))
+    with staging.locked(settings.output, NAME, silent):
+        thread = threading.Thread(target=make, args=(definition_of(NAME), "1.0.0", settings, said.append))
         thread.start()
         thread.join(0.7)
         assert thread.is_alive()

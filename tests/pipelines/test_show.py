@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import NAMES, built
 
 from builders.spec import version_key
-from pipelines import benchmarks, ledger, parity
+from pipelines.release import ledger
+from pipelines.report import benchmark_table, published_figures
+from tests.support.paths import ROOT
+from tests.support.releases import NAMES, definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-ROOT = Path(__file__).parents[1]
+    from pathlib import Path
 
 
 def show(*arguments: str) -> str:
@@ -39,7 +39,7 @@ def lines(name: str, folder: Path) -> Mapping[str, str]:
 def test_a_benchmark_has_the_tasks_of_its_paper_and_those_are_the_catalogues(
     benchmark: str, tasks: int, tmp_path: Path
 ) -> None:
-    group = {name for name in NAMES if built(name).dataset.group == benchmark}
+    group = {name for name in NAMES if definition_of(name).dataset.group == benchmark}
     printed = lines(benchmark, tmp_path)
     assert set(printed) == group
     assert len(printed) == tasks
@@ -51,20 +51,20 @@ def test_rumteb_says_where_the_table_of_the_paper_is_wrong(tmp_path: Path) -> No
     assert "the source has 7,528 training rows" in printed["cedr-classification"]
     assert "misprint" in printed["inappropriateness-classification"]
     assert "10,000 queries and 10,000 judgements" in printed["ria-news-retrieval"]
-    for name, fact in benchmarks.TASKS["rumteb"].items():
+    for name, fact in benchmark_table.TASKS["rumteb"].items():
         assert ("wrong" in fact) or fact["paper"] in ("-", fact["ours"]), name
 
 
 def test_the_sizes_are_those_that_parity_expects() -> None:
     """Where both files of facts speak of one size they agree."""
-    published = json.loads(parity.PUBLISHED.read_text("utf-8"))
+    published = json.loads(published_figures.PUBLISHED.read_text("utf-8"))
     compared = 0
-    for name, fact in (benchmarks.TASKS["rumteb"] | benchmarks.TASKS["ateb"]).items():
+    for name, fact in (benchmark_table.TASKS["rumteb"] | benchmark_table.TASKS["ateb"]).items():
         facts = published.get(name, {"facts": []})["facts"]
         sizes = {one["path"][0]: one["value"] for one in facts if one["path"][1:] == ["num_samples"]}
         told = [part for part in fact.get("ours", fact.get("size")).split(" / ") if part.replace(",", "").isdigit()]
         if told and len(told) == len(sizes):
-            splits = [split for split in built(name).dataset.task.splits if split in sizes]
+            splits = [split for split in definition_of(name).dataset.task.splits if split in sizes]
             assert told == [f"{sizes[split]:,}" for split in splits], name
             compared += 1
     assert compared > 15
@@ -80,7 +80,7 @@ def test_ateb_tells_group_source_size_license_and_state(tmp_path: Path) -> None:
         assert word in printed["lmsys-reranking"]
     assert "built version" in printed["piqa-retrieval"]
     for name, line in printed.items():
-        recorded = [version for version in built(name).dataset.versions if ledger.recorded(name, version)]
+        recorded = [version for version in definition_of(name).dataset.versions if ledger.find_entry(name, version)]
         assert ("built version" in line) == bool(recorded)
         assert not recorded or f"built version {max(recorded, key=version_key)}" in line
 
@@ -89,5 +89,5 @@ def test_a_group_that_is_no_benchmark_and_json_stay_as_they_are(tmp_path: Path) 
     heading = show("rarb", "--output", str(tmp_path)).splitlines()[0].split()
     assert heading == ["dataset", "group", "task", "source", "license", "newest", "built"]
     objects = [json.loads(line) for line in show("ateb", "--json", "--output", str(tmp_path)).splitlines()]
-    assert {one["dataset"] for one in objects} == set(benchmarks.TASKS["ateb"])
+    assert {one["dataset"] for one in objects} == set(benchmark_table.TASKS["ateb"])
     assert all("summary" in one for one in objects)

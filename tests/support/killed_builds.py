@@ -15,18 +15,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import builders
-from pipelines import release
-from pipelines.make import Settings, make
-from pipelines.sources import Places
+from builders import catalogue
+from pipelines.make import BuildSettings, make
+from pipelines.raw.locations import RawSettings
+from pipelines.release import staging
 
 
 def build(job: dict[str, Any], output: Path) -> None:
-    places = Places(cache=output.parent / "cache", offline=True, lock=output.parent / "lock.json")
-    settings = Settings(
+    places = RawSettings(cache=output.parent / "cache", offline=True, lock=output.parent / "lock.json")
+    settings = BuildSettings(
         output, places, sample=True, force=True, ledger=output.parent / "ledger.json", golden=Path(job["golden"])
     )
-    dataset = builders.load(builders.catalogue()[job["dataset"]])
+    dataset = catalogue.load(catalogue.entries()[job["dataset"]])
     make(dataset, job.get("version", "1.0.0"), settings, lambda _: None)
 
 
@@ -49,7 +49,7 @@ def kill_at(step: int, folder: Path) -> None:
 def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text())
     if not job["exchange"]:
-        release._exchange = lambda *_: False
+        staging._exchange = lambda *_: False
     for step in range(0, job["most"], job.get("every", 1)):
         output = Path(job["folder"]) / f"{step:03d}" / "outputs"
         if "old" in job:

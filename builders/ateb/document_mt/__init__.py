@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from builders.shaping.documents import bitext
+from builders.ateb.document_mt.documents import bitext
 from builders.spec import RawFile, RawFiles, Source, Tables, dataset, github
 from builders.tasks import BitextMining
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from builders.errors import SourceError
 from builders.reading import read_documents
 from builders.spec import Tables
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from builders.spec import Raw
 
 
@@ -25,7 +25,6 @@ def bitext(one: Raw, other: Raw, *, prefix: str, pair: str, split: str) -> Table
 
     Raises SourceError where the two differ in the number of documents or of a document's segments.
     """
-    import polars as pl
 
     sides = [read_documents(raw).with_columns(count=pl.col("segments").list.len()) for raw in (one, other)]
     _check_aligned(one, other, *sides)

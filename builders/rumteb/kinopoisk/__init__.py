@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_json_lines
+from builders.rumteb.kinopoisk.ratings import without_ratings
 from builders.shaping.cleaning import each_text_once
 from builders.shaping.dropping import drop
 from builders.shaping.labels import label_numbers
-from builders.shaping.ratings import without_ratings
 from builders.shaping.sampling import split
 from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Classification
@@ -64,7 +64,7 @@ def sentiment(
 ) -> Tables:
     """Is a film review negative, neutral or positive?
 
-    The ratings that authors write into their reviews are taken out (builders.shaping.ratings); reviews left empty are dropped,
+    The ratings that authors write into their reviews are removed (ratings.py, beside this file); reviews left empty are dropped,
     and so are duplicates of what is left, exact or, to be `clean`, folded (builders.shaping.cleaning): a text with two labels
     altogether, others but for the first. As many reviews of each class. Columns: id (String: upstream's review_id, with `-2`,
     `-3` ... where it repeats); text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text (String).

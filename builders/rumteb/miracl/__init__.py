@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.batches import in_order
+from builders.batches import map_in_order
+from builders.checkpoints import run_once
 from builders.errors import RecipeError, SourceError
 from builders.reading import json_batches, read_csv
-from builders.shaping.bm25 import count, rank
+from builders.rumteb.miracl.bm25 import count, rank
 from builders.shaping.dropping import drop
 from builders.shaping.sampling import hash_order
 from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset, github, hub
-from builders.steps import once
 from builders.tasks import Reranking, Retrieval
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def reranking(raw: RawFiles, *, candidates: int = 100, clean: bool = False) -> T
     """Put the passages that answer a question before others that speak of the same things.
 
     The candidates of a question are its judged passages and, up to `candidates` in all, the best others by BM25 over the whole
-    corpus (builders.shaping.bm25, a passage being its title, a space and its text); if `clean`, without the passages that have
+    corpus (bm25.py, beside this file; a passage is its title, a space and its text); if `clean`, without the passages that have
     the title and text of an earlier one. corpus: id (MIRACL's docid), title, text: every candidate once, in the order of the raw
     files; queries: id (MIRACL's), text: the dev questions with a relevant passage; qrels: query-id, corpus-id, score (Int64: 1
     relevant, 0 judged not to be; those that BM25 added are not judged and not here); top_ranked: query-id, corpus-ids
@@ -184,7 +184,7 @@ def _stored(raw: RawFiles) -> list[pl.LazyFrame]:
     shards: list[pl.LazyFrame] = []
     start = 0
     for number, key in enumerate(SHARDS):
-        folder = once(_kept(raw, f"passages-{number:02d}"), partial(_store, raw.whole(key)))
+        folder = run_once(_kept(raw, f"passages-{number:02d}"), partial(_store, raw.whole(key)))
         if files := sorted(folder.iterdir()):
             stored = pl.scan_ipc(files, glob=False, row_index_name="passage", row_index_offset=start)
             shards.append(stored.with_columns(pl.col("passage").cast(pl.Int64)).rename({"docid": "id"}))
@@ -201,7 +201,7 @@ def _kept(raw: RawFiles, name: str) -> Path:
 
 def _store(raw: Raw, folder: Path) -> None:
     batches = ((folder / f"{first:09d}.arrow", parse) for first, parse in json_batches(raw, PASSAGE))
-    for _ in in_order(_store_batch, batches):
+    for _ in map_in_order(_store_batch, batches):
         pass
 
 
@@ -248,7 +248,7 @@ def _ranked(
     """The best passages of each question by BM25, from the best: query-id, passage. Twins are no passages."""
     text = pl.when(~_is_in(twins)).then(pl.concat_str("title", "text", separator=" ")).alias("text")
     counted = [
-        once(_kept(raw, f"words-{number:02d}"), partial(_count, questions["text"], shard.select(text)))
+        run_once(_kept(raw, f"words-{number:02d}"), partial(_count, questions["text"], shard.select(text)))
         for number, shard in enumerate(shards)
     ]
     best = rank(questions["text"], counted, depth=depth)

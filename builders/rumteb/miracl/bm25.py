@@ -25,14 +25,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from builders.batches import in_order
+import numpy as np
+import polars as pl
+import Stemmer
+
+from builders.batches import map_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     Integers = NDArray[np.int64]
@@ -49,10 +51,9 @@ def count(queries: pl.Series, passages: Iterable[pl.Series], folder: Path) -> No
 
     queries: texts. passages: texts too, batch by batch; they are read once. A null keeps a place and is no passage.
     """
-    import polars as pl
 
     terms = _terms(_asked(queries))
-    counted = list(in_order(partial(_count, terms=terms, folder=folder), enumerate(passages)))
+    counted = list(map_in_order(partial(_count, terms=terms, folder=folder), enumerate(passages)))
     columns = {"places": pl.Int64(), "passages": pl.Int64(), "words": pl.Int64(), "frequencies": pl.List(pl.Int64())}
     pl.DataFrame(counted, columns, orient="row").write_ipc(folder / BLOCKS, compression="lz4")
 
@@ -65,7 +66,6 @@ def rank(queries: pl.Series, counted: Iterable[Path], *, depth: int) -> pl.DataF
     Columns: query, passage (Int64, their 0-based places), score (Int64, in millionths); queries in order, for each of them its
     passages from the best. A passage that shares no stem with a query is not ranked: a query may have fewer than `depth`.
     """
-    import polars as pl
 
     asked = _asked(queries)
     terms = _terms(asked)
@@ -96,7 +96,6 @@ class _Block:
 
 
 def _blocks(folder: Path) -> list[_Block]:
-    import polars as pl
 
     rows = pl.scan_ipc(folder / BLOCKS, glob=False).collect()
     return [
@@ -120,7 +119,6 @@ def _words(texts: pl.Series) -> pl.Series:
 
 
 def _stems(words: list[str]) -> list[str]:
-    import Stemmer
 
     # One of its own for each call: it may not be shared between threads. Without its cache of words, of which few come twice.
     stems: list[str] = Stemmer.Stemmer("russian", 0).stemWords([word.lower() for word in words])
@@ -129,8 +127,6 @@ def _stems(words: list[str]) -> list[str]:
 
 def _count(batch: tuple[int, pl.Series], *, terms: dict[str, int], folder: Path) -> tuple[int, int, int, list[int]]:
     """Write the postings of one batch; returns what else a block knows of it."""
-    import numpy as np
-    import polars as pl
 
     number, texts = batch
     words = _words(texts)
@@ -153,7 +149,6 @@ def _count(batch: tuple[int, pl.Series], *, terms: dict[str, int], folder: Path)
 
 def _best(queries: list[list[int]], blocks: list[_Block], terms: int, depth: int) -> list[tuple[Integers, Integers]]:
     """The best passages for each query, given by its terms, with their scores."""
-    import numpy as np
 
     count, words = sum(block.passages for block in blocks), sum(block.words for block in blocks)
     frequencies = sum((block.frequencies for block in blocks), np.zeros(terms, np.int64))
@@ -161,7 +156,7 @@ def _best(queries: list[list[int]], blocks: list[_Block], terms: int, depth: int
     weigh = partial(_weighed, idf=np.array(idf, np.int64), average=words / max(count, 1))
     none = np.empty(0, np.int64)
     best, start = [(none, none)] * len(queries), 0
-    for block, (edges, places, weights) in zip(blocks, in_order(weigh, blocks), strict=True):
+    for block, (edges, places, weights) in zip(blocks, map_in_order(weigh, blocks), strict=True):
         scores = np.zeros(block.places, np.int64)
         for query, asked in enumerate(queries):
             scores[:] = 0
@@ -181,8 +176,6 @@ def _best(queries: list[list[int]], blocks: list[_Block], terms: int, depth: int
 
 def _weighed(block: _Block, *, idf: Integers, average: float) -> tuple[list[int], Integers, Integers]:
     """The postings of a block: for each term where they begin, and after it the end; their passages; what they add to a score."""
-    import numpy as np
-    import polars as pl
 
     postings = pl.scan_ipc(block.postings, glob=False).collect()
     term, times = postings["term"].to_numpy(), postings["times"].to_numpy()

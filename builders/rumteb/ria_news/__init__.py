@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.batches import in_order
+from builders.batches import map_in_order
 from builders.reading import json_batches
-from builders.shaping.datelines import has_dateline, without_dateline
+from builders.rumteb.ria_news.datelines import has_dateline, without_dateline
 from builders.shaping.dropping import drop
 from builders.shaping.sampling import sample
 from builders.shaping.text import fold_white_space, html_to_text
@@ -77,7 +77,7 @@ def retrieval(raw: RawFiles, *, queries: int = 10_000, max_length: int = 2_000) 
     hash order; qrels: query-id, corpus-id, score (Int64, 1).
     """
     clean = partial(_cleaned, max_length=max_length, scratch=raw.scratch)
-    articles = pl.concat([pl.DataFrame(schema=NUMBERS), *in_order(clean, json_batches(raw["articles"], ARTICLE))])
+    articles = pl.concat([pl.DataFrame(schema=NUMBERS), *map_in_order(clean, json_batches(raw["articles"], ARTICLE))])
     kept, dropped = _chosen(articles, max_length)
     titled = kept.filter("titled").select("id")
     wanted = queries if raw["articles"].limit is None else max(1, min(queries, titled.height))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.reading import read_csv
-from builders.shaping.acceptability import acceptable, read_decisions
+from builders.rumteb.stsb_ru.decisions import find_acceptable, read_decisions
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.dropping import drop
 from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, github
@@ -103,7 +103,7 @@ def sts(raw: RawFiles, *, classifier: str = CLASSIFIER, same: str = "pair and sc
         rows = read_pairs(raw[FILES[split]], split)
         observed |= {f"pairs read in {split}": rows.height}
         observed |= {f"distinct by {name} in {split}": rows.n_unique(columns) for name, columns in SAME.items()}
-        first, second = (acceptable(rows[side], decisions, file) for side in ("sentence1", "sentence2"))
+        first, second = (find_acceptable(rows[side], decisions, file) for side in ("sentence1", "sentence2"))
         frames[split], bad = drop(rows, pl.lit(~(first & second)), "a sentence is not acceptable", split=split)
         dropped += bad
         if not clean:

@@ -13,13 +13,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from builders.errors import SourceError
 from builders.reading import read_json_lines
-from builders.reading.files import malformed, shorten
+from builders.reading.archives import malformed, shorten
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from builders.spec import Raw
 
 AGAIN = "move the file away and make it anew with python -m pipelines.decide"
@@ -41,7 +41,6 @@ def read_decisions(raw: Raw, classifier: str) -> pl.DataFrame:
     Raises SourceError for a first line that does not name a classifier, or names another one, for a line that is no decision, and
     for a sentence that stands twice.
     """
-    import polars as pl
 
     columns = {"classifier": pl.String(), "sentence": pl.String(), "acceptable": pl.Boolean()}
     rows = read_json_lines(raw, columns, optional=tuple(columns)).with_row_index("line", offset=1)
@@ -66,12 +65,11 @@ def read_decisions(raw: Raw, classifier: str) -> pl.DataFrame:
     return decisions.select("sentence", "acceptable")
 
 
-def acceptable(texts: pl.Series, decisions: pl.DataFrame, raw: Raw) -> pl.Series:
+def find_acceptable(texts: pl.Series, decisions: pl.DataFrame, raw: Raw) -> pl.Series:
     """Whether each text is acceptable (Boolean). decisions: those of `raw`.
 
     Raises SourceError for a text on which nobody decided.
     """
-    import polars as pl
 
     verdicts = pl.DataFrame({"sentence": texts}).join(decisions, on="sentence", how="left", maintain_order="left")
     undecided = verdicts.filter(pl.col("acceptable").is_null()).get_column("sentence").unique(maintain_order=True)

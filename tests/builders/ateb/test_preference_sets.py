@@ -15,22 +15,22 @@ import pyarrow as pa
 import pyarrow.json
 import pyarrow.parquet
 import pytest
-from conftest import built
-from faulty_server import Fault, FaultyServer
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from test_preferences import CONFIGS, assert_same, best_guess, chance, frame, judged, quick
 
-from builders import integrity
 from builders.ateb.hh_rlhf import ANSWER
 from builders.ateb.instrusum import SYSTEMS
 from builders.errors import SourceError
 from builders.reading import read_json_array
-from builders.shaping.preferences import ALONE, EMPTY, EQUAL, TIE, pair_systems, rerank
+from builders.shaping.preferences import ALONE, EMPTY, EQUAL, TIE, pair_systems, rerank_pairs
 from builders.spec import Dropped, Raw, RawFiles
+from pipelines.audit import integrity
 from pipelines.make import GOLDEN
-from pipelines.sources import Places, locate
+from pipelines.raw.locations import RawSettings, locate
+from tests.support.faulty_server import Fault, FaultyServer
+from tests.support.preference_pairs import CONFIGS, assert_same, best_guess, chance, frame, judged, quick
+from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,18 +53,18 @@ BATTLES = "data/train-00000-of-00001-cced8514c7ed782a.parquet"
 
 def made(name: str, folder: Path, *splits: str) -> Tables:
     """What a recipe makes of the raw files in a folder; it breaks no rule of its task."""
-    dataset, source = built(name).dataset, built(name).source
+    dataset, source = definition_of(name).dataset, definition_of(name).source
     splits = splits or SETS[name]
     keys = [key for split in splits for key in dataset.needs[split]]
     files = {key: Raw(f"{source.name}/{source.files[key].name}", folder / source.files[key].name) for key in keys}
     tables = dataset.recipe(RawFiles(splits, files, folder / "scratch"))
     frames = {config: {split: frame(tables, config, split).lazy() for split in splits} for config in CONFIGS}
-    assert integrity.check(dataset.task, frames, splits) == []
+    assert integrity.check_integrity(dataset.task, frames, splits) == []
     return tables
 
 
 def golden(name: str) -> Path:
-    return GOLDEN / built(name).source.name / "raw"
+    return GOLDEN / definition_of(name).source.name / "raw"
 
 
 def dropped(tables: Tables, split: str = "test") -> dict[str, int]:
@@ -146,7 +146,7 @@ def test_what_is_known_of_a_prompt_stays_beside_its_pairs() -> None:
     rows = ratings([("p", "x", "a", 1.0), ("p", "y", "b", 2.0)]).with_columns(task=pl.lit("xsum"))
     pairs, _ = pair_systems(rows, split="test")
     assert set(pairs.columns) == {"id", "query", "a", "b", "a_preferred", "task"}
-    assert frame(rerank(pairs, split="test"), "queries").rows() == [("p-0", "ask p", "xsum")]
+    assert frame(rerank_pairs(pairs, split="test"), "queries").rows() == [("p-0", "ask p", "xsum")]
 
 
 rated = st.lists(
@@ -288,7 +288,10 @@ def test_the_last_answer_of_a_transcript_is_the_document_and_all_before_it_the_q
 
 
 def test_a_helpful_build_of_one_split_asks_for_no_file_of_the_other_or_of_the_harmless_part() -> None:
-    source, dataset = built("hhrlhf-helpful-reranking").source, built("hhrlhf-helpful-reranking").dataset
+    source, dataset = (
+        definition_of("hhrlhf-helpful-reranking").source,
+        definition_of("hhrlhf-helpful-reranking").dataset,
+    )
     assert [source.files[key].name for key in dataset.needs["test"]] == ["helpful-base/test.jsonl.gz"]
 
 
@@ -470,8 +473,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
         yield server
 
 
-def places(server: FaultyServer, folder: Path) -> Places:
-    return Places(cache=folder / "cache", lock=folder / "raw.lock.json", hub=server.url)
+def places(server: FaultyServer, folder: Path) -> RawSettings:
+    return RawSettings(cache=folder / "cache", lock=folder / "raw.lock.json", hub=server.url)
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -488,7 +491,7 @@ def test_without_a_token_the_error_names_the_page_where_the_terms_are_accepted(
 ) -> None:
     hub.always[f"/datasets/{repo}/resolve/{path}"] = Fault(status=status)
     with pytest.raises(SourceError) as caught:
-        locate(built(name).source, key, places(hub, tmp_path))
+        locate(definition_of(name).source, key, places(hub, tmp_path))
     assert f"accept the terms at https://huggingface.co/datasets/{repo}" in str(caught.value)
     assert "no token was found" in str(caught.value)
     assert "HF_TOKEN" in str(caught.value)
@@ -496,7 +499,7 @@ def test_without_a_token_the_error_names_the_page_where_the_terms_are_accepted(
 
 
 def test_the_first_download_pins_what_has_no_commit(hub: FaultyServer, tmp_path: Path) -> None:
-    source = built("beavertails-helpful-reranking").source
+    source = definition_of("beavertails-helpful-reranking").source
     content = (golden("beavertails-helpful-reranking") / "test.parquet").read_bytes()
     path = "/datasets/PKU-Alignment/PKU-SafeRLHF-30K/resolve/refs%2Fconvert%2Fparquet/default/test/0000.parquet"
     hub.files[path] = content
@@ -511,7 +514,7 @@ def test_the_first_download_pins_what_has_no_commit(hub: FaultyServer, tmp_path:
 
 def test_a_missing_table_of_ratings_says_what_to_write_and_where_to_put_it(hub: FaultyServer, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"genie/ratings\.jsonl must be fetched by hand") as caught:
-        locate(built("genie-reranking").source, "ratings", places(hub, tmp_path))
+        locate(definition_of("genie-reranking").source, "ratings", places(hub, tmp_path))
     assert '{"task": "...", "prompt": "...", "response": "...", "system": "...", "rating": 4}' in str(caught.value)
     assert "put it at" in str(caught.value)
     assert not hub.log

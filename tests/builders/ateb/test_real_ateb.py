@@ -13,50 +13,50 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from conftest import built, sample_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.ateb import dialfact, par3
 from builders.errors import SourceError
-from builders.shaping.folding import folded
+from builders.shaping.folding import fold_text
 from builders.spec import Raw, RawFiles, Tables
-from pipelines import release
-from pipelines.make import Outcome, make
+from pipelines.make import BuildResult, make
+from pipelines.release import staging
+from tests.support.paths import ROOT
+from tests.support.releases import definition_of, sample_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
 COMPLETE = ("esnli-classification", "vitaminc-classification", "beavertails-qa-classification")
 FOUR = (*COMPLETE, "hhrlhf-harmlessness-classification")
 
 
 @pytest.fixture(scope="session")
-def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]:
+def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., BuildResult]:
     """The release of a dataset's test split from real raw files, of version 1.0.0 or another, built once a session."""
     how = sample_settings(tmp_path_factory.mktemp("real-ateb"))
     how = replace(how, sample=False, splits=("test",), places=replace(how.places, raw_dir=real_sources))
-    made = dict[tuple[str, str], Outcome]()
+    made = dict[tuple[str, str], BuildResult]()
 
-    def outcome(name: str, version: str = "1.0.0") -> Outcome:
+    def outcome(name: str, version: str = "1.0.0") -> BuildResult:
         if (name, version) not in made:
-            made[name, version] = make(built(name), version, how, lambda _: None)
+            made[name, version] = make(definition_of(name), version, how, lambda _: None)
         return made[name, version]
 
     return outcome
 
 
-def frame(outcome: Outcome) -> pl.DataFrame:
-    return release.frames_of(outcome.place, outcome.manifest)["default"]["test"].collect()
+def frame(outcome: BuildResult) -> pl.DataFrame:
+    return staging.frames_of(outcome.place, outcome.manifest)["default"]["test"].collect()
 
 
-def warnings(outcome: Outcome) -> dict[str, int]:
+def warnings(outcome: BuildResult) -> dict[str, int]:
     return {one["kind"]: one["count"] for one in outcome.manifest["findings"] if one["severity"] == "warning"}
 
 
@@ -69,7 +69,7 @@ def rows_of(tables: Tables) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("name", COMPLETE)
-def test_the_test_splits_are_built_from_the_pinned_files(name: str, real: Callable[[str], Outcome]) -> None:
+def test_the_test_splits_are_built_from_the_pinned_files(name: str, real: Callable[[str], BuildResult]) -> None:
     manifest = real(name).manifest
     assert manifest["partial"] is True
     assert manifest["dropped"] == []
@@ -78,7 +78,7 @@ def test_the_test_splits_are_built_from_the_pinned_files(name: str, real: Callab
 
 
 def test_another_process_with_other_threads_gets_the_same_rows(
-    real: Callable[[str], Outcome], real_sources: Path, tmp_path: Path
+    real: Callable[[str], BuildResult], real_sources: Path, tmp_path: Path
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pipelines.build", *(f"{name}@1.0.0" for name in FOUR), "--splits", "test", "--json",
@@ -91,7 +91,7 @@ def test_another_process_with_other_threads_gets_the_same_rows(
     assert hashes == {name: real(name).manifest["content_sha256"] for name in FOUR}
 
 
-def test_a_clean_version_shows_none_of_what_it_mends_and_loses_no_other_row(real: Callable[..., Outcome]) -> None:
+def test_a_clean_version_shows_none_of_what_it_mends_and_loses_no_other_row(real: Callable[..., BuildResult]) -> None:
     left_out = {
         "esnli-classification": {},
         "vitaminc-classification": {"the pair has another label too": 26, "the pair stands in an earlier row too": 515},
@@ -109,7 +109,7 @@ def test_a_clean_version_shows_none_of_what_it_mends_and_loses_no_other_row(real
         assert before.join(after.select("id"), on="id", how="semi", maintain_order="left").equals(after)
 
 
-def test_esnli_has_the_published_rows_and_no_pair_twice(real: Callable[[str], Outcome]) -> None:
+def test_esnli_has_the_published_rows_and_no_pair_twice(real: Callable[[str], BuildResult]) -> None:
     outcome = real("esnli-classification")
     rows = frame(outcome)
     assert rows.height == 9824
@@ -124,7 +124,7 @@ def test_esnli_has_the_published_rows_and_no_pair_twice(real: Callable[[str], Ou
     assert first["text"].endswith(" Hypothesis: The church has cracks in the ceiling.")
 
 
-def test_vitaminc_has_the_published_rows_pairs_and_conflicts(real: Callable[[str], Outcome]) -> None:
+def test_vitaminc_has_the_published_rows_pairs_and_conflicts(real: Callable[[str], BuildResult]) -> None:
     outcome = real("vitaminc-classification")
     rows = frame(outcome)
     assert rows.height == 34_481 + 20_716 == 55_197
@@ -138,7 +138,9 @@ def test_vitaminc_has_the_published_rows_pairs_and_conflicts(real: Callable[[str
     }
 
 
-def test_beavertails_has_the_published_rows_and_each_unsafe_one_a_kind_of_harm(real: Callable[[str], Outcome]) -> None:
+def test_beavertails_has_the_published_rows_and_each_unsafe_one_a_kind_of_harm(
+    real: Callable[[str], BuildResult],
+) -> None:
     outcome = real("beavertails-qa-classification")
     rows = frame(outcome)
     assert rows.height == 3021
@@ -262,7 +264,7 @@ def test_in_a_clean_version_no_pair_stands_twice_nor_with_both_labels_whatever_t
     }
     made = pairs(data, tmp_path_factory.getbasetemp(), apart=1, clean=True)
     rows = rows_of(made)
-    plain = rows.select(folded(pl.col("sentence1")), folded(pl.col("sentence2")))
+    plain = rows.select(fold_text(pl.col("sentence1")), fold_text(pl.col("sentence2")))
     assert not plain.is_duplicated().any()
     assert rows.filter(labels=1).height == rows.filter(labels=0).height
     assert all(len(text.strip()) > 1 for side in ("sentence1", "sentence2") for text in rows[side])

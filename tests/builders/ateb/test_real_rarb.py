@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from conftest import built, sample_settings
 
 from builders.ateb import alphanli, arc, hellaswag, piqa, winogrande
 from builders.shaping.choices import gold_pool, option_pool
-from builders.shaping.folding import alike
+from builders.shaping.folding import fold_case
 from builders.spec import Raw, Tables
-from pipelines import ledger, release
-from pipelines.make import Outcome, make
+from pipelines.make import BuildResult, make
+from pipelines.release import ledger, staging
+from tests.support.releases import definition_of, sample_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,15 +134,15 @@ def test_queries_have_the_published_figures_and_the_pool_begins_with_the_options
 
 
 @pytest.fixture(scope="session")
-def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]:
+def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., BuildResult]:
     """The release of a dataset from real raw files, of version 1.0.0 or another, built once a session."""
     settings = sample_settings(tmp_path_factory.mktemp("real-rarb"))
     settings = replace(settings, sample=False, places=replace(settings.places, raw_dir=real_sources))
-    made = dict[tuple[str, str], Outcome]()
+    made = dict[tuple[str, str], BuildResult]()
 
-    def outcome(name: str, version: str = "1.0.0") -> Outcome:
+    def outcome(name: str, version: str = "1.0.0") -> BuildResult:
         if (name, version) not in made:
-            made[name, version] = make(built(name), version, settings, lambda _: None)
+            made[name, version] = make(definition_of(name), version, settings, lambda _: None)
         return made[name, version]
 
     return outcome
@@ -151,41 +151,41 @@ def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
 @pytest.mark.parametrize(
     ("name", "version"), [*((name, "1.0.0") for name in COMPLETE), *((name, "2.0.0") for name in CLEAN)]
 )
-def test_the_gold_pools_are_those_of_the_ledger(name: str, version: str, real: Callable[..., Outcome]) -> None:
+def test_the_gold_pools_are_those_of_the_ledger(name: str, version: str, real: Callable[..., BuildResult]) -> None:
     manifest = real(name, version).manifest
     assert all(file["verified"] for file in manifest["raw"])
-    entry = ledger.recorded(name, version)
+    entry = ledger.find_entry(name, version)
     assert entry is not None
     assert manifest["content_sha256"] == entry["content_sha256"]
 
 
 @pytest.mark.parametrize("name", CLEAN)
-def test_a_clean_gold_pool_has_each_text_once_and_every_judgement(name: str, real: Callable[..., Outcome]) -> None:
+def test_a_clean_gold_pool_has_each_text_once_and_every_judgement(name: str, real: Callable[..., BuildResult]) -> None:
     outcome = real(name, "2.0.0")
     assert not {"duplicate_text", "unjudged_twin"} & {finding["kind"] for finding in outcome.manifest["findings"]}
     queries, corpus, qrels = (
-        release.frames_of(outcome.place, outcome.manifest)[config]["test"].collect()
+        staging.frames_of(outcome.place, outcome.manifest)[config]["test"].collect()
         for config in ("queries", "corpus", "qrels")
     )
     assert (queries.height, corpus.height, qrels.height) == CLEAN[name]
-    assert all(texts.select(alike(pl.col("text"))).is_unique().all() for texts in (queries, corpus))
+    assert all(texts.select(fold_case(pl.col("text"))).is_unique().all() for texts in (queries, corpus))
 
 
-def test_blanks_at_the_end_of_real_piqa_solutions_are_kept(real: Callable[[str], Outcome]) -> None:
+def test_blanks_at_the_end_of_real_piqa_solutions_are_kept(real: Callable[[str], BuildResult]) -> None:
     outcome = real("piqa-retrieval")
-    texts = release.frames_of(outcome.place, outcome.manifest)["corpus"]["test"].collect()["text"]
+    texts = staging.frames_of(outcome.place, outcome.manifest)["corpus"]["test"].collect()["text"]
     assert sum(text != text.rstrip() for text in texts) == 113
 
 
 @pytest.mark.parametrize("name", CORPUS)
-def test_the_corpus_is_the_published_one(name: str, real_sources: Path, real: Callable[[str], Outcome]) -> None:
+def test_the_corpus_is_the_published_one(name: str, real_sources: Path, real: Callable[[str], BuildResult]) -> None:
     """Skipped without the train files. Where WinoGrande's are, it tells whether its choice of splits is RAR-b's."""
-    source = built(name).source
+    source = definition_of(name).source
     absent = [file.name for file in source.files.values() if not (real_sources / source.name / file.name).is_file()]
     if absent:
         pytest.skip(f"not among the real raw files: {source.name}/{', '.join(absent)}")
     outcome = real(name)
-    corpus = release.frames_of(outcome.place, outcome.manifest)["corpus"]["test"].collect()
+    corpus = staging.frames_of(outcome.place, outcome.manifest)["corpus"]["test"].collect()
     documents, digest = CORPUS[name]
     assert corpus.height == documents
     if digest is not None:

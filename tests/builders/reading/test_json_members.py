@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
-from builders.reading import json_members, records
+from builders.reading import json as json_reader
+from builders.reading import json_members
 from builders.spec import Raw
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ GOOD = '"0": {"rubric": "r", "headlines": ["a"]}'
 def test_a_malformed_object_is_refused_with_the_record(
     data: str, place: str, found: str, piece: int, raw: Callable[..., Raw], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "MEMBERS", piece)
+    monkeypatch.setattr(json_reader, "MEMBERS", piece)
     with pytest.raises(SourceError) as caught:
         members(raw(data))
     assert caught.value.where == "source/clusters.json" + place
@@ -115,8 +116,8 @@ def test_bytes_that_are_no_utf8_are_refused_in_names_and_values(raw: Callable[..
 def test_the_first_members_come_before_the_rest_is_read(
     raw: Callable[..., Raw], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "MEMBERS", 1000)
-    monkeypatch.setattr(records, "BATCH", 1000)
+    monkeypatch.setattr(json_reader, "MEMBERS", 1000)
+    monkeypatch.setattr(json_reader, "BATCH", 1000)
     whole = json.dumps({str(n): {"rubric": "r", "headlines": ["a" * 50]} for n in range(200)})
     frames = json_members(raw(whole[:-1] + ', "200": oops}'), CLUSTER, key="cluster")
     assert next(frames)["cluster"][0] == "0"
@@ -129,14 +130,14 @@ def test_a_broken_member_is_given_up_before_the_rest_of_the_file_is_held(
     raw: Callable[..., Raw], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """This gz is cut off: whoever reads up to there says so."""
-    monkeypatch.setattr(records, "MEMBERS", 1000)
-    monkeypatch.setattr(records, "BATCH", 1000)
+    monkeypatch.setattr(json_reader, "MEMBERS", 1000)
+    monkeypatch.setattr(json_reader, "BATCH", 1000)
     rest = " ".join(str(number * number) for number in range(400_000))
     packed = gzip.compress(('{"0": {"rubric": oops}, "1": "' + rest).encode())
     file = raw(packed[: len(packed) // 2], "clusters.json.gz")
     with pytest.raises(SourceError, match="cannot be read"):
         members(file)
-    monkeypatch.setattr(records, "LONGEST", 10_000)
+    monkeypatch.setattr(json_reader, "LONGEST", 10_000)
     with pytest.raises(SourceError, match="no JSON"):
         members(file)
 
@@ -162,6 +163,6 @@ def test_members_survive_the_file_whatever_the_pieces_and_the_layout(
     objects = {name: {"rubric": "r", "headlines": headlines} for name, headlines in clusters.items()}
     path.write_text(json.dumps(objects, ensure_ascii=escaped, indent=indent), encoding="utf-8", newline="")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records, "MEMBERS", piece)
-        patch.setattr(records, "BATCH", piece)
+        patch.setattr(json_reader, "MEMBERS", piece)
+        patch.setattr(json_reader, "BATCH", piece)
         assert members(Raw("clusters", path)) == [cluster(name, *headlines) for name, headlines in clusters.items()]

@@ -1,4 +1,4 @@
-"""builders.reading.plain: a faster parser, and the same rows or none."""
+"""builders.reading.json_plain: a faster parser, and the same rows or none."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
-from builders.reading import records
-from builders.reading.plain import read_plain_lines
+from builders.reading import json as json_reader
+from builders.reading.json_plain import read_plain_lines
 from builders.spec import Raw
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ WRITTEN = st.builds(
 def strict(lines: Sequence[bytes], monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame | None:
     """What the reader says that parses line by line; None for an error."""
     with monkeypatch.context() as patch:
-        patch.setattr(records, "read_plain_lines", lambda *_: None)
+        patch.setattr(json_reader, "read_plain_lines", lambda *_: None)
         try:
-            return records._frame(Raw("source/file", Path("file")), "line", 1, list(lines), AB, optional=())
+            return json_reader._frame(Raw("source/file", Path("file")), "line", 1, list(lines), AB, optional=())
         except SourceError:
             return None
 

@@ -16,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
+from builders.reading import csv as csv_reader
+from builders.reading import json as json_reader
 from builders.reading import (
     json_lines,
     open_raw,
@@ -25,15 +27,13 @@ from builders.reading import (
     read_json_lines,
     read_lines,
     read_xml_values,
-    records,
-    tables,
 )
 from builders.spec import Raw
+from tests.support.paths import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SOURCES = Path(__file__).parents[2] / "shared" / "sources"
 real = pytest.mark.skipif(not SOURCES.is_dir(), reason="the real raw files (../shared/sources) are not here")
 
 AB: dict[str, Any] = {"a": pl.String, "b": pl.Int64}
@@ -369,7 +369,7 @@ def test_bytes_that_are_no_utf8_are_refused_with_line_and_place(raw: Callable[..
 def test_a_blank_line_among_the_records_is_refused_whatever_the_batches(
     batch: int, raw: Callable[..., Raw], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "BATCH", batch)
+    monkeypatch.setattr(json_reader, "BATCH", batch)
     good = '{"a": "x", "b": 1}\n'
     error = refusal(lambda: read_json_lines(raw(good * 2 + "\n \n" + good), AB))
     assert str(error.where).endswith("line 3")
@@ -390,7 +390,7 @@ def test_of_two_malformed_lines_the_first_is_named(raw: Callable[..., Raw]) -> N
 def test_no_more_records_come_than_the_limit(
     limit: int, batch: int, raw: Callable[..., Raw], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "BATCH", batch)
+    monkeypatch.setattr(json_reader, "BATCH", batch)
     rows = [{"a": str(number), "b": number} for number in range(3)]
     expected = [(str(number), number) for number in range(min(limit, 3))]
     lines = "\n".join(map(json.dumps, rows))
@@ -433,7 +433,7 @@ def test_json_rows_survive_lines_and_arrays_packing_and_batches(
     texts = [json.dumps(row, ensure_ascii=escaped) for row in rows]
     lines = there(pack("\n".join(texts).encode()), name, member)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records, "BATCH", batch)
+        patch.setattr(json_reader, "BATCH", batch)
         frame = read_json_lines(lines, NESTED)
         assert frame.to_dicts() == rows
         assert frame.schema == pl.Schema(NESTED)
@@ -472,7 +472,7 @@ def test_an_array_may_have_a_bom_blanks_and_any_layout(raw: Callable[..., Raw]) 
 def test_a_malformed_array_is_refused_with_the_record(
     data: str, place: str, found: str, batch: int, raw: Callable[..., Raw], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "BATCH", batch)
+    monkeypatch.setattr(json_reader, "BATCH", batch)
     error = refusal(lambda: read_json_array(raw(data, "source/rows.json"), AB))
     assert error.where == "source/rows.json" + place
     assert found in str(error.found)
@@ -580,7 +580,7 @@ def test_any_texts_survive_a_table(
 ) -> None:
     lines = [separator.join(quoted(str(v), separator, always=always) for v in row) for row in [("a", "b", "c"), *rows]]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "BATCH", batch)
+        patch.setattr(csv_reader, "BATCH", batch)
         frame = read_csv(there(end.join([*lines, ""]).encode()), AB | {"c": pl.String}, separator=separator)
     assert frame.rows() == rows
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
-from builders.reading import pairs, read_tskv
+from builders.reading import read_tskv, tskv
 from builders.spec import Raw
 
 if TYPE_CHECKING:
@@ -109,5 +109,5 @@ def test_rows_survive_the_file_whatever_the_batches(
     path = tmp_path_factory.mktemp("tskv") / "rows.tskv"
     path.write_bytes("".join(f"rating={rating!r}\ttext={text}\n" for text, rating in rows).encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs, "BATCH", batch)
+        patch.setattr(tskv, "BATCH", batch)
         assert read_tskv(Raw("rows", path), REVIEW).rows() == rows

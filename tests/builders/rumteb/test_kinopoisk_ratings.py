@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders.shaping.ratings import GAP, RULES, SHIELD, without_ratings
+from builders.rumteb.kinopoisk.ratings import GAP, RULES, SHIELD, without_ratings
 
 if TYPE_CHECKING:
     from pathlib import Path

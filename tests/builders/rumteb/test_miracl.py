@@ -17,29 +17,30 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from conftest import built, sample_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.miracl import DATASETS, QRELS, SHARD, SHARDS, TOPICS, inflected, library, made_up, make_raw, recipe
-from builders import integrity, tasks
 from builders.errors import RecipeError, SourceError
 from builders.reading import json_batches
 from builders.rumteb import miracl
-from builders.shaping import bm25
+from builders.rumteb.miracl import bm25
 from builders.spec import Raw
+from pipelines.audit import integrity
 from pipelines.make import GOLDEN, make
-from pipelines.release import frames_of
-from pipelines.sources import Places, locate
+from pipelines.raw.locations import RawSettings, locate
+from pipelines.release.staging import frames_of
+from tests.support.paths import ROOT
+from tests.support.releases import definition_of, sample_settings
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Sequence
 
+    from builders import tasks
     from builders.spec import Tables
-    from pipelines.make import Outcome
+    from pipelines.make import BuildResult
 
-ROOT = Path(__file__).parents[1]
 RETRIEVAL, RERANKING = DATASETS
 CANDIDATES = 12
 
@@ -242,7 +243,7 @@ def frame(tables: Tables, config: str) -> pl.DataFrame:
 
 def defects(tables: Tables, task: tasks.Task) -> list[integrity.Finding]:
     frames = {config: {split: one.lazy() for split, one in table.items()} for config, table in tables.frames.items()}
-    return integrity.check(task, frames, ("dev",))
+    return integrity.check_integrity(task, frames, ("dev",))
 
 
 @pytest.fixture(scope="module")
@@ -278,7 +279,7 @@ def test_retrieval_is_the_whole_corpus_in_the_order_of_the_shards_and_the_releva
     assert frame(tables, "queries").rows() == [tuple(topic) for topic in lines(raw / TOPICS)]
     relevant = [(query, document, 1) for query, _, document, score in lines(raw / QRELS) if score == "1"]
     assert frame(tables, "qrels").rows() == relevant
-    assert defects(tables, built(RETRIEVAL).dataset.task) == []
+    assert defects(tables, definition_of(RETRIEVAL).dataset.task) == []
 
 
 def test_the_candidates_are_the_judged_passages_and_the_best_others_by_bm25(raw: Path) -> None:
@@ -294,7 +295,7 @@ def test_the_candidates_are_the_judged_passages_and_the_best_others_by_bm25(raw:
     listed = set().union(*lists.values())
     assert frame(tables, "corpus").rows() == [passage for passage in corpus if passage[0] in listed]
     assert tables.observed["candidates that BM25 added"] == sum(map(len, lists.values())) - len(lines(raw / QRELS))
-    assert defects(tables, built(RERANKING).dataset.task) == []
+    assert defects(tables, definition_of(RERANKING).dataset.task) == []
 
 
 @pytest.fixture
@@ -330,7 +331,7 @@ def test_of_passages_with_one_title_and_text_the_first_stays_and_has_the_judgeme
     if name == RETRIEVAL:
         assert frame(tables, "corpus").rows() == [one for one in passages(twins) if one[0] in ids]
         assert len(ids) == 62
-    assert defects(tables, built(name).dataset.task) == []
+    assert defects(tables, definition_of(name).dataset.task) == []
 
 
 def test_no_list_of_the_clean_version_has_a_title_and_text_twice(raw: Path) -> None:
@@ -466,13 +467,13 @@ def read_shards(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_a_build_killed_at_any_step_goes_on_with_the_first_shard_that_is_not_done(
-    name: str, golden_release: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = {"dataset": name, "version": "2.0.0", "golden": str(GOLDEN), "folder": str(tmp_path / "killed")}
     job |= {"exchange": True, "most": 1_000, "every": 43, "below": "cache"}
     (tmp_path / "job.json").write_text(json.dumps(job))
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("killed_builds.py")), str(tmp_path / "job.json")],
+        [sys.executable, str(ROOT / "tests" / "support" / "killed_builds.py"), str(tmp_path / "job.json")],
         cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -483,7 +484,7 @@ def test_a_build_killed_at_any_step_goes_on_with_the_first_shard_that_is_not_don
         left = sorted(path.name for path in folder.glob("cache/kept/*/*/*") if path.suffix != ".part")
         stored = [f"{shard}.jsonl.gz" for shard in range(SHARDS) if f"passages-{shard:02d}" in left]
         said: list[str] = []
-        again = make(built(name), "2.0.0", sample_settings(folder), said.append)
+        again = make(definition_of(name), "2.0.0", sample_settings(folder), said.append)
         for key in ("content_sha256", "dropped", "observed"):
             assert again.manifest[key] == undisturbed[key]
         if again.state == "up to date":
@@ -509,18 +510,18 @@ def test_what_was_kept_for_other_rows_is_removed_and_never_used(
     with monkeypatch.context() as broken:
         broken.setattr(miracl, "_refuse_missing", fail)
         with pytest.raises(RecipeError):
-            make(built(RETRIEVAL), "1.0.0", settings, print)
+            make(definition_of(RETRIEVAL), "1.0.0", settings, print)
     [left] = tmp_path.glob("cache/kept/*/*")
     assert len(list(left.iterdir())) == SHARDS
     read = read_shards(monkeypatch)
     with monkeypatch.context() as broken:
         broken.setattr(miracl, "_refuse_missing", fail)
         with pytest.raises(RecipeError):
-            make(built(RETRIEVAL), "2.0.0", settings, print)
+            make(definition_of(RETRIEVAL), "2.0.0", settings, print)
     assert len(read) == SHARDS
     [other] = tmp_path.glob("cache/kept/*/*")
     assert other != left
-    make(built(RETRIEVAL), "2.0.0", settings, print)
+    make(definition_of(RETRIEVAL), "2.0.0", settings, print)
     assert len(read) == SHARDS
     assert not list(tmp_path.glob("cache/kept/*/*"))
 
@@ -530,7 +531,7 @@ def test_what_was_kept_for_other_rows_is_removed_and_never_used(
 
 @pytest.mark.filterwarnings("default")  # what mteb and its libraries warn of is not ours to mend
 @pytest.mark.parametrize(("name", "own"), [(RETRIEVAL, "MIRACLRetrieval"), (RERANKING, "MIRACLReranking")])
-def test_mtebs_own_task_loads_our_release(name: str, own: str, golden_release: Callable[..., Outcome]) -> None:
+def test_mtebs_own_task_loads_our_release(name: str, own: str, golden_release: Callable[..., BuildResult]) -> None:
     mteb = pytest.importorskip("mteb", reason="mteb is not installed")
     made = golden_release(name)
     task = mteb.get_task(own, hf_subsets=["ru"])
@@ -573,9 +574,9 @@ def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_real_questions_and_judgements_are_the_pinned_ones(real_sources: Path, tmp_path: Path) -> None:
-    source = built(RETRIEVAL).source
+    source = definition_of(RETRIEVAL).source
     for key in ("topics", "qrels"):
-        found = locate(source, key, Places(real_sources, tmp_path, offline=True, lock=tmp_path / "raw.lock.json"))
+        found = locate(source, key, RawSettings(real_sources, tmp_path, offline=True, lock=tmp_path / "raw.lock.json"))
         assert found.verified
         assert isinstance(found.raw, Raw)
 
@@ -595,5 +596,5 @@ def test_the_real_questions_and_judgements_have_the_published_figures(real: Path
     assert judged["score"].value_counts().sort("score").rows() == [(0, 9_540), (1, 3_560)]
     assert judged["corpus-id"].n_unique() == 12_607
     assert frame(reranking, "top_ranked")["corpus-ids"].list.len().unique().to_list() == [100]
-    assert defects(retrieval, built(RETRIEVAL).dataset.task) == []
-    assert defects(reranking, built(RERANKING).dataset.task) == []
+    assert defects(retrieval, definition_of(RETRIEVAL).dataset.task) == []
+    assert defects(reranking, definition_of(RERANKING).dataset.task) == []

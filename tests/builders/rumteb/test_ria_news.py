@@ -135,7 +135,7 @@ def test_a_malformed_line_is_an_error_with_its_number(line: str, what: str, make
 def test_rows_do_not_depend_on_batches_or_threads(make: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch) -> None:
     articles = [(f"title {number % 90}", f"<p>text&nbsp;{number % 80}</p>") for number in range(200)]
     tables = [make(*articles, queries=20)]
-    monkeypatch.setattr("builders.reading.records.BATCH", 500)
+    monkeypatch.setattr("builders.reading.json.BATCH", 500)
     monkeypatch.setattr("os.cpu_count", lambda: 3)
     tables.append(make(*articles, queries=20))
     one, other = ({config: rows(made, config) for config in made.frames} for made in tables)

@@ -1,4 +1,4 @@
-"""builders.shaping.datelines: what is a dateline and what is a first sentence."""
+"""builders.rumteb.ria_news.datelines: what is a dateline and what is a first sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.shaping.datelines import has_dateline, without_dateline
+from builders.rumteb.ria_news.datelines import has_dateline, without_dateline
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from conftest import built, sample_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.rubq import PARAGRAPHS, QUESTIONS, Planted, made, make_raw
-from builders import integrity, tasks
+from builders import tasks
 from builders.errors import SourceError
 from builders.shaping.sampling import hash_order
+from pipelines.audit import integrity
 from pipelines.make import make
-from pipelines.sources import Places
+from pipelines.raw.locations import RawSettings
+from tests.support.releases import definition_of, sample_settings
 
 if TYPE_CHECKING:
     from builders.spec import Tables
@@ -39,7 +40,7 @@ def rows(tables: Tables, config: str) -> list[tuple[Any, ...]]:
 
 def defects(tables: Tables, task: tasks.Task) -> list[integrity.Finding]:
     frames = {config: {split: one.lazy() for split, one in table.items()} for config, table in tables.frames.items()}
-    return integrity.check(task, frames, ("test",))
+    return integrity.check_integrity(task, frames, ("test",))
 
 
 @dataclass(frozen=True)
@@ -252,7 +253,7 @@ def test_the_clean_versions_have_every_text_once_and_relevant_where_any_of_its_p
         if 1 in judged.values()
     }
     for name, expected, options in ((RERANKING, reranked, {"min_negatives": least}), (RETRIEVAL, answered, {})):
-        tables = build((questions, paragraphs), name, **built(name).dataset.options("2.0.0") | options)
+        tables = build((questions, paragraphs), name, **definition_of(name).dataset.options("2.0.0") | options)
         asked, documents = dict(rows(tables, "queries")), {id_: text for id_, _, text in rows(tables, "corpus")}
         judgements: dict[str, dict[str, int]] = {question: {} for question in asked.values()}
         for query, document, score in rows(tables, "qrels"):
@@ -267,13 +268,13 @@ def test_the_clean_versions_have_every_text_once_and_relevant_where_any_of_its_p
 
 
 def test_at_true_size_the_clean_corpus_has_as_many_documents_as_there_are_texts(true_size: Made) -> None:
-    tables = made(true_size.folder, RETRIEVAL, **built(RETRIEVAL).dataset.options("2.0.0"))
+    tables = made(true_size.folder, RETRIEVAL, **definition_of(RETRIEVAL).dataset.options("2.0.0"))
     short = sum(one.count for one in tables.dropped if "single character" in one.reason)
     assert frame(tables, "corpus").height == 56_773 - short
     assert frame(tables, "corpus")["text"].n_unique() == 56_773 - short
     assert frame(tables, "queries")["text"].is_unique().all()
     assert defects(tables, tasks.Retrieval()) == []
-    again = made(true_size.folder, RERANKING, **built(RERANKING).dataset.options("2.0.0"))
+    again = made(true_size.folder, RERANKING, **definition_of(RERANKING).dataset.options("2.0.0"))
     assert defects(again, tasks.Reranking()) == []
 
 
@@ -325,10 +326,10 @@ def test_a_limit_takes_questions_and_leaves_the_paragraphs_whole() -> None:
 
 def test_generated_raw_files_build_like_real_ones_but_unverified(tmp_path: Path) -> None:
     planted = make_raw(tmp_path / "raw" / "rubq", 60, 700, 12, 5)
-    places = Places(tmp_path / "raw", tmp_path / "cache", offline=True, lock=tmp_path / "raw.lock.json")
+    places = RawSettings(tmp_path / "raw", tmp_path / "cache", offline=True, lock=tmp_path / "raw.lock.json")
     whole = replace(sample_settings(tmp_path), sample=False, places=places)
     for name, wanted in ((RERANKING, planted.reranking), (RETRIEVAL, planted.retrieval)):
-        known = built(name)
+        known = definition_of(name)
         files = {key: replace(file, git_blob=None) for key, file in known.source.files.items()}
         unpinned = replace(known, source=replace(known.source, files=files))
         manifest = make(unpinned, "1.0.0", whole, lambda _: None).manifest
@@ -340,4 +341,4 @@ def test_generated_raw_files_build_like_real_ones_but_unverified(tmp_path: Path)
         assert 0 < {table["config"]: table["rows"] for table in manifest["tables"]}["queries"] <= 20
     assert not whole.ledger.exists()
     with pytest.raises(SourceError, match="is not the pinned file"):
-        make(built(RERANKING), "1.0.0", whole, lambda _: None)
+        make(definition_of(RERANKING), "1.0.0", whole, lambda _: None)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from conftest import built
 
 from builders.errors import RecipeError, SourceError
 from builders.rumteb.inappropriateness import TOPICS, certain, scored, topics
-from builders.shaping.folding import folded
+from builders.shaping.folding import fold_text
 from builders.shaping.sampling import split
 from builders.spec import Raw, RawFiles
 from pipelines.make import GOLDEN
+from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ CLASSES = {"спорт": 0, "Происшествия": 1, "ПОЛИТИКА": 2
 
 def make(name: str, key: str, path: Path, scratch: Path, **options: Any) -> Tables:
     """The tables of a dataset from one raw file, with the paper's numbers where no others are given."""
-    dataset = built(name).dataset
+    dataset = definition_of(name).dataset
     scratch.mkdir(exist_ok=True)
     files = {key: Raw(f"source/{path.name}", path)}
     return dataset.recipe(RawFiles(dataset.task.splits, files, scratch), **options)
@@ -369,7 +369,7 @@ def test_copies_in_other_case_and_punctuation_do_not_come_into_the_clean_version
     texts = [(f"Текст «{number}», и ещё", number) for number in range(50 * classes)]
     copies = [(f" ТЕКСТ {number} - и ещё!", number) for _, number in texts[::3]]
     contested = [("Так себе.", 0), ("так себе", 1), ("Ну…", 0), ("ну", 0), ("ну", 1)]
-    options = built(name).dataset.options("2.0.0") | (CLUSTERS if "clustering" in name else SMALL)
+    options = definition_of(name).dataset.options("2.0.0") | (CLUSTERS if "clustering" in name else SMALL)
     plain, noisy = (
         make(name, key, texts_file(name, tmp_path / file, rows), tmp_path / f"{file}s", **options)
         for file, rows in (("plain", texts), ("noisy", [*texts, *copies, *contested, ("!", 0), ("я", 1)]))
@@ -398,7 +398,7 @@ def test_real_messages_of_one_text_but_for_case_and_punctuation_are_one(real_sou
     made = make("inappropriateness-classification", "messages", path, tmp_path, **sizes, clean=True)
     assert dropped(made) == {"the text stands in an earlier row too": 2}
     texts = pl.concat([frame.select("text") for frame in frames(made).values()])
-    assert texts.select(folded(pl.col("text")).n_unique()).item() == texts.height
+    assert texts.select(fold_text(pl.col("text")).n_unique()).item() == texts.height
 
 
 def test_of_real_rows_with_one_text_those_of_people_count_and_must_agree(both_kinds: Path, tmp_path: Path) -> None:
@@ -407,10 +407,10 @@ def test_of_real_rows_with_one_text_those_of_people_count_and_must_agree(both_ki
     assert test.height == 2048
     assert train.height + test.height + sum(dropped(made).values()) == made.observed["messages"]
     rows = scored(Raw("t", both_kinds), (*TOPICS, "human_labeled")).with_columns(topics(0.5).alias("label"))
-    people = rows.filter(pl.col("human_labeled") == 1).with_columns(same=folded(pl.col("text")))
+    people = rows.filter(pl.col("human_labeled") == 1).with_columns(same=fold_text(pl.col("text")))
     agreed = people.group_by("same").agg(pl.col("id").first(), pl.col("label").n_unique(), pl.len())
     assert agreed.filter(pl.col("len") > 1).height == 11
-    kept = pl.concat([train, test]).with_columns(same=folded(pl.col("text")))
+    kept = pl.concat([train, test]).with_columns(same=fold_text(pl.col("text")))
     assert kept["same"].n_unique() == kept.height
     judged = agreed.join(kept, on="same", how="left", suffix="_kept")
     assert judged.filter(pl.col("label") > 1)["id_kept"].null_count() == (agreed["label"] > 1).sum()
@@ -434,7 +434,7 @@ def test_of_real_rows_with_one_text_those_of_people_count_and_must_agree(both_ki
 def test_a_source_too_small_for_the_paper_is_an_error_and_no_smaller_dataset(
     name: str, key: str, tmp_path: Path
 ) -> None:
-    source = built(name).source
+    source = definition_of(name).source
     with pytest.raises(RecipeError, match="too few") as caught:
         make(name, key, GOLDEN / source.name / "raw" / source.files[key].name, tmp_path)
     assert caught.value.found
@@ -473,7 +473,7 @@ def test_an_unknown_sentiment_is_refused_with_its_record(tmp_path: Path) -> None
 
 def test_the_order_of_columns_does_not_matter(tmp_path: Path) -> None:
     for name, key in (("inappropriateness-classification", "messages"), ("sensitive-topics-classification", "topics")):
-        dataset, source = built(name).dataset, built(name).source
+        dataset, source = definition_of(name).dataset, definition_of(name).source
         path = GOLDEN / source.name / "raw" / source.files[key].name
         with path.open(encoding="utf-8", newline="") as stream:
             header, *rows = csv.reader(stream)

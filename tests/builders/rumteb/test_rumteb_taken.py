@@ -11,7 +11,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import NAMES, built
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -19,14 +18,15 @@ from polars.testing import assert_frame_equal
 
 from builders.errors import RecipeError, SourceError
 from builders.reading import read_csv
-from builders.reading.members import read_members
+from builders.reading.archive_members import read_members
 from builders.reading.parquet import read_parquet
 from builders.rumteb import massive, ru_sci_bench, sts22
 from builders.rumteb.ru_sci_bench import GRNTI, OECD, read_labels
-from builders.shaping.folding import folded
+from builders.shaping.folding import fold_text
 from builders.spec import Raw, RawFiles, Tables
-from pipelines import release
-from pipelines.make import GOLDEN, Outcome
+from pipelines.make import GOLDEN, BuildResult
+from pipelines.release import staging
+from tests.support.releases import NAMES, definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,7 +135,7 @@ def test_a_damaged_parquet_file_gives_rows_or_a_source_error_never_a_traceback(
             read_parquet(raw, PAPER, optional=("title", "abstract"))
 
 
-# builders.reading.members
+# builders.reading.archive_members
 
 
 def zipped(path: Path, files: dict[str, str | bytes]) -> Raw:
@@ -222,7 +222,7 @@ def papers(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict
 def test_the_real_labels_give_the_published_sizes(
     name: str, sizes: dict[str, tuple[int, int]], papers: dict[str, Raw], tmp_path: Path
 ) -> None:
-    dataset = built(name).dataset
+    dataset = definition_of(name).dataset
     tables = dataset.recipe(RawFiles(dataset.task.splits, papers, tmp_path), **dataset.options("1.0.0"))
     for split, (classes, each) in sizes.items():
         rows = frame(tables, split)
@@ -250,7 +250,7 @@ def test_clean_versions_have_the_sizes_they_promise_though_splits_share_texts(
     kind: str, train: int, test: int, cluster: int, papers: dict[str, Raw], tmp_path: Path
 ) -> None:
     files, classes = with_leaks(papers, kind, tmp_path), len(RUBRICS[kind])
-    one, other = (built(f"ru-scibench-{kind}-{task}").dataset for task in ("classification", "clustering-p2p"))
+    one, other = (definition_of(f"ru-scibench-{kind}-{task}").dataset for task in ("classification", "clustering-p2p"))
     raw = RawFiles(("train", "test"), files, tmp_path)
     tables, clusters = (each.recipe(raw, **each.options("2.0.0")) for each in (one, other))
     for rows, label, size in (
@@ -259,8 +259,8 @@ def test_clean_versions_have_the_sizes_they_promise_though_splits_share_texts(
         (frame(clusters), "labels", cluster),
     ):
         assert rows[label].value_counts()["count"].to_list() == [size] * classes
-    shared = frame(tables, "train").join(frame(tables), on=folded(pl.col("text")))
-    assert (shared.height, frame(clusters).select(folded(pl.col("sentences")).n_unique()).item()) == (
+    shared = frame(tables, "train").join(frame(tables), on=fold_text(pl.col("text")))
+    assert (shared.height, frame(clusters).select(fold_text(pl.col("sentences")).n_unique()).item()) == (
         0,
         cluster * classes,
     )
@@ -273,7 +273,7 @@ def test_clean_versions_have_the_sizes_they_promise_though_splits_share_texts(
 
 
 def test_the_clean_test_split_needs_no_training_file(papers: dict[str, Raw], tmp_path: Path) -> None:
-    dataset = built("ru-scibench-oecd-classification").dataset
+    dataset = definition_of("ru-scibench-oecd-classification").dataset
     needed = {key: papers[key] for key in dataset.needs["test"]}
     alone = dataset.recipe(RawFiles(("test",), needed, tmp_path), **dataset.options("2.0.0"))
     both = dataset.recipe(RawFiles(("train", "test"), papers, tmp_path), **dataset.options("2.0.0"))
@@ -450,11 +450,11 @@ def test_every_intent_begins_with_its_scenario_and_names_ascend() -> None:
     assert list(massive.SCENARIOS) == sorted(set(massive.SCENARIOS))
 
 
-def test_both_datasets_hold_the_same_utterances(golden_release: Callable[..., Outcome]) -> None:
+def test_both_datasets_hold_the_same_utterances(golden_release: Callable[..., BuildResult]) -> None:
     one, other = (golden_release(f"massive-{kind}-classification", "1.0.0") for kind in ("intent", "scenario"))
     for split in ("train", "validation", "test"):
         rows, others = (
-            release.frames_of(made.place, made.manifest)["default"][split].collect() for made in (one, other)
+            staging.frames_of(made.place, made.manifest)["default"][split].collect() for made in (one, other)
         )
         assert_frame_equal(rows.select("id", "text", "lang"), others.select("id", "text", "lang"))
         assert rows["label_text"].str.extract(r"^([a-z]+)_").to_list() == others["label_text"].to_list()
@@ -475,7 +475,7 @@ BUILT_IN = {
 
 @pytest.mark.filterwarnings("default")  # what mteb and its libraries warn of is not ours to mend
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_mtebs_own_task_loads_our_release(name: str, golden_release: Callable[[str], Outcome]) -> None:
+def test_mtebs_own_task_loads_our_release(name: str, golden_release: Callable[[str], BuildResult]) -> None:
     mteb = pytest.importorskip("mteb", reason="mteb is not installed")
     made = golden_release(name)
     task = mteb.get_task(BUILT_IN[name])
@@ -485,7 +485,7 @@ def test_mtebs_own_task_loads_our_release(name: str, golden_release: Callable[[s
     task.load_data()
     loaded = task.dataset["ru"] if task.metadata.is_multilingual else task.dataset
     for split in task.metadata.eval_splits:
-        ours = release.frames_of(made.place, made.manifest)["default"][split].collect()
+        ours = staging.frames_of(made.place, made.manifest)["default"][split].collect()
         theirs = loaded[split].to_polars()
         assert theirs["id"].to_list() == ours["id"].to_list()
         wanted = {"text", "label"} if "text" in ours.columns else {"sentence1", "sentence2", "score"}
@@ -493,9 +493,9 @@ def test_mtebs_own_task_loads_our_release(name: str, golden_release: Callable[[s
 
 
 def test_every_dataset_that_mteb_takes_by_language_has_the_column_for_it(
-    golden_release: Callable[[str], Outcome],
+    golden_release: Callable[[str], BuildResult],
 ) -> None:
     for name in BUILT_IN.keys() & set(NAMES):
         if name.startswith(("massive", "sts22")):
-            for path in (GOLDEN / built(name).source.name / name).glob("*/default.test.jsonl"):
+            for path in (GOLDEN / definition_of(name).source.name / name).glob("*/default.test.jsonl"):
                 assert all(json.loads(line)["lang"] == "ru" for line in path.read_text("utf-8").splitlines())

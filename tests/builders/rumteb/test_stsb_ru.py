@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from conftest import built
 
 from builders.errors import DatasetError, SourceError, UsageError
 from builders.rumteb import stsb_ru
-from builders.shaping.acceptability import acceptable, decision_line, head_line, read_decisions
+from builders.rumteb.stsb_ru.decisions import decision_line, find_acceptable, head_line, read_decisions
 from builders.spec import Raw, RawFiles, Tables
 from pipelines import decide
-from pipelines.sources import Places, locate
+from pipelines.raw.locations import RawSettings, locate
+from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,7 +102,7 @@ def test_the_clean_version_has_every_real_pair_once_and_test_keeps_what_splits_s
     everything = pl.concat(frame(tables, split) for split in READ).select(unordered)
     assert everything.n_unique() == everything.height
     alone = RawFiles(
-        ("test",), {key: files[key] for key in built("ru-stsbenchmark-sts").dataset.needs["test"]}, tmp_path
+        ("test",), {key: files[key] for key in definition_of("ru-stsbenchmark-sts").dataset.needs["test"]}, tmp_path
     )
     tests = stsb_ru.sts.recipe(alone, classifier=ME, clean=True)
     assert frame(tests, "test").equals(frame(tables, "test"))
@@ -110,7 +110,7 @@ def test_the_clean_version_has_every_real_pair_once_and_test_keeps_what_splits_s
 
 def test_without_decisions_the_error_names_the_command_that_makes_them(tmp_path: Path) -> None:
     (tmp_path / "stsb_ru").mkdir()
-    places = Places(raw_dir=tmp_path, cache=tmp_path / "cache", offline=True, lock=tmp_path / "lock.json")
+    places = RawSettings(raw_dir=tmp_path, cache=tmp_path / "cache", offline=True, lock=tmp_path / "lock.json")
     with pytest.raises(SourceError, match="must be fetched by hand") as caught:
         locate(stsb_ru.SOURCE, "decisions", places)
     assert "pip install '.[acceptability]'" in str(caught.value)
@@ -127,7 +127,7 @@ def test_decisions_are_read_as_they_were_written(tmp_path: Path) -> None:
     read = read_decisions(raw, ME)
     assert dict(read.iter_rows()) == verdicts
     asked = pl.Series(["", "Снег.", 'Он сказал "да"\n', "Снег."])
-    assert acceptable(asked, read, raw).to_list() == [True, True, False, True]
+    assert find_acceptable(asked, read, raw).to_list() == [True, True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_what_is_no_file_of_decisions_is_refused_with_its_line(
 def test_a_sentence_that_nobody_decided_on_is_an_error_not_a_dropped_pair(tmp_path: Path) -> None:
     raw = decisions(tmp_path / "decisions.jsonl", {"Снег.": True})
     with pytest.raises(SourceError, match="not all sentences are decided") as caught:
-        acceptable(pl.Series(["Снег.", "Дождь.", "Град.", "Дождь."]), read_decisions(raw, ME), raw)
+        find_acceptable(pl.Series(["Снег.", "Дождь.", "Град.", "Дождь."]), read_decisions(raw, ME), raw)
     assert "2 sentences, the first is 'Дождь.'" in str(caught.value)
     assert "pipelines.decide" in str(caught.value)
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from builders import tasks
 from builders.shaping.cleaning import clean_rows, each_text_once
-from builders.shaping.folding import folded
+from builders.shaping.folding import fold_text
 from builders.shaping.sampling import split
 from builders.spec import Dropped
-from pipelines import quality
+from pipelines.audit import quality
 
 
 def rows(*texts: str, labels: list[int] | None = None) -> pl.DataFrame:
@@ -43,13 +43,13 @@ def cleaned(frame: pl.DataFrame, **more: pl.DataFrame) -> tuple[list[str], list[
     ],
 )
 def test_case_punctuation_white_space_and_the_way_of_writing_a_character_are_folded(text: str, same: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [same]}).select(folded(pl.all()))
+    frame = pl.DataFrame({"one": [text], "other": [same]}).select(fold_text(pl.all()))
     assert frame["one"][0] == frame["other"][0]
 
 
 @pytest.mark.parametrize(("text", "other"), [(":)", ":("), ("...", "!"), ("5+5", "5 5"), ("кот", "кит"), ("", ".")])
 def test_texts_that_say_something_else_are_not_folded_together(text: str, other: str) -> None:
-    frame = pl.DataFrame({"one": [text], "other": [other]}).select(folded(pl.all()))
+    frame = pl.DataFrame({"one": [text], "other": [other]}).select(fold_text(pl.all()))
     assert frame["one"][0] != frame["other"][0]
 
 
@@ -139,7 +139,7 @@ def test_what_is_mended_is_not_found_again(train: list[tuple[str, int]], test: l
     if all(frame.height for frame in kept.values()):
         task = tasks.Classification(labels=("no", "yes"), splits=("train", "test"))
         lazy = {"default": {split: frame.lazy() for split, frame in kept.items()}}
-        assert not MENDED & {finding.kind for finding in quality.audit(task, lazy, task.splits)}
+        assert not MENDED & {finding.kind for finding in quality.audit_rows(task, lazy, task.splits)}
 
 
 # What splits are drawn from

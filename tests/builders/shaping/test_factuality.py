@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from builders.ateb.dialfact import classification
 from builders.errors import SourceError
-from builders.shaping.factuality import FEVER, LABELS, NLI, factuality, labelled
+from builders.shaping.factuality import FEVER, LABELS, NLI, classify_pairs, labelled
 from builders.spec import Dropped, Raw, RawFiles, Tables
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 def table(folder: Path, *rows: tuple[str, str, str], numbers: dict[str, int] = NLI, unit: str = "line") -> pl.DataFrame:
     frame = pl.DataFrame(rows, ["premise", "hypothesis", "gold"], orient="row").with_row_index("id")
     frame = labelled(frame, Raw("s/a.csv", folder / "a.csv"), label="gold", numbers=numbers, unit=unit)
-    return rows_of(factuality({"test": frame}, ("test",)))
+    return rows_of(classify_pairs({"test": frame}, ("test",)))
 
 
 def rows_of(made: Tables) -> pl.DataFrame:
@@ -45,7 +45,7 @@ def test_the_text_is_atebs_with_both_sides_as_they_are(tmp_path: Path) -> None:
 @given(premise=TEXTS, hypothesis=TEXTS)
 def test_no_character_of_either_side_is_lost_or_added(premise: str, hypothesis: str) -> None:
     rows = pl.DataFrame({"premise": [premise], "hypothesis": [hypothesis], "label": [1]})
-    made = factuality({"test": rows}, ("test",))
+    made = classify_pairs({"test": rows}, ("test",))
     assert rows_of(made)["text"].item() == f"Premise: {premise} Hypothesis: {hypothesis}"
 
 
@@ -77,15 +77,15 @@ def test_a_clean_version_compares_both_sides_and_wants_more_than_a_character_of_
         ("g", "It snows.", "It", 1),
     ]
     frames = {"train": pl.DataFrame(train, schema, orient="row"), "test": pl.DataFrame(test, schema, orient="row")}
-    made = factuality(frames, ("train", "test"), clean=True)
+    made = classify_pairs(frames, ("train", "test"), clean=True)
     assert rows_of(made)["id"].to_list() == ["d", "e", "g"]
     assert made.dropped == (
         Dropped("a text is empty or a single character", 2, "train", ("b", "c")),
         Dropped("the pair is in the test split too", 1, "train", ("a",)),
         Dropped("the pair stands in an earlier row too", 1, "test", ("f",)),
     )
-    assert list(factuality(frames, ("test",), clean=True).frames["default"]) == ["test"]
-    assert factuality(frames, ("train", "test")).dropped == ()
+    assert list(classify_pairs(frames, ("test",), clean=True).frames["default"]) == ["test"]
+    assert classify_pairs(frames, ("train", "test")).dropped == ()
 
 
 def dialogue(folder: Path, *records: dict[str, Any]) -> list[str]:

@@ -6,11 +6,11 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import integrity, tasks
+from builders import tasks
 from builders.shaping.choices import gold_pool
 from builders.shaping.merging import merge_equal
 from builders.spec import Dropped, Tables
-from pipelines import quality
+from pipelines.audit import integrity, quality
 
 TEXTS = st.sampled_from(["air", "Air", "air.", " air", "sand", "SAND", "5+5", "5 5", "wind ", "the wind"])
 MENDED = {"duplicate_text", "unjudged_twin", "conflicting_label"}
@@ -66,8 +66,8 @@ def test_a_clean_gold_pool_has_every_answer_of_every_question_and_no_twin(asked:
     made = gold_pool(questions, prefix="p", split="test", clean=True)
     as_it_was = gold_pool(questions, prefix="p", split="test")
     lazy = {config: {"test": made.frames[config]["test"].lazy()} for config in ("corpus", "queries", "qrels")}
-    assert integrity.check(tasks.Retrieval(), lazy, ("test",)) == []
-    found = quality.audit(tasks.Retrieval(), lazy, ("test",))
+    assert integrity.check_integrity(tasks.Retrieval(), lazy, ("test",)) == []
+    found = quality.audit_rows(tasks.Retrieval(), lazy, ("test",))
     assert not MENDED & {finding.kind for finding in found}
     told = {(str(query).strip(" .").lower(), str(answer).strip(" .").lower()) for query, answer in asked}
     texts = {

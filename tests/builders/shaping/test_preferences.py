@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 from dataclasses import replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from conftest import built
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from builders import integrity
 from builders.ateb.shp import DOMAINS, INSTRUCTION
 from builders.errors import SourceError
 from builders.reading import read_json_array, read_json_lines
@@ -28,14 +23,17 @@ from builders.shaping.preferences import (
     EMPTY,
     EQUAL,
     TIE,
-    by_split,
-    preferences,
-    rerank,
-    together,
+    concat_tables,
+    parse_preferences,
+    rerank_pairs,
+    tables_by_split,
 )
 from builders.spec import Dropped, Raw, Tables
 from builders.tasks import Reranking
-from pipelines.make import GOLDEN, Outcome, Settings, make
+from pipelines.audit import integrity
+from pipelines.make import GOLDEN, BuildResult, BuildSettings, make
+from tests.support.preference_pairs import CONFIGS, assert_same, best_guess, chance, frame, judged, quick
+from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,10 +42,8 @@ if TYPE_CHECKING:
 Pair = tuple[str, str, str, bool | None]  # query, response a, response b, whether a is preferred
 
 SCHEMA = {"id": pl.String, "query": pl.String, "a": pl.String, "b": pl.String, "a_preferred": pl.Boolean}
-CONFIGS = ("corpus", "queries", "qrels", "top_ranked")
 SPLITS = ("train", "validation", "test")
 
-quick = hypothesis_settings(deadline=None, max_examples=80)
 texts = st.text(alphabet="ab \n\xa0é", max_size=4)
 pairs_drawn = st.lists(st.tuples(texts, texts, texts, st.sampled_from([True, False, None])), max_size=12)
 
@@ -57,26 +53,7 @@ def table(pairs: list[Pair]) -> pl.DataFrame:
 
 
 def tables(pairs: list[Pair] | pl.DataFrame) -> Tables:
-    return rerank(pairs if isinstance(pairs, pl.DataFrame) else table(pairs), split="test")
-
-
-def frame(made: Tables, config: str, split: str = "test") -> pl.DataFrame:
-    return made.frames[config][split].lazy().collect()
-
-
-def judged(made: Tables) -> dict[str, list[tuple[str, int]]]:
-    """Text and score of the candidates of each query, in the order of the list."""
-    text_of = dict(frame(made, "corpus").select("id", "text").iter_rows())
-    score_of = {(query, document): score for query, document, score in frame(made, "qrels").iter_rows()}
-    lists = frame(made, "top_ranked").iter_rows()
-    return {query: [(text_of[one], score_of[query, one]) for one in candidates] for query, candidates in lists}
-
-
-def assert_same(one: Tables, other: Tables) -> None:
-    for config in CONFIGS:
-        assert_frame_equal(frame(one, config), frame(other, config))
-    assert one.dropped == other.dropped
-    assert one.observed == other.observed
+    return rerank_pairs(pairs if isinstance(pairs, pl.DataFrame) else table(pairs), split="test")
 
 
 def test_a_pair_is_a_query_with_the_preferred_response_judged_1_and_the_other_0() -> None:
@@ -139,8 +116,8 @@ def test_the_responses_have_the_numbers_they_always_had() -> None:
 def test_parts_put_together_follow_each_other_and_their_counts_add_up() -> None:
     empty, equal, fine = ("q", "", "y", True), ("q", "x", "x", True), ("q", "x", "y", True)
     last = table([empty, empty, fine]).with_columns(id="last-" + pl.col("id"))
-    parts = [rerank(pairs, split="train") for pairs in (table([equal]), table([empty] * 4), table([fine]), last)]
-    made = together([*parts, rerank(table([empty]), split="test")])
+    parts = [rerank_pairs(pairs, split="train") for pairs in (table([equal]), table([empty] * 4), table([fine]), last)]
+    made = concat_tables([*parts, rerank_pairs(table([empty]), split="test")])
     assert made.dropped == (
         Dropped(EMPTY, 6, "train", ("pair-0", "pair-1", "pair-2", "pair-3", "last-pair-0")),
         Dropped(EQUAL, 1, "train", ("pair-0",)),
@@ -153,7 +130,7 @@ def test_parts_put_together_follow_each_other_and_their_counts_add_up() -> None:
 
 def kept_clean(*pairs: Pair) -> tuple[list[str], dict[str, int]]:
     """The pairs, by number, that a clean version keeps, and the reasons for which it leaves out the others."""
-    made = rerank(table(list(pairs)), split="test", clean=True)
+    made = rerank_pairs(table(list(pairs)), split="test", clean=True)
     kept = [name.removeprefix("pair-") for name in frame(made, "queries")["id"]]
     return kept, {gone.reason: gone.count for gone in made.dropped}
 
@@ -198,9 +175,9 @@ def test_of_a_clean_version_the_last_split_keeps_the_queries_that_others_have_to
     }
 
     def parts(split: str, later: Mapping[str, pl.Series]) -> list[Tables]:
-        return [rerank(table(rows[split]), split=split, clean=True, later=later)]
+        return [rerank_pairs(table(rows[split]), split=split, clean=True, later=later)]
 
-    made = by_split(parts, SPLITS, SPLITS, clean=True)
+    made = tables_by_split(parts, SPLITS, SPLITS, clean=True)
     assert {split: frame(made, "queries", split)["text"].to_list() for split in SPLITS} == {
         "train": ["three", "tie"],
         "validation": ["two"],
@@ -212,7 +189,7 @@ def test_of_a_clean_version_the_last_split_keeps_the_queries_that_others_have_to
         Dropped("the query is in the test split too", 1, "validation", ("pair-1",)),
         Dropped(TIE, 1, "test", ("pair-1",)),
     )
-    alone = by_split(parts, SPLITS, ("validation",), clean=True)
+    alone = tables_by_split(parts, SPLITS, ("validation",), clean=True)
     assert list(alone.frames["queries"]) == ["validation"]
     assert [gone.split for gone in alone.dropped] == ["validation"]
 
@@ -245,7 +222,7 @@ def raw(tmp_path: Path) -> Raw:
     ],
 )  # fmt: skip
 def test_verdicts_say_whether_a_is_preferred(verdicts: list[Any], meanings: dict[Any, bool | None], raw: Raw) -> None:
-    column = preferences(pl.Series("winner", verdicts), meanings, raw)
+    column = parse_preferences(pl.Series("winner", verdicts), meanings, raw)
     assert column.to_list() == [True, False, None, None][: len(verdicts)]
     assert column.dtype == pl.Boolean
 
@@ -255,7 +232,7 @@ def test_an_unknown_verdict_is_an_error_with_its_place(
     verdicts: list[Any], meanings: dict[Any, bool], raw: Raw
 ) -> None:
     with pytest.raises(SourceError, match="unknown preference in 'labels'") as caught:
-        preferences(pl.Series("labels", verdicts), meanings, raw)
+        parse_preferences(pl.Series("labels", verdicts), meanings, raw)
     assert f"source/pairs.jsonl, line {len(verdicts)}" in str(caught.value)
     assert repr(str(verdicts[-1])) in str(caught.value)
     assert " or ".join(map(repr, meanings)) in str(caught.value)
@@ -299,7 +276,7 @@ def test_every_pair_kept_comes_back_from_its_tables(pairs: list[Pair]) -> None:
 def test_no_table_breaks_a_rule_of_its_task(pairs: list[Pair]) -> None:
     made = tables([*pairs, ("q", "better", "worse", True)])
     frames = {config: {"test": frame(made, config).lazy()} for config in CONFIGS}
-    assert integrity.check(Reranking(), frames, ("test",)) == []
+    assert integrity.check_integrity(Reranking(), frames, ("test",)) == []
 
 
 @quick
@@ -332,50 +309,6 @@ def test_neither_the_order_of_pairs_nor_chunks_change_more_than_the_order_of_row
         ("top_ranked", ["query-id"]),
     ):
         assert_frame_equal(frame(tables(pairs), config).sort(key), frame(mixed, config).sort(key))
-
-
-def clues(made: Tables, split: str = "test") -> tuple[pl.DataFrame, pl.Series]:
-    """All that can be seen of pairs but texts and scores, as yes or no, and the truth: does the first candidate win?"""
-    lists = frame(made, "top_ranked", split).with_row_index("place")
-    two = pl.col("corpus-ids")
-    rows = lists.select("place", "query-id", x=two.list.get(0), y=two.list.get(1))
-    corpus = frame(made, "corpus", split).with_row_index("row").select("id", "row")
-    qrels = frame(made, "qrels", split).with_row_index("judged_at").cast({"judged_at": pl.Int64})
-    often = lists.explode("corpus-ids").group_by("corpus-ids").len("often")
-    for side in ("x", "y"):
-        rows = rows.join(corpus.rename({"id": side, "row": f"row_{side}"}), on=side)
-        rows = rows.join(often.rename({"corpus-ids": side, "often": f"often_{side}"}), on=side)
-        own = qrels.rename({"corpus-id": side, "judged_at": f"judged_at_{side}", "score": f"score_{side}"})
-        rows = rows.join(own, on=["query-id", side])
-    rows = rows.sort("place")
-    odd = {side: pl.col(side).str.contains("[13579]$") for side in ("query-id", "x", "y")}
-    seen = rows.select(
-        stands_first=pl.lit(value=True),
-        smaller_id=pl.col("x") < pl.col("y"),
-        earlier_in_corpus=pl.col("row_x") < pl.col("row_y"),
-        earlier_in_qrels=pl.col("judged_at_x") < pl.col("judged_at_y"),
-        in_more_lists=pl.col("often_x") > pl.col("often_y"),
-        in_fewer_lists=pl.col("often_x") < pl.col("often_y"),
-        odd_query=odd["query-id"],
-        odd_place=pl.col("place") % 2 == 1,
-        odd_id_first=odd["x"],
-        odd_id_second=odd["y"],
-        late=pl.col("place") > rows.height // 2,
-    )
-    return seen, rows["score_x"] == 1
-
-
-def best_guess(made: Tables, split: str = "test") -> tuple[float, int]:
-    """The share of pairs that the best rule guesses, of all single clues and of all two together; and how many pairs."""
-    seen, wins = clues(made, split)
-    rules = [*seen.get_columns(), *(seen[one] ^ seen[other] for one, other in combinations(seen.columns, 2))]
-    hits = max(max(same, wins.len() - same) for same in (int((rule == wins).sum()) for rule in rules))
-    return hits / wins.len(), wins.len()
-
-
-def chance(pairs: int) -> float:
-    """What no rule should reach by luck: five standard deviations above a half."""
-    return 0.5 + 2.5 / math.sqrt(pairs)
 
 
 def posts(count: int, *, a_preferred: Callable[[int], bool]) -> pl.DataFrame:
@@ -448,14 +381,14 @@ def steamshp(folder: Path) -> pl.DataFrame:
     raw = Raw("steamshp", folder / "hh_rlhf" / "steamshp" / "anthropic_helpful_test.json")
     columns = dict.fromkeys(("post_id", "history", "human_ref_A", "human_ref_B"), pl.String()) | {"labels": pl.Int64()}
     rows = read_json_lines(raw, columns)
-    preferred = preferences(rows["labels"], {1: True, 0: False}, raw)
+    preferred = parse_preferences(rows["labels"], {1: True, 0: False}, raw)
     return rows.select(id="post_id", query="history", a="human_ref_A", b="human_ref_B", a_preferred=preferred)
 
 
 def mt_bench(folder: Path) -> pl.DataFrame:
     raw = Raw("mt_bench", folder / "mt_bench_pairs" / "llmbar_mt_bench.json")
     rows = read_json_array(raw, dict.fromkeys(("input", "output_1", "output_2"), pl.String()) | {"label": pl.Int64()})
-    preferred = preferences(rows["label"], {1: True, 2: False}, raw, unit="record")
+    preferred = parse_preferences(rows["label"], {1: True, 2: False}, raw, unit="record")
     numbers = pl.int_range(pl.len()).cast(pl.String)
     return rows.select(id=numbers, query="input", a="output_1", b="output_2", a_preferred=preferred)
 
@@ -482,10 +415,10 @@ def test_the_pairs_of_mt_bench_go_through(real_sources: Path) -> None:
 
 
 @pytest.fixture
-def shp(tmp_path: Path, settings: Settings) -> Callable[..., Outcome]:
+def shp(tmp_path: Path, settings: BuildSettings) -> Callable[..., BuildResult]:
     """Build shp-reranking from a copy of the golden sample, every record (file, its keys and values) changed at will."""
 
-    def build(change: Callable[[str, dict[str, Any]], dict[str, Any]], version: str = "1.0.0") -> Outcome:
+    def build(change: Callable[[str, dict[str, Any]], dict[str, Any]], version: str = "1.0.0") -> BuildResult:
         folder = tmp_path / "golden" / "shp" / "raw"
         shutil.rmtree(folder, ignore_errors=True)
         for path in (GOLDEN / "shp" / "raw").rglob("*.json"):
@@ -493,12 +426,14 @@ def shp(tmp_path: Path, settings: Settings) -> Callable[..., Outcome]:
             records = [change(name, json.loads(line)) for line in path.read_text("utf-8").splitlines()]
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-        return make(built("shp-reranking"), version, replace(settings, golden=tmp_path / "golden"), lambda _: None)
+        return make(
+            definition_of("shp-reranking"), version, replace(settings, golden=tmp_path / "golden"), lambda _: None
+        )
 
     return build
 
 
-def test_all_18_subreddits_are_in_every_split(golden_release: Callable[[str], Outcome]) -> None:
+def test_all_18_subreddits_are_in_every_split(golden_release: Callable[[str], BuildResult]) -> None:
     outcome = golden_release("shp-reranking")
     assert len(DOMAINS) == 18
     for split in SPLITS:
@@ -508,7 +443,7 @@ def test_all_18_subreddits_are_in_every_split(golden_release: Callable[[str], Ou
 
 
 def test_a_and_b_swapped_in_all_raw_files_give_the_same_release(
-    shp: Callable[..., Outcome], golden_release: Callable[[str], Outcome]
+    shp: Callable[..., BuildResult], golden_release: Callable[[str], BuildResult]
 ) -> None:
     def swap(_: str, record: dict[str, Any]) -> dict[str, Any]:
         other = {"A": "B", "B": "A"}
@@ -523,7 +458,7 @@ def test_a_and_b_swapped_in_all_raw_files_give_the_same_release(
 
 
 def test_ids_times_and_scores_of_reddit_decide_nothing(
-    shp: Callable[..., Outcome], golden_release: Callable[[str], Outcome]
+    shp: Callable[..., BuildResult], golden_release: Callable[[str], BuildResult]
 ) -> None:
     keys = [f"{name}_{side}" for name in ("c_root_id", "created_at_utc", "score") for side in ("A", "B")]
     outcome = shp(lambda _, record: {key: value for key, value in record.items() if key not in keys})
@@ -543,7 +478,7 @@ def test_ids_times_and_scores_of_reddit_decide_nothing(
     ],
 )
 def test_a_malformed_pair_is_an_error_with_its_place(
-    key: str, value: Any, message: str, shp: Callable[..., Outcome]
+    key: str, value: Any, message: str, shp: Callable[..., BuildResult]
 ) -> None:
     def spoil(name: str, record: dict[str, Any]) -> dict[str, Any]:
         return record | {key: value} if name == "askvet/test.json" else record

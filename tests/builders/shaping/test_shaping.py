@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
+from builders.ateb.document_mt.documents import bitext
 from builders.errors import SourceError
-from builders.shaping.documents import bitext
 from builders.shaping.dropping import drop
 from builders.shaping.labels import label_numbers
 from builders.spec import Dropped, Raw

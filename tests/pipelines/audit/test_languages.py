@@ -5,23 +5,36 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from conftest import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import tasks
-from builders.integrity import Finding
 from builders.shaping.sampling import sample
 from builders.spec import Raw, RawFiles
-from pipelines import languages
-from pipelines.languages import AT_ONCE, CHARACTERS, LETTERS, SAMPLE, UNDETERMINED, beginning, foreign, sampled, shares
-from pipelines.quality import audit
+from pipelines.audit import languages
+from pipelines.audit.integrity import Finding
+from pipelines.audit.languages import (
+    AT_ONCE,
+    CHARACTERS,
+    LETTERS,
+    SAMPLE,
+    UNDETERMINED,
+    foreign_languages,
+    language_shares,
+    sample_rows,
+    text_prefix,
+)
+from pipelines.audit.quality import audit_rows
+from tests.support.paths import ROOT
+from tests.support.releases import definition_of
 
-ROOT = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 TEXTS = {
     "ru": (
         "Вчера вечером мы долго сидели на берегу и смотрели, как уходят лодки.",
@@ -51,7 +64,7 @@ def found_in(
 ) -> list[Finding]:
     """The findings of this kind in a dataset of one table."""
     frames = {config: {split: frame.lazy() for split in task.splits}}
-    found = audit(task, frames, task.splits, expected, language_sample=size)
+    found = audit_rows(task, frames, task.splits, expected, language_sample=size)
     return [one for one in found if one.kind == "wrong_language"]
 
 
@@ -62,11 +75,11 @@ def clustering(*texts: str) -> pl.DataFrame:
 @pytest.mark.parametrize("expected", TEXTS)
 def test_each_text_is_foreign_in_every_language_but_its_own(expected: str) -> None:
     for language, texts in TEXTS.items():
-        assert foreign(texts, {expected}) == [None if language == expected else language] * len(texts)
+        assert foreign_languages(texts, {expected}) == [None if language == expected else language] * len(texts)
 
 
 def test_a_text_may_be_in_any_of_the_languages_of_its_dataset() -> None:
-    assert foreign([*RUSSIAN, *ENGLISH, *GERMAN], {"ru", "en"}) == [None] * 6 + ["de"] * 3
+    assert foreign_languages([*RUSSIAN, *ENGLISH, *GERMAN], {"ru", "en"}) == [None] * 6 + ["de"] * 3
 
 
 def test_a_planted_text_is_the_one_that_is_found() -> None:
@@ -115,13 +128,13 @@ def test_a_document_is_judged_with_its_title() -> None:
         "qrels": pl.LazyFrame({"query-id": ["q1", "q2"], "corpus-id": ["d1", "d2"], "score": [1, 1]}),
     }
     tables = {config: {"test": frame} for config, frame in frames.items()}
-    [found] = audit(tasks.Retrieval(), tables, ("test",), ("eng-Latn",))
+    [found] = audit_rows(tasks.Retrieval(), tables, ("test",), ("eng-Latn",))
     assert (found.kind, found.place, found.examples) == ("wrong_language", "corpus/test.text", ("d1",))
     assert (found.share, found.detail) == (1.0, "de 1; texts looked at: 1")
 
 
 def judged(*texts: str) -> list[str | None]:
-    return pl.DataFrame({"text": texts}).select(beginning(pl.col("text")))["text"].to_list()
+    return pl.DataFrame({"text": texts}).select(text_prefix(pl.col("text")))["text"].to_list()
 
 
 def test_a_text_with_too_few_letters_is_not_judged() -> None:
@@ -142,20 +155,20 @@ def test_the_beginning_of_a_long_text_stands_for_it() -> None:
 def test_a_text_is_foreign_only_where_both_detectors_agree(
     fast: tuple[str, float], slow: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(languages, "fast", lambda _: fast)
-    monkeypatch.setattr(languages, "slow", lambda _: slow)
-    assert foreign(RUSSIAN, {"ru"}) == [None] * 3
-    monkeypatch.setattr(languages, "fast", lambda _: ("bg", 0.99))
-    monkeypatch.setattr(languages, "slow", lambda _: "bg")
-    assert foreign(RUSSIAN, {"ru"}) == ["bg"] * 3
+    monkeypatch.setattr(languages, "detect_fast", lambda _: fast)
+    monkeypatch.setattr(languages, "detect_slow", lambda _: slow)
+    assert foreign_languages(RUSSIAN, {"ru"}) == [None] * 3
+    monkeypatch.setattr(languages, "detect_fast", lambda _: ("bg", 0.99))
+    monkeypatch.setattr(languages, "detect_slow", lambda _: "bg")
+    assert foreign_languages(RUSSIAN, {"ru"}) == ["bg"] * 3
 
 
 def test_the_slow_detector_is_asked_only_where_the_fast_one_is_sure_of_another_language(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(languages, "slow", asked.append)
-    foreign([*RUSSIAN, GERMAN[0]], {"ru"})
+    monkeypatch.setattr(languages, "detect_slow", asked.append)
+    foreign_languages([*RUSSIAN, GERMAN[0]], {"ru"})
     assert asked == [GERMAN[0]]
 
 
@@ -173,16 +186,16 @@ def test_the_slow_detector_gives_one_answer_however_often_it_is_asked(monkeypatc
     answers = set()
     for seed in range(20):
         monkeypatch.setattr(DetectorFactory, "seed", seed)
-        answers.add(languages.slow(UNSURE))
+        answers.add(languages.detect_slow(UNSURE))
     assert len(answers) == 1
 
 
 def test_the_slow_detector_knows_nothing_of_what_holds_no_letters() -> None:
-    assert languages.slow("12 + 30 = 42") is None
+    assert languages.detect_slow("12 + 30 = 42") is None
 
 
 def test_the_detectors_agree_on_the_name_of_chinese() -> None:
-    assert foreign(
+    assert foreign_languages(
         ["昨天晚上我们在河边坐了很久，看着船一艘一艘地离开，直到天完全黑了下来，大家才慢慢走回家去。"], {"en"}
     ) == ["zh"]
 
@@ -196,7 +209,7 @@ def test_a_sample_is_the_first_rows_in_hash_order_in_the_order_of_the_table(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(languages, "AT_ONCE", at_once)
-        rows = sampled(pl.Series(keys, dtype=pl.String), size).to_list()
+        rows = sample_rows(pl.Series(keys, dtype=pl.String), size).to_list()
     assert rows == sorted(rows)
     frame = pl.DataFrame({"key": keys}, {"key": pl.String})
     wanted = sample(frame, min(size, len(keys)), key="key", seed=languages.SEED)["key"]
@@ -206,7 +219,7 @@ def test_a_sample_is_the_first_rows_in_hash_order_in_the_order_of_the_table(
 @given(KEYS, KEYS, st.integers(0, 10))
 def test_rows_that_are_added_can_only_push_others_out_of_a_sample(old: list[str], new: list[str], size: int) -> None:
     def chosen(keys: list[str]) -> set[str]:
-        return {keys[row] for row in sampled(pl.Series(keys, dtype=pl.String), size)}
+        return {keys[row] for row in sample_rows(pl.Series(keys, dtype=pl.String), size)}
 
     more = list(dict.fromkeys(new + old))
     assert chosen(more) & set(old) <= chosen(old)
@@ -215,7 +228,7 @@ def test_rows_that_are_added_can_only_push_others_out_of_a_sample(old: list[str]
 def test_of_a_large_table_always_the_same_rows_are_looked_at() -> None:
     rows = SAMPLE + 500
     keys = pl.Series([f"row {number}" for number in range(rows)])
-    looked_at = set(sampled(keys))
+    looked_at = set(sample_rows(keys))
     inside = next(row for row in range(rows) if row in looked_at)
     outside = next(row for row in range(rows) if row not in looked_at)
     texts = ["Schöne Grüße " + "aus dem Süden! " * 3 if row in (inside, outside) else RUSSIAN[0] for row in range(rows)]
@@ -237,13 +250,13 @@ def test_asked_about_every_text_the_detectors_are_told_of_batch_after_batch(monk
 
 
 def test_shares_are_of_all_texts_the_most_frequent_language_first() -> None:
-    assert shares([*GERMAN, *ENGLISH, RUSSIAN[0]]) == {"de": 3 / 7, "en": 3 / 7, "ru": 1 / 7}
-    assert shares([]) == {}
+    assert language_shares([*GERMAN, *ENGLISH, RUSSIAN[0]]) == {"de": 3 / 7, "en": 3 / 7, "ru": 1 / 7}
+    assert language_shares([]) == {}
 
 
 def test_a_text_of_which_the_fast_detector_is_unsure_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(languages, "fast", lambda text: ("de", 0.7 if text == "unsure" else 0.8))
-    assert shares(["unsure", "sure", "sure"]) == {"de": 2 / 3, UNDETERMINED: 1 / 3}
+    monkeypatch.setattr(languages, "detect_fast", lambda text: ("de", 0.7 if text == "unsure" else 0.8))
+    assert language_shares(["unsure", "sure", "sure"]) == {"de": 2 / 3, UNDETERMINED: 1 / 3}
 
 
 FINDER = """
@@ -259,8 +272,8 @@ def watch(event, arguments):
         raise RuntimeError(f"{event} {arguments[0]}")
 
 sys.addaudithook(watch)
-from pipelines.languages import foreign
-print(foreign(sys.argv[1:], {"en"}))
+from pipelines.audit.languages import foreign_languages
+print(foreign_languages(sys.argv[1:], {"en"}))
 """
 
 
@@ -276,15 +289,15 @@ def test_nothing_is_downloaded_and_nothing_is_written_and_another_process_agrees
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(foreign(texts, {"en"}))
+    assert done.stdout.strip() == str(foreign_languages(texts, {"en"}))
     assert list(tmp_path.iterdir()) == []
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=200))
 def test_whatever_a_text_holds_the_detectors_answer(text: str) -> None:
-    assert len(foreign([text], {"en"})) == 1
-    assert languages.slow(text) != ""
+    assert len(foreign_languages([text], {"en"})) == 1
+    assert languages.detect_slow(text) != ""
 
 
 @pytest.mark.parametrize(
@@ -294,13 +307,13 @@ def test_whatever_a_text_holds_the_detectors_answer(text: str) -> None:
 def test_real_texts_are_in_their_languages_but_for_the_ukrainian_ones_of_cedr(
     name: str, expected: dict[str, int], real_sources: Path, tmp_path: Path
 ) -> None:
-    source, dataset = built(name).source, built(name).dataset
+    source, dataset = definition_of(name).source, definition_of(name).dataset
     files = {key: Raw(file.name, real_sources / source.name / file.name) for key, file in source.files.items()}
     tables = dataset.recipe(RawFiles(dataset.task.splits, files, tmp_path))
     frames = {
         config: {split: frame.lazy() for split, frame in splits.items()} for config, splits in tables.frames.items()
     }
-    found = audit(dataset.task, frames, dataset.task.splits, dataset.languages)
+    found = audit_rows(dataset.task, frames, dataset.task.splits, dataset.languages)
     wrong = {one.split: one for one in found if one.kind == "wrong_language" and one.split != "train"}
     assert {split: one.count for split, one in wrong.items()} == expected
     assert all(one.detail.startswith("uk ") for one in wrong.values())

@@ -1,4 +1,4 @@
-"""pipelines.near: what MinHash finds, and what comparing all with all finds, is the same."""
+"""pipelines.audit.near_duplicates: what MinHash finds, and what comparing all with all finds, is the same."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import os
 import random
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from builders.shaping.folding import folded
-from pipelines import near as module
-from pipelines.near import near
-from pipelines.rough import CHARACTERS, LONG, WORDS
+from builders.shaping.folding import fold_text
+from pipelines.audit import near_duplicates as module
+from pipelines.audit.near_duplicates import find_near_duplicates
+from pipelines.audit.shingles import CHARACTERS, LONG, WORDS
+from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
     import pytest
 
-ROOT = Path(__file__).parents[1]
 LEXICON = ("улей", "Дом", "река", "honey", "Bäcker", "это", "и", "в", "№5", "1,5", "Ёж", "конец", "ей-богу", "wax")
 
 
@@ -31,7 +30,7 @@ def found_in(
     """Row and split of the earlier one, for all rows that are nearly the same as one before them."""
     texts = pl.LazyFrame({f"text{number}": texts for number, texts in enumerate(columns)})
     numbers = pl.Series(splits or [0] * len(columns[0]), dtype=pl.UInt32)
-    return near(
+    return find_near_duplicates(
         texts,
         {name: pl.col(name) for name in texts.collect_schema()},
         numbers,
@@ -42,7 +41,7 @@ def found_in(
 def plain_shingles(texts: list[str]) -> list[set[tuple[str, ...]]]:
     """The shingles of texts, with the last runs cut short by the end of the text, as the definition says."""
     sets = []
-    for text in pl.DataFrame({"text": texts}).select(folded(pl.col("text")))["text"]:
+    for text in pl.DataFrame({"text": texts}).select(fold_text(pl.col("text")))["text"]:
         words = text.split(" ")
         units, size = (words, WORDS) if len(words) >= LONG else (list(text), CHARACTERS)
         sets.append({tuple(units[place : place + size]) for place in range(len(units))})
@@ -169,7 +168,9 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_empty_table_has_nothing() -> None:
     nothing = pl.LazyFrame({"text": []}, {"text": pl.String})
-    none = near(nothing, {"text": pl.col("text")}, pl.Series([], dtype=pl.UInt32), pl.Series([], dtype=pl.Boolean))
+    none = find_near_duplicates(
+        nothing, {"text": pl.col("text")}, pl.Series([], dtype=pl.UInt32), pl.Series([], dtype=pl.Boolean)
+    )
     assert none.rows() == []
 
 

@@ -1,4 +1,4 @@
-"""Every kind of finding of pipelines.quality: a clean dataset of each task type has none, and each planted one is found."""
+"""Every kind of finding of pipelines.audit.quality: a clean dataset of each task type has none, and each planted one is found."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_integrity import PLANTED as DEFECTS
-from test_integrity import TASKS, Planted, Tables, both, changed, check, clean, lazy, with_rows, with_value
 
 from builders import tasks
-from builders.integrity import Finding
-from pipelines import quality
-from pipelines.quality import KINDS, audit
+from pipelines.audit import quality
+from pipelines.audit.integrity import Finding
+from pipelines.audit.quality import KINDS, audit_rows
+from tests.pipelines.audit.test_integrity import PLANTED as DEFECTS
+from tests.support.tables import TASKS, Planted, Tables, both, changed, check, clean, lazy, with_rows, with_value
 
 
 def found_in(kind: str, tables: Tables) -> list[Finding]:
-    return audit(TASKS[kind], lazy(tables), TASKS[kind].splits)
+    return audit_rows(TASKS[kind], lazy(tables), TASKS[kind].splits)
 
 
 FORM = "but for case, punctuation, white space or the form of characters"
@@ -423,7 +423,7 @@ def test_findings_come_by_severity_then_kind_then_place() -> None:
 def test_only_the_splits_asked_for_are_looked_at() -> None:
     tables = with_value("default", "test", "text", 0, "train sentence number 0")(clean("Classification"))
     part = {"default": {split: tables["default"][split].lazy() for split in ("validation", "test")}}
-    assert audit(TASKS["Classification"], part, ("test", "validation")) == []
+    assert audit_rows(TASKS["Classification"], part, ("test", "validation")) == []
 
 
 def test_a_leak_is_told_once_exact_or_folded() -> None:
@@ -581,7 +581,7 @@ def test_duplicates_leaks_and_conflicts_are_those_that_plain_python_finds(
         split: pl.LazyFrame({"text": [t for t, _ in rows], "label": [[label] for _, label in rows]})
         for split, rows in (("train", train), ("test", test))
     }
-    found = {(f.kind, f.split, f.detail): f for f in audit(task, {"default": frames}, ("train", "test"))}
+    found = {(f.kind, f.split, f.detail): f for f in audit_rows(task, {"default": frames}, ("train", "test"))}
 
     def count(kind: str, split: str, detail: str = "") -> int:
         return found[kind, split, detail].count if (kind, split, detail) in found else 0
@@ -630,7 +630,7 @@ def test_twins_are_those_that_plain_python_finds(
             if (query, texts[document]) in relevant and (query, document) not in judged
         }
         tables = {config: {"test": frame} for config, frame in frames.items()}
-        twins = [found for found in audit(task, tables, ("test",)) if found.kind == "unjudged_twin"]
+        twins = [found for found in audit_rows(task, tables, ("test",)) if found.kind == "unjudged_twin"]
         assert sum(found.count for found in twins) == len(expected)
         for found in twins:
             assert set(found.examples) <= expected

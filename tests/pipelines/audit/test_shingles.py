@@ -1,4 +1,4 @@
-"""pipelines.rough: texts that are equal once folded have the same rough shingles, whatever bytes they are written in."""
+"""pipelines.audit.shingles: texts that are equal once folded have the same rough shingles, whatever bytes they are written in."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders.shaping.folding import folded
-from pipelines import rough
-from pipelines.rough import shingles
+from builders.shaping.folding import fold_text
+from pipelines.audit import shingles
+from pipelines.audit.shingles import rough_shingles
 
 PIECES = st.sampled_from(
     [
@@ -54,25 +54,25 @@ TEXT = st.lists(PIECES, max_size=14).map(" ".join)
 
 
 def rows(*columns: list[str]) -> list[list[int]]:
-    found = shingles([pl.Series(texts, dtype=pl.String) for texts in columns])
+    found = rough_shingles([pl.Series(texts, dtype=pl.String) for texts in columns])
     return [found.values[begin:end].tolist() for begin, end in zip(found.edges, found.edges[1:], strict=False)]
 
 
-def fold(texts: list[str]) -> list[str]:
-    return pl.DataFrame({"text": texts}, {"text": pl.String}).select(folded(pl.col("text")))["text"].to_list()
+def folded(texts: list[str]) -> list[str]:
+    return pl.DataFrame({"text": texts}, {"text": pl.String}).select(fold_text(pl.col("text")))["text"].to_list()
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(TEXT, max_size=6), st.integers(1, 6))
 def test_folding_a_text_changes_nothing(texts: list[str], long: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rough, "LONG", long)
-        assert rows(texts) == rows(fold(texts))
+        patch.setattr(shingles, "LONG", long)
+        assert rows(texts) == rows(fold_text(texts))
 
 
 def test_folding_changes_nothing_whatever_the_character() -> None:
     texts = [f"ab {chr(code)}cd{chr(code)}" * 2 for code in range(0x3000) if chr(code) != "№"]
-    assert rows(texts) == rows(fold(texts))
+    assert rows(texts) == rows(fold_text(texts))
 
 
 @settings(max_examples=50, deadline=None)
@@ -82,14 +82,14 @@ def test_a_text_has_the_same_shingles_wherever_it_stands(texts: list[str]) -> No
 
 
 def test_a_long_text_is_cut_into_words_and_a_short_one_into_letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rough, "LONG", 5)
+    monkeypatch.setattr(shingles, "LONG", 5)
     long, short = rows(["eins zwei drei vier fünf sechs", "ей-богу, да"])
     assert (len(long), len(short)) == (6, len("ей богу да"))
     assert (len(set(long)), len(set(short))) == (6, 10)
 
 
 def test_words_are_told_apart_though_not_by_their_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rough, "LONG", 1)
+    monkeypatch.setattr(shingles, "LONG", 1)
     words = [
         "бобр",
         "бобра",

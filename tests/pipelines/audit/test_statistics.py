@@ -1,4 +1,4 @@
-"""pipelines.statistics: mteb's names and formulas, exact on every row, the same however a frame is cut."""
+"""pipelines.audit.statistics: mteb's names and formulas, exact on every row, the same however a frame is cut."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builders import tasks
-from pipelines import statistics
-from pipelines.languages import SAMPLE, UNDETERMINED, sampled
-from pipelines.statistics import QUANTILES, label_counts, telling_seed
+from pipelines.audit import statistics
+from pipelines.audit.languages import SAMPLE, UNDETERMINED, sample_rows
+from pipelines.audit.statistics import QUANTILES, collision_free_seed, label_counts
 
 COLOURS = ("red", "green", "blue")
 WORDS = ["", " ", "a", "A", "ab", "Ёж", "😀", "e\u0301", "a b", "\u2028", "\x1c", "\x85", "<b>"]
@@ -26,7 +26,7 @@ OURS = ("text_length_quantiles", "languages")
 
 def describe(task: tasks.Task, tables: Any) -> dict[str, Any]:
     """What statistics.describe says under mteb's names."""
-    named: dict[str, Any] = named_by_mteb(statistics.describe(task, tables))
+    named: dict[str, Any] = named_by_mteb(statistics.describe_tables(task, tables))
     return named
 
 
@@ -285,7 +285,7 @@ def test_labels_are_counted_in_ascending_order_none_first(rows: list[list[int]])
 
 def described_texts(texts: list[str]) -> dict[str, Any]:
     table = pl.DataFrame({"sentences": texts, "labels": ["wax"] * len(texts)})
-    described: dict[str, Any] = statistics.describe(tasks.Clustering(), frames(default=table))["test"][
+    described: dict[str, Any] = statistics.describe_tables(tasks.Clustering(), frames(default=table))["test"][
         "text_statistics"
     ]
     return described
@@ -334,25 +334,27 @@ def test_a_text_of_which_the_detector_is_unsure_is_in_no_language() -> None:
 
 def test_languages_are_told_of_each_column_and_of_a_document_with_its_title() -> None:
     pairs = pl.DataFrame({"sentence1": [RUSSIAN], "sentence2": [ENGLISH], "score": [0.0]})
-    described = statistics.describe(tasks.STS(low=0, high=1), frames(default=pairs))["test"]
+    described = statistics.describe_tables(tasks.STS(low=0, high=1), frames(default=pairs))["test"]
     assert described["text1_statistics"]["languages"]["shares"] == {"ru": 1.0}
     assert described["text2_statistics"]["languages"]["shares"] == {"en": 1.0}
     corpus = pl.DataFrame({"id": ["d1"], "title": [ENGLISH], "text": ["Short."]})
-    described = statistics.describe(tasks.Retrieval(), frames(corpus=corpus, queries=QUERIES, qrels=QRELS))["test"]
+    described = statistics.describe_tables(tasks.Retrieval(), frames(corpus=corpus, queries=QUERIES, qrels=QRELS))[
+        "test"
+    ]
     assert described["documents_text_statistics"]["languages"] == {"texts": 1, "shares": {"en": 1.0}}
     assert described["queries_text_statistics"]["languages"] == {"texts": 0, "shares": {}}
 
 
 def test_of_a_large_table_always_the_same_rows_tell_the_languages() -> None:
     rows = SAMPLE + 500
-    inside = set(sampled(pl.Series([f"row {number}" for number in range(rows)])))
+    inside = set(sample_rows(pl.Series([f"row {number}" for number in range(rows)])))
     texts = [RUSSIAN if row in inside else ENGLISH for row in range(rows)]
     assert described_texts(texts)["languages"] == {"texts": SAMPLE, "shares": {"ru": 1.0}}
 
 
 def test_values_are_plain_json_numbers() -> None:
     tables = frames(corpus=CORPUS, queries=QUERIES, qrels=QRELS, top_ranked=RANKED)
-    described = statistics.describe(tasks.Reranking(), tables)
+    described = statistics.describe_tables(tasks.Reranking(), tables)
     assert json.loads(json.dumps(described, allow_nan=False)) == described
 
 
@@ -360,7 +362,7 @@ def test_how_a_frame_is_cut_into_chunks_changes_nothing() -> None:
     whole = pl.DataFrame({"sentences": [f"text {n % 7}" for n in range(50)], "labels": [str(n % 3) for n in range(50)]})
     pieces = pl.concat([whole.slice(start, 3) for start in range(0, 50, 3)], rechunk=False)
     assert pieces.n_chunks() > 10
-    one, other = (statistics.describe(tasks.Clustering(), frames(default=frame)) for frame in (pieces, whole))
+    one, other = (statistics.describe_tables(tasks.Clustering(), frames(default=frame)) for frame in (pieces, whole))
     assert one == other
 
 
@@ -372,7 +374,7 @@ def test_two_texts_that_hash_alike_are_still_two(monkeypatch: pytest.MonkeyPatch
         lambda expr, seed=0: strong(expr, seed) if seed > 2 else expr.str.len_chars().cast(pl.UInt64),
     )
     one = pl.DataFrame({"sentences": ["aa", "bb", "c", "aa"], "labels": ["x", "y", "x", "y"]})
-    assert telling_seed([one.lazy().select(text="sentences")]) == 3
+    assert collision_free_seed([one.lazy().select(text="sentences")]) == 3
     assert describe(tasks.Clustering(), frames(default=one))["test"]["text_statistics"]["unique_texts"] == 3
 
 
@@ -386,8 +388,8 @@ def test_repeated_texts_are_compared_in_portions_to_the_last(monkeypatch: pytest
     )
     monkeypatch.setattr(statistics, "AT_ONCE", 1)
     repeated = pl.LazyFrame({"text": list("aabbccddyz")})
-    assert telling_seed([repeated]) == 1
-    assert telling_seed([repeated.filter(pl.col("text") != "z")]) == 0
+    assert collision_free_seed([repeated]) == 1
+    assert collision_free_seed([repeated.filter(pl.col("text") != "z")]) == 0
 
 
 def test_the_white_space_is_pythons() -> None:

@@ -9,27 +9,30 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from conftest import sample_settings
-from loopback_hub import Commit, LoopbackHub, Repo
-from test_integrity import TASKS, Change, Tables, both, changed, clean, with_rows, with_value, without_table
-from test_publish import environment
 
 from builders.errors import DatasetError, SourceError, UsageError
-from pipelines import check, checking, datafiles, remote
-from pipelines.foreign import Asked, languages_of
+from pipelines import check
+from pipelines.foreign import data_files
+from pipelines.foreign.datasets import ForeignOptions, declared_languages
+from pipelines.hub import client
 from pipelines.make import make
+from pipelines.report import checks
+from tests.support.loopback_hub import Commit, LoopbackHub, Repo
+from tests.support.paths import ROOT
+from tests.support.processes import environment
+from tests.support.releases import definition_of, sample_settings, write_dataset
+from tests.support.tables import TASKS, Change, both, changed, clean, with_rows, with_value, without_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-    from pipelines.make import Outcome
+    from pipelines.make import BuildResult
 
-ROOT = Path(__file__).parents[1]
 RUSSIAN = "Сегодня утром в город снова пришла настоящая весна, и люди вышли гулять в парк."
 RUSSIAN_PEOPLE = "учитель врач сосед дядя повар брат друг дедушка мальчик художник почтальон капитан"
 RUSSIAN_DEEDS = (
@@ -45,16 +48,6 @@ RUSSIAN_DEEDS = (
 ENGLISH = "The committee will meet again next week to discuss the remaining questions of the report."
 
 
-def written(folder: Path, tables: Tables) -> Path:
-    """The tables in a folder as `datasets` writes them, without a card."""
-    for config, splits in tables.items():
-        for split, frame in splits.items():
-            path = folder / ("data" if config == "default" else config) / f"{split}-00000-of-00001.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            frame.write_parquet(path)
-    return folder
-
-
 def lines(path: Path, *rows: dict[str, Any]) -> None:
     """A file of JSON lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +60,7 @@ def card(folder: Path, head: str) -> None:
 
 def reports(folder: Path, **asked: Any) -> list[dict[str, Any]]:
     """What a check of a folder tells, of each subset."""
-    results = checking.of_folder(folder, folder.name, Asked(**asked), language_sample=2000)
+    results = checks.check_folder(folder, folder.name, ForeignOptions(**asked), language_sample=2000)
     return [one.report for one in results]
 
 
@@ -87,7 +80,7 @@ def findings(told: dict[str, Any], *severities: str) -> list[tuple[str, str, int
 
 @pytest.mark.parametrize("kind", TASKS)
 def test_each_layout_is_recognised_by_its_columns_and_a_clean_set_is_sound(kind: str, tmp_path: Path) -> None:
-    told = report(written(tmp_path, clean(kind)))
+    told = report(write_dataset(tmp_path, clean(kind)))
     assert (told["task"], told["findings"], told["problems"]) == (kind, [], [])
     assert set(told["audited"]) == set(TASKS[kind].splits)
     assert {(table["config"], table["split"]): table["rows"] for table in told["tables"]} == {
@@ -210,7 +203,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
 def test_a_planted_defect_is_an_error_and_the_rest_is_audited(planted: Planted, tmp_path: Path) -> None:
-    told = report(written(tmp_path, planted.change(clean(planted.task))))
+    told = report(write_dataset(tmp_path, planted.change(clean(planted.task))))
     assert told["task"] == planted.task
     assert findings(told, "error") == planted.errors
     assert told["defects"][0]["examples"] == tuple(planted.examples)
@@ -222,7 +215,7 @@ def test_rows_with_a_null_are_left_out_of_the_audit_and_the_others_keep_their_nu
         with_value("default", "test", "sentences", 0, None),
         with_rows("default", "test", ("test sentence number 3", "wax")),
     )(clean("Clustering"))
-    told = report(written(tmp_path, tables))
+    told = report(write_dataset(tmp_path, tables))
     assert findings(told) == [
         ("null_text", "default/test/sentences", 1), ("conflicting_label", "default/test/labels", 1),
         ("duplicate_text", "default/test/sentences", 1),
@@ -264,14 +257,16 @@ def test_an_old_retrieval_set_with_one_corpus_for_all_splits_reads_as_mteb_reads
 def test_what_a_shared_corpus_shows_is_told_once_at_its_own_place(tmp_path: Path) -> None:
     tables = clean("Reranking")
     corpus = pl.concat([tables["corpus"]["test"], pl.DataFrame({"id": ["d4"], "title": [""], "text": ["&amp;"]})])
-    told = report(written(tmp_path, tables | {"corpus": {"corpus": corpus}}))
+    told = report(write_dataset(tmp_path, tables | {"corpus": {"corpus": corpus}}))
     assert findings(told) == [("html_residue", "corpus/corpus/text", 1)]
 
 
 def test_labels_that_are_words_are_numbered_and_named(tmp_path: Path) -> None:
     tables = clean("Classification")
     words = {split: frame.select("text", label="label_text") for split, frame in tables["default"].items()}
-    [checked] = checking.of_folder(written(tmp_path, {"default": words}), "set", Asked(), language_sample=None)
+    [checked] = checks.check_folder(
+        write_dataset(tmp_path, {"default": words}), "set", ForeignOptions(), language_sample=None
+    )
     assert (checked.report["findings"], checked.report["problems"]) == ([], [])
     assert checked.task.labels == ("blue", "green", "red")  # type: ignore[union-attr]
     rows = checked.frames["default"]["test"].select("label", "label_text").collect().rows()
@@ -283,9 +278,9 @@ def test_labels_are_named_by_label_text_and_a_row_that_names_its_label_otherwise
         changed("default", split, lambda frame: frame.with_columns(pl.col("label").cast(pl.Int8) + 5))
         for split in ("train", "validation", "test")
     ))(clean("Classification"))  # fmt: skip
-    told = report(written(tmp_path / "sound", tables))
+    told = report(write_dataset(tmp_path / "sound", tables))
     assert told["findings"] == []
-    told = report(written(tmp_path / "wrong", with_value("default", "test", "label_text", 0, "blue")(tables)))
+    told = report(write_dataset(tmp_path / "wrong", with_value("default", "test", "label_text", 0, "blue")(tables)))
     assert findings(told) == [("label_text_differs", "default/test/label_text", 1)]
 
 
@@ -295,23 +290,25 @@ def test_lists_of_labels_may_be_words_in_any_order(tmp_path: Path) -> None:
         split: frame.with_columns(label=pl.Series([["red", "green"], ["green", "blue"], ["blue", "red"], []] * 6))
         for split, frame in tables["default"].items()
     }
-    [checked] = checking.of_folder(written(tmp_path, {"default": words}), "set", Asked(), language_sample=None)
+    [checked] = checks.check_folder(
+        write_dataset(tmp_path, {"default": words}), "set", ForeignOptions(), language_sample=None
+    )
     assert (checked.report["task"], checked.report["findings"]) == ("MultilabelClassification", [])
     assert checked.frames["default"]["test"].collect()["label"].to_list()[:4] == [[1, 2], [0, 1], [0, 2], []]
 
 
 def test_numbers_are_taken_as_similarities_clusters_and_ids_of_judgements(tmp_path: Path) -> None:
     similar = changed("default", "test", lambda frame: frame.with_columns(pl.col("score").round().cast(pl.Int32)))
-    assert report(written(tmp_path / "sts", similar(clean("STS"))))["findings"] == []
+    assert report(write_dataset(tmp_path / "sts", similar(clean("STS"))))["findings"] == []
     clusters = changed("default", "test", lambda frame: frame.with_columns(labels=pl.Series([0, 1] * 2)))
-    assert report(written(tmp_path / "clusters", clusters(clean("Clustering"))))["findings"] == []
+    assert report(write_dataset(tmp_path / "clusters", clusters(clean("Clustering"))))["findings"] == []
     whole = changed("default", "test", lambda frame: frame.with_columns(pl.col("labels").cast(pl.Float64)))
-    assert report(written(tmp_path / "pairs", whole(clean("PairClassification"))))["findings"] == []
+    assert report(write_dataset(tmp_path / "pairs", whole(clean("PairClassification"))))["findings"] == []
 
 
 def test_rows_of_lists_as_older_sets_have_them_are_taken_apart(tmp_path: Path) -> None:
     tables = {"default": {"test": clean("PairClassification")["default"]["test"].drop("id").select(pl.all().implode())}}
-    told = report(written(tmp_path, tables))
+    told = report(write_dataset(tmp_path, tables))
     assert (told["task"], told["findings"], told["tables"][0]["rows"]) == ("PairClassification", [], 4)
     assert told["notes"][0] == "default: rows that are lists of texts, as in older sets, are taken apart"
 
@@ -319,7 +316,9 @@ def test_rows_of_lists_as_older_sets_have_them_are_taken_apart(tmp_path: Path) -
 def test_every_subset_is_a_dataset_of_its_own(tmp_path: Path) -> None:
     pairs, texts = clean("BitextMining")["en-de"], clean("Clustering")["default"]
     told = reports(
-        written(tmp_path, {"en-de": pairs, "deu-eng": pairs, "ru": texts, "meta": {"x": pl.DataFrame({"a": [1]})}})
+        write_dataset(
+            tmp_path, {"en-de": pairs, "deu-eng": pairs, "ru": texts, "meta": {"x": pl.DataFrame({"a": [1]})}}
+        )
     )
     assert [(one["subset"], one["task"]) for one in told] == [
         ("deu-eng", "BitextMining"), ("en-de", "BitextMining"), ("ru", "Clustering"),
@@ -333,7 +332,9 @@ def test_every_subset_is_a_dataset_of_its_own(tmp_path: Path) -> None:
 
 def test_the_subsets_of_a_retrieval_are_told_by_what_their_configs_begin_with(tmp_path: Path) -> None:
     tables = clean("Retrieval")
-    told = reports(written(tmp_path, {f"{name}-{part}": own for name in ("de", "ru") for part, own in tables.items()}))
+    told = reports(
+        write_dataset(tmp_path, {f"{name}-{part}": own for name in ("de", "ru") for part, own in tables.items()})
+    )
     assert [(one["subset"], one["task"], one["tables"][2]["config"]) for one in told] == [
         ("de", "Retrieval", "de-qrels"), ("ru", "Retrieval", "ru-qrels"),
     ]  # fmt: skip
@@ -343,7 +344,7 @@ def test_the_subsets_of_a_retrieval_are_told_by_what_their_configs_begin_with(tm
 def test_columns_that_fit_two_types_are_an_error_until_one_is_said(tmp_path: Path) -> None:
     pairs = clean("STS")["default"]
     both_columns = {split: frame.with_columns(labels=pl.Series([0, 1, 0, 1])) for split, frame in pairs.items()}
-    folder = written(tmp_path, {"default": both_columns})
+    folder = write_dataset(tmp_path, {"default": both_columns})
     with pytest.raises(UsageError, match="several types of task fit") as caught:
         reports(folder)
     assert "--task PairClassification or --task STS" in str(caught.value)
@@ -353,7 +354,7 @@ def test_columns_that_fit_two_types_are_an_error_until_one_is_said(tmp_path: Pat
 
 
 def test_translations_under_another_name_ask_for_their_languages(tmp_path: Path) -> None:
-    folder = written(tmp_path, {"default": clean("BitextMining")["en-de"]})
+    folder = write_dataset(tmp_path, {"default": clean("BitextMining")["en-de"]})
     with pytest.raises(SourceError, match=r"--task BitextMining --language eng --language deu"):
         reports(folder)
     with pytest.raises(UsageError, match="the languages of the two sides of default are not known"):
@@ -363,7 +364,7 @@ def test_translations_under_another_name_ask_for_their_languages(tmp_path: Path)
 
 
 def test_a_column_of_another_layout_is_an_error_that_says_what_is_there_and_what_fits(tmp_path: Path) -> None:
-    folder = written(tmp_path, {"default": {"test": pl.DataFrame({"question": ["a"], "answer": ["b"]})}})
+    folder = write_dataset(tmp_path, {"default": {"test": pl.DataFrame({"question": ["a"], "answer": ["b"]})}})
     with pytest.raises(SourceError, match="no table here is in one of the eight layouts") as caught:
         reports(folder)
     for words in (
@@ -388,7 +389,7 @@ def test_languages_are_those_asked_for_or_those_of_the_card(
     head: str, asked: tuple[str, ...], found: int, tmp_path: Path
 ) -> None:
     texts = pl.DataFrame({"sentences": [RUSSIAN, ENGLISH], "labels": ["a", "b"]})
-    folder = written(tmp_path, {"default": {"test": texts}})
+    folder = write_dataset(tmp_path, {"default": {"test": texts}})
     card(folder, head)
     told = report(folder, languages=asked)
     assert findings(told) == [("wrong_language", "default/test/sentences", 1)] * found
@@ -396,13 +397,13 @@ def test_languages_are_those_asked_for_or_those_of_the_card(
 
 
 def test_a_language_is_written_as_mteb_writes_it() -> None:
-    assert languages_of({"language": ["zh", "ru-RU", "xx"]}, ()) == ("cmn", "rus")
+    assert declared_languages({"language": ["zh", "ru-RU", "xx"]}, ()) == ("cmn", "rus")
     with pytest.raises(UsageError, match="no language is known as 'russian'"):
-        languages_of({}, ("russian",))
+        declared_languages({}, ("russian",))
 
 
 def broken_parquet(folder: Path) -> None:
-    written(folder, clean("STS"))
+    write_dataset(folder, clean("STS"))
     path = folder / "data" / "test-00000-of-00001.parquet"
     path.write_bytes(path.read_bytes()[:-20])
 
@@ -503,14 +504,14 @@ def test_a_text_that_reads_na_in_a_csv_is_null_to_its_readers(tmp_path: Path) ->
 def test_files_are_the_tables_that_their_names_or_the_card_say(
     paths: list[str], head: dict[str, Any], expected: dict[str, dict[str, int]]
 ) -> None:
-    found = datafiles.tables(paths, head, "here")
+    found = data_files.resolve_tables(paths, head, "here")
     counts = {config: {split: len(files) for split, files in splits.items()} for config, splits in found.items()}
     assert counts == expected
 
 
 def test_no_path_leads_out_of_the_folder() -> None:
     head = {"configs": [{"config_name": "c", "data_files": "**"}]}
-    found = datafiles.tables(
+    found = data_files.resolve_tables(
         ["../x.parquet", "/etc/y.parquet", "a/../../z.csv", "a\\b.csv", "good/t.csv"], head, "here"
     )
     assert found == {"c": {"train": ["good/t.csv"]}}
@@ -527,8 +528,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *ar
 def test_the_command_tells_a_sound_set_by_0_and_a_defective_one_by_4(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    sound = written(tmp_path / "sound", clean("STS"))
-    broken = written(tmp_path / "broken", with_value("default", "test", "sentence1", 1, None)(clean("STS")))
+    sound = write_dataset(tmp_path / "sound", clean("STS"))
+    broken = write_dataset(tmp_path / "broken", with_value("default", "test", "sentence1", 1, None)(clean("STS")))
     code, out, _ = run(capsys, monkeypatch, str(sound), "--language", "eng-Latn")
     assert (code, out.splitlines()) == (0, [
         "sound: sound", "  task      STS", "  rows      default/train 4, default/test 4",
@@ -547,9 +548,8 @@ def test_the_command_tells_a_sound_set_by_0_and_a_defective_one_by_4(
 def test_a_name_means_the_newest_release_below_the_output(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from conftest import built
 
-    make(built("terra-pairclassification"), "1.0.0", sample_settings(tmp_path), lambda _: None)
+    make(definition_of("terra-pairclassification"), "1.0.0", sample_settings(tmp_path), lambda _: None)
     code, out, _ = run(capsys, monkeypatch, "terra", "--output", str(tmp_path / "outputs"), "--json")
     told = json.loads(out)
     assert (code, told["dataset"], told["path"], told["task"]) == (
@@ -589,12 +589,12 @@ def checked(hub: LoopbackHub, tmp_path: Path, *arguments: str) -> tuple[int, lis
 def test_a_set_on_the_hub_is_checked_at_its_main_a_branch_or_a_commit_and_fetched_once(
     hub: LoopbackHub, tmp_path: Path
 ) -> None:
-    folder = written(tmp_path / "set", clean("Retrieval"))
+    folder = write_dataset(tmp_path / "set", clean("Retrieval"))
     card(folder, "language: en")
     (folder / "notes.bin").write_bytes(b"not data")
     first = pushed(hub, folder)
     with_defect = with_rows("qrels", "test", ("q1", "d9", 1))(clean("Retrieval"))
-    second = pushed(hub, written(tmp_path / "set", with_defect))
+    second = pushed(hub, write_dataset(tmp_path / "set", with_defect))
     hub.repos["org/set"].branches["refs/pr/1"] = first
 
     code, [told], err = checked(hub, tmp_path, "org/set")
@@ -614,7 +614,7 @@ def test_a_set_on_the_hub_is_checked_at_its_main_a_branch_or_a_commit_and_fetche
 
 def test_of_a_set_on_the_hub_one_subset_is_fetched_alone(hub: LoopbackHub, tmp_path: Path) -> None:
     texts = clean("Clustering")["default"]
-    folder = written(tmp_path / "set", {"de": texts, "ru": texts})
+    folder = write_dataset(tmp_path / "set", {"de": texts, "ru": texts})
     configs = [f"- {{config_name: {name}, data_files: [{{split: test, path: '{name}/*'}}]}}" for name in ("de", "ru")]
     card(folder, "\n".join(["configs:", *configs]))
     pushed(hub, folder)
@@ -643,8 +643,8 @@ def test_a_name_with_a_slash_is_a_repository_unless_its_folder_is_here(
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert remote.named(name, "main") == meant
-    assert remote.named(name) == (meant if "@" in name else None)
+    assert client.parse_reference(name, "main") == meant
+    assert client.parse_reference(name) == (meant if "@" in name else None)
 
 
 def test_what_the_hub_does_not_have_is_told(hub: LoopbackHub, tmp_path: Path) -> None:
@@ -672,9 +672,9 @@ def test_an_array_of_json_is_read(tmp_path: Path) -> None:
     assert report(tmp_path)["tables"][0]["rows"] == 2
 
 
-def test_the_documents_list_every_key(tmp_path: Path, golden_release: Callable[[str], Outcome]) -> None:
+def test_the_documents_list_every_key(tmp_path: Path, golden_release: Callable[[str], BuildResult]) -> None:
     keys = (
-        report(written(tmp_path, clean("STS"))).keys()
+        report(write_dataset(tmp_path, clean("STS"))).keys()
         | check.check(golden_release("terra-pairclassification").place).keys()
     )
     documented = re.findall(
@@ -686,19 +686,19 @@ def test_the_documents_list_every_key(tmp_path: Path, golden_release: Callable[[
 def test_lists_of_unequal_lengths_are_an_error(tmp_path: Path) -> None:
     table = pl.DataFrame({"sentences": [["one", "two"]], "labels": [["a", "b", "c"]]})
     with pytest.raises(SourceError, match="the rows of a table cannot be read") as caught:
-        report(written(tmp_path, {"default": {"test": table}}))
+        report(write_dataset(tmp_path, {"default": {"test": table}}))
     assert "test-00000-of-00001.parquet" in str(caught.value)
 
 
 def test_audit_language_all_asks_for_the_language_of_every_text(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-    golden_release: Callable[[str], Outcome],
+    golden_release: Callable[[str], BuildResult],
 ) -> None:  # fmt: skip
     people, deeds = RUSSIAN_PEOPLE.split(), RUSSIAN_DEEDS.split(";")
     texts = [" ".join(words) for words in product(people, deeds, people)]
     texts = [ENGLISH[number % 25 :] if number % 100 == 0 else text for number, text in enumerate(texts)]
     table = pl.DataFrame({"sentences": texts, "labels": [str(number % 2) for number in range(len(texts))]})
-    folder = written(tmp_path, {"default": {"test": table}})
+    folder = write_dataset(tmp_path, {"default": {"test": table}})
 
     def foreign_texts(*options: str) -> int:
         _, out, _ = run(capsys, monkeypatch, str(folder), "--language", "rus-Cyrl", "--json", *options)

@@ -6,7 +6,6 @@ import functools
 import hashlib
 import inspect
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -20,27 +19,26 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 import yaml
-from conftest import NAMES, built, sample_settings
-from loopback_hub import READER, WRITER, Blob, Fault, LoopbackHub
-from test_docs import checkout
-from test_release import as_full, other_golden
 
 from builders.errors import FindingsError, PublishError, ReleaseError, SourceError, UsageError
 from builders.spec import Tables, Version
-from cards.front_matter import front_matter
-from pipelines import hub as publishing
-from pipelines import ledger, parquet, release, remote
-from pipelines.damage import is_manifest
-from pipelines.download import Patience
+from cards.front_matter import metadata
+from pipelines.hub import client, publishing
+from pipelines.hub.planning import OUR_KEYS, Plan, PublishOptions, make_plan
 from pipelines.make import make
-from pipelines.planning import OUR_KEYS, Order, Plan, make_plan
+from pipelines.raw.download import Patience
+from pipelines.release import ledger, parquet, staging
+from pipelines.release.verification import is_manifest
+from tests.support.loopback_hub import READER, WRITER, Blob, Fault, LoopbackHub
+from tests.support.processes import checkout, environment
+from tests.support.releases import NAMES, as_full, definition_of, other_golden, sample_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from builders import Built
-    from pipelines.make import Outcome, Settings
+    from builders.catalogue import Definition
+    from pipelines.make import BuildResult, BuildSettings
 
     Frames = dict[str, dict[str, pl.DataFrame]]
 
@@ -83,9 +81,9 @@ def patience(waited: list[float] | None = None, *, retries: int = 3, read: float
     return Patience(retries=retries, read=read, connect=5, sleep=(waited if waited is not None else []).append)
 
 
-def editions(name: str, second: Callable[[Frames], Frames]) -> Built:
+def editions(name: str, second: Callable[[Frames], Frames]) -> Definition:
     """A dataset of the catalogue in two versions: 2.0.0 has what `second` makes of the tables of 1.0.0."""
-    original = built(name).dataset
+    original = definition_of(name).dataset
     parameters = inspect.signature(original.recipe).parameters.values()
 
     @functools.wraps(original.recipe)
@@ -100,7 +98,7 @@ def editions(name: str, second: Callable[[Frames], Frames]) -> Built:
     parameter = inspect.Parameter("edition", inspect.Parameter.KEYWORD_ONLY, default=1)
     recipe.__signature__ = inspect.Signature([*parameters, parameter])  # type: ignore[attr-defined]
     versions = {"1.0.0": Version("As in the paper."), "2.0.0": Version("One row mended.", {"edition": 2})}
-    return replace(built(name), dataset=replace(original, recipe=recipe, versions=versions))
+    return replace(definition_of(name), dataset=replace(original, recipe=recipe, versions=versions))
 
 
 def mended_pairs(frames: Frames) -> Frames:
@@ -120,11 +118,11 @@ def mended_corpus(frames: Frames) -> Frames:
 
 
 @pytest.fixture(scope="session")
-def releases(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Built, dict[str, Outcome]]]:
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Definition, dict[str, BuildResult]]]:
     """Both versions of a dataset, built once; 1.0.0 in several shards, 2.0.0 in one."""
     folder, kept = tmp_path_factory.mktemp("editions"), dict[str, tuple[Any, dict[str, Any]]]()
 
-    def both(name: str = TERRA) -> tuple[Built, dict[str, Outcome]]:
+    def both(name: str = TERRA) -> tuple[Definition, dict[str, BuildResult]]:
         if name not in kept:
             dataset = editions(name, mended_pairs if name == TERRA else mended_corpus)
             settings = sample_settings(folder)
@@ -139,24 +137,30 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Bu
 
 
 @pytest.fixture
-def order(tmp_path: Path) -> Order:
+def order(tmp_path: Path) -> PublishOptions:
     """Golden samples are published here, and nowhere else."""
-    return Order("org", tmp_path / "cache", ledger=tmp_path / "ledger.json", sample=True)
+    return PublishOptions("org", tmp_path / "cache", ledger=tmp_path / "ledger.json", sample=True)
 
 
 def publish(
-    hub: LoopbackHub, dataset: Built, outcome: Outcome, order: Order, *, token: str = WRITER, **settings: Any
-) -> publishing.Published:
+    hub: LoopbackHub,
+    dataset: Definition,
+    outcome: BuildResult,
+    order: PublishOptions,
+    *,
+    token: str = WRITER,
+    **settings: Any,
+) -> publishing.Publication:
     connection = publishing.login(endpoint=hub.url, token=token, patience=patience(**settings))
     return publishing.publish(dataset, outcome.place, order, connection, silent)
 
 
-def plan(hub: LoopbackHub, dataset: Built, outcome: Outcome, order: Order) -> Plan:
-    connection = remote.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience())
+def plan(hub: LoopbackHub, dataset: Definition, outcome: BuildResult, order: PublishOptions) -> Plan:
+    connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience())
     return make_plan(dataset, outcome.place, order, connection)
 
 
-def folder(outcome: Outcome) -> dict[str, bytes]:
+def folder(outcome: BuildResult) -> dict[str, bytes]:
     """The files of a release on disk."""
     paths = [path for path in outcome.place.rglob("*") if path.is_file()]
     return {path.relative_to(outcome.place).as_posix(): path.read_bytes() for path in paths}
@@ -169,7 +173,7 @@ def content_of(tree: dict[str, bytes]) -> str | None:
         return None
     manifest = json.loads(tree["manifest.json"])
     assert is_manifest(manifest)
-    files = release.files_of(manifest)
+    files = staging.files_of(manifest)
     assert ours == {"manifest.json", "statistics.json", *(file["path"] for file in files)}
     for file in files:
         assert hashlib.sha256(tree[file["path"]]).hexdigest() == file["sha256"]
@@ -178,7 +182,7 @@ def content_of(tree: dict[str, bytes]) -> str | None:
 
 
 def test_a_release_becomes_one_commit_with_a_tag_and_its_files_byte_for_byte(
-    hub: LoopbackHub, order: Order, releases: Any
+    hub: LoopbackHub, order: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
     published = publish(hub, dataset, outcomes["1.0.0"], order)
@@ -196,7 +200,7 @@ def test_a_release_becomes_one_commit_with_a_tag_and_its_files_byte_for_byte(
     assert all(blob.lfs == path.endswith(".parquet") for path, blob in commit.tree.items())
 
 
-def test_publishing_again_changes_nothing_and_says_so(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_publishing_again_changes_nothing_and_says_so(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
     dataset, outcomes = releases()
     first = publish(hub, dataset, outcomes["1.0.0"], order)
     hub.log.clear()
@@ -206,7 +210,7 @@ def test_publishing_again_changes_nothing_and_says_so(hub: LoopbackHub, order: O
 
 
 def test_a_second_version_leaves_the_first_in_its_tag_and_is_explained(
-    hub: LoopbackHub, order: Order, releases: Any
+    hub: LoopbackHub, order: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases(RUBQ)
     publish(hub, dataset, outcomes["1.0.0"], order)
@@ -230,7 +234,7 @@ def test_a_second_version_leaves_the_first_in_its_tag_and_is_explained(
 
 
 def test_stale_shards_go_in_the_same_commit_and_what_is_not_ours_stays(
-    hub: LoopbackHub, order: Order, releases: Any
+    hub: LoopbackHub, order: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
@@ -247,7 +251,7 @@ def test_stale_shards_go_in_the_same_commit_and_what_is_not_ours_stays(
     assert hub.repos[REPO].moves[-2:] == [("main", published.commit), ("v2.0.0", published.commit)]
 
 
-def test_a_config_that_is_gone_goes_in_the_same_commit(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_a_config_that_is_gone_goes_in_the_same_commit(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
     manifest = json.loads(hub.tree(REPO)["manifest.json"])
@@ -258,7 +262,7 @@ def test_a_config_that_is_gone_goes_in_the_same_commit(hub: LoopbackHub, order: 
 
 
 def test_keys_that_somebody_added_to_the_front_matter_survive_and_ours_win(
-    hub: LoopbackHub, order: Order, releases: Any
+    hub: LoopbackHub, order: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
@@ -282,7 +286,7 @@ def test_keys_that_somebody_added_to_the_front_matter_survive_and_ours_win(
     "card", [b"", b"no front matter", b"---\n[broken\n---\n", b"---\n- a list\n---\n", b"\xff\xfe"]
 )
 def test_a_card_without_front_matter_of_its_own_is_replaced(
-    hub: LoopbackHub, order: Order, releases: Any, card: bytes
+    hub: LoopbackHub, order: PublishOptions, releases: Any, card: bytes
 ) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
@@ -292,11 +296,15 @@ def test_a_card_without_front_matter_of_its_own_is_replaced(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_key_of_our_front_matter_is_known_as_ours(name: str, golden_release: Callable[[str], Outcome]) -> None:
-    assert set(front_matter(built(name), golden_release(name).manifest)) <= OUR_KEYS
+def test_every_key_of_our_front_matter_is_known_as_ours(
+    name: str, golden_release: Callable[[str], BuildResult]
+) -> None:
+    assert set(metadata(definition_of(name), golden_release(name).manifest)) <= OUR_KEYS
 
 
-def test_a_tag_never_moves(hub: LoopbackHub, order: Order, releases: Any, settings: Settings, tmp_path: Path) -> None:
+def test_a_tag_never_moves(
+    hub: LoopbackHub, order: PublishOptions, releases: Any, settings: BuildSettings, tmp_path: Path
+) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
     before = hub.state()[0]
@@ -310,17 +318,17 @@ def test_a_tag_never_moves(hub: LoopbackHub, order: Order, releases: Any, settin
 
 
 def test_the_same_rows_in_other_files_are_already_published(
-    hub: LoopbackHub, order: Order, releases: Any, settings: Settings
+    hub: LoopbackHub, order: PublishOptions, releases: Any, settings: BuildSettings
 ) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
     whole = make(dataset, "1.0.0", settings, silent)
-    assert release.files_of(whole.manifest) != release.files_of(outcomes["1.0.0"].manifest)
+    assert staging.files_of(whole.manifest) != staging.files_of(outcomes["1.0.0"].manifest)
     assert publish(hub, dataset, whole, order).state == "already published"
 
 
 def test_a_manifest_on_the_hub_is_not_believed(
-    hub: LoopbackHub, order: Order, releases: Any, settings: Settings
+    hub: LoopbackHub, order: PublishOptions, releases: Any, settings: BuildSettings
 ) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
@@ -336,7 +344,7 @@ def test_a_manifest_on_the_hub_is_not_believed(
     assert "other rows than the manifest's" in str(caught.value)
 
 
-def test_an_older_version_does_not_replace_a_newer_one(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_an_older_version_does_not_replace_a_newer_one(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["2.0.0"], order)
     with pytest.raises(PublishError, match="a newer version was published") as caught:
@@ -344,24 +352,24 @@ def test_an_older_version_does_not_replace_a_newer_one(hub: LoopbackHub, order: 
     assert caught.value.found == "2.0.0"
 
 
-def test_a_repository_of_another_dataset_is_left_alone(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_a_repository_of_another_dataset_is_left_alone(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
     publish(hub, *_first(releases()), replace(order, repo_name="shared"))
     with pytest.raises(PublishError, match="another dataset"):
         publish(hub, *_first(releases(RUBQ)), replace(order, repo_name="shared"))
 
 
-def _first(both: Any) -> tuple[Built, Outcome]:
+def _first(both: Any) -> tuple[Definition, BuildResult]:
     return both[0], both[1]["1.0.0"]
 
 
-def test_a_repository_with_no_release_of_ours_gets_one(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_a_repository_with_no_release_of_ours_gets_one(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
     publishing.login(endpoint=hub.url, token=WRITER).api.create_repo(REPO, repo_type="dataset")
     hub.commit(REPO, {"data/dev-00000-of-00001.parquet": b"PAR1", "manifest.json": b"[]"})
     publish(hub, *_first(releases()), order)
     assert content_of(hub.tree(REPO)) == content_of(hub.tree(REPO, "v1.0.0"))
 
 
-def test_private_is_kept_or_refused_but_never_dropped(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_private_is_kept_or_refused_but_never_dropped(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
     dataset, outcomes = releases()
     private = replace(order, private=True)
     publish(hub, dataset, outcomes["1.0.0"], private)
@@ -372,7 +380,7 @@ def test_private_is_kept_or_refused_but_never_dropped(hub: LoopbackHub, order: O
         publish(hub, dataset, outcomes["2.0.0"], private)
 
 
-def test_name_and_message_are_those_asked_for(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_name_and_message_are_those_asked_for(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
     published = publish(hub, *_first(releases()), replace(order, org="other", repo_name="terra", message="Hello."))
     assert hub.repos["other/terra"].commits[published.commit].title == "Hello."
     with pytest.raises(UsageError, match="no name of a repository"):
@@ -380,7 +388,7 @@ def test_name_and_message_are_those_asked_for(hub: LoopbackHub, order: Order, re
 
 
 def test_a_pull_request_leaves_main_alone_and_is_tagged_once_merged(
-    hub: LoopbackHub, order: Order, releases: Any
+    hub: LoopbackHub, order: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
@@ -395,7 +403,9 @@ def test_a_pull_request_leaves_main_alone_and_is_tagged_once_merged(
     assert there.tags["v2.0.0"] == asked.commit
 
 
-def test_a_gitignore_in_the_repository_leaves_nothing_out(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_a_gitignore_in_the_repository_leaves_nothing_out(
+    hub: LoopbackHub, order: PublishOptions, releases: Any
+) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
     hub.commit(REPO, {".gitignore": b"*.parquet\nmanifest.json\n"})
@@ -403,8 +413,10 @@ def test_a_gitignore_in_the_repository_leaves_nothing_out(hub: LoopbackHub, orde
     assert content_of(hub.tree(REPO)) == outcomes["2.0.0"].manifest["content_sha256"]
 
 
-def test_a_build_waits_until_its_release_is_published(hub: LoopbackHub, order: Order, settings: Settings) -> None:
-    outcome, said = make(built(TERRA), "1.0.0", settings, silent), list[str]()
+def test_a_build_waits_until_its_release_is_published(
+    hub: LoopbackHub, order: PublishOptions, settings: BuildSettings
+) -> None:
+    outcome, said = make(definition_of(TERRA), "1.0.0", settings, silent), list[str]()
 
     def waits(words: str) -> None:
         said.append(words)
@@ -412,16 +424,16 @@ def test_a_build_waits_until_its_release_is_published(hub: LoopbackHub, order: O
 
     def build() -> None:
         with pytest.raises(InterruptedError):
-            make(built(TERRA), "1.0.0", replace(settings, force=True), waits)
+            make(definition_of(TERRA), "1.0.0", replace(settings, force=True), waits)
 
     hub.meanwhile["/commit/main"] = build
-    publish(hub, built(TERRA), outcome, order)
+    publish(hub, definition_of(TERRA), outcome, order)
     assert said == [f"{TERRA}: another command is writing it; waiting for it to end"]
 
 
 @pytest.mark.parametrize("mark", ["sample", "partial"])
 def test_samples_and_parts_are_not_published(
-    hub: LoopbackHub, order: Order, releases: Any, mark: str, tmp_path: Path
+    hub: LoopbackHub, order: PublishOptions, releases: Any, mark: str, tmp_path: Path
 ) -> None:
     dataset, outcome = _first(releases())
     changed = altered(outcome, tmp_path, **{mark: True})
@@ -430,16 +442,18 @@ def test_samples_and_parts_are_not_published(
     assert hub.repos == {}
 
 
-def altered(outcome: Outcome, tmp_path: Path, **changes: Any) -> Outcome:
+def altered(outcome: BuildResult, tmp_path: Path, **changes: Any) -> BuildResult:
     """A copy of a release, which counts as a whole one, with another manifest."""
     place = tmp_path / "altered" / outcome.version
     shutil.copytree(outcome.place, place)
     manifest = outcome.manifest | {"sample": False} | changes
-    release.write_json(place / "manifest.json", manifest)
+    staging.write_json(place / "manifest.json", manifest)
     return replace(outcome, place=place, manifest=manifest)
 
 
-def test_a_licence_against_derivatives_asks_for_the_rights(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_a_licence_against_derivatives_asks_for_the_rights(
+    hub: LoopbackHub, order: PublishOptions, releases: Any
+) -> None:
     dataset, outcome = _first(releases())
     source = replace(dataset.source, license="cc-by-nc-nd-4.0", license_note="News texts belong to their agency.")
     with pytest.raises(PublishError, match=r"cc-by-nc-nd-4\.0, forbids") as caught:
@@ -449,7 +463,9 @@ def test_a_licence_against_derivatives_asks_for_the_rights(hub: LoopbackHub, ord
     assert publish(hub, replace(dataset, source=source), outcome, replace(order, rights=True)).state == "published"
 
 
-def test_a_damaged_release_is_not_published(hub: LoopbackHub, order: Order, releases: Any, tmp_path: Path) -> None:
+def test_a_damaged_release_is_not_published(
+    hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path
+) -> None:
     dataset, outcome = _first(releases())
     copy = altered(outcome, tmp_path)
     (copy.place / "data" / "dev-00000-of-00002.parquet").write_bytes(b"PAR1")
@@ -460,7 +476,7 @@ def test_a_damaged_release_is_not_published(hub: LoopbackHub, order: Order, rele
 
 
 def test_defects_in_the_rows_forbid_it_with_their_own_exit_code(
-    hub: LoopbackHub, order: Order, releases: Any, tmp_path: Path
+    hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path
 ) -> None:
     dataset, outcome = _first(releases())
     broken = outcome.manifest["findings"] + [
@@ -479,7 +495,9 @@ def test_defects_in_the_rows_forbid_it_with_their_own_exit_code(
     assert caught.value.found == "null_text"
 
 
-def test_what_is_not_built_says_how_to_build_it(hub: LoopbackHub, order: Order, releases: Any, tmp_path: Path) -> None:
+def test_what_is_not_built_says_how_to_build_it(
+    hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path
+) -> None:
     dataset, outcome = _first(releases())
     with pytest.raises(PublishError, match="no release to publish") as caught:
         publish(hub, dataset, replace(outcome, place=tmp_path / "1.0.0"), order)
@@ -509,10 +527,10 @@ def test_nothing_is_published_or_fetched_offline(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(PublishError, match="may not be reached"):
         publishing.login(token=WRITER)
     with pytest.raises(SourceError, match="may not be reached"):
-        remote.connect()
+        client.connect()
 
 
-def test_a_namespace_that_is_not_ones_own_says_so(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_a_namespace_that_is_not_ones_own_says_so(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
     connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience())
     hub.fail(1, Fault(status=403))
     with pytest.raises(PublishError, match="committing failed") as caught:
@@ -520,26 +538,28 @@ def test_a_namespace_that_is_not_ones_own_says_so(hub: LoopbackHub, order: Order
     assert f"a token that may write to {REPO}" in str(caught.value)
 
 
-def _place(both: Any) -> tuple[Built, Path]:
+def _place(both: Any) -> tuple[Definition, Path]:
     return both[0], both[1]["1.0.0"].place
 
 
-def test_the_server_says_how_long_to_wait_within_reason(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_the_server_says_how_long_to_wait_within_reason(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
     waited: list[float] = []
     connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience(waited))
     for headers, seconds in (
         ({"Retry-After": "7"}, 7), ({"RateLimit": '"api";r=0;t=55'}, 55), ({"Retry-After": "86400"}, 300), ({}, 1)
     ):  # fmt: skip
         hub.fail(0, Fault(status=429, headers=headers))
-        assert remote.snapshot(connection, "org/nothing") is None
+        assert client.snapshot(connection, "org/nothing") is None
         assert waited.pop() == seconds
     hub.fail(0, Fault(status=503), always=True)
     with pytest.raises(PublishError, match="run the command again later"):
-        remote.snapshot(connection, "org/nothing")
+        client.snapshot(connection, "org/nothing")
     assert waited == [1, 2, 4]
 
 
-def test_a_commit_in_between_is_planned_on_and_not_overwritten(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_a_commit_in_between_is_planned_on_and_not_overwritten(
+    hub: LoopbackHub, order: PublishOptions, releases: Any
+) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
     card = hub.tree(REPO)["README.md"].replace(b"---\n", b"---\nviewer: false\n", 1)
@@ -550,7 +570,7 @@ def test_a_commit_in_between_is_planned_on_and_not_overwritten(hub: LoopbackHub,
     assert [seen.status for seen in hub.log if "/commit/" in seen.path][-2:] == [412, 200]
 
 
-def test_commits_again_and_again_end_in_an_error(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_commits_again_and_again_end_in_an_error(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
 
@@ -565,7 +585,7 @@ def test_commits_again_and_again_end_in_an_error(hub: LoopbackHub, order: Order,
     assert content_of(hub.tree(REPO)) == outcomes["1.0.0"].manifest["content_sha256"]
 
 
-def elsewhere(outcome: Outcome, tmp_path: Path) -> Outcome:
+def elsewhere(outcome: BuildResult, tmp_path: Path) -> BuildResult:
     """The same release in another folder, as another machine has it."""
     place = tmp_path / "elsewhere" / outcome.dataset / outcome.version
     shutil.copytree(outcome.place, place)
@@ -573,7 +593,7 @@ def elsewhere(outcome: Outcome, tmp_path: Path) -> Outcome:
 
 
 def test_of_two_publishers_with_other_rows_one_wins_and_the_other_says_so(
-    hub: LoopbackHub, order: Order, releases: Any, settings: Settings, tmp_path: Path
+    hub: LoopbackHub, order: PublishOptions, releases: Any, settings: BuildSettings, tmp_path: Path
 ) -> None:
     dataset, outcomes = releases()
     other = make(editions(TERRA, lambda frames: frames), "2.0.0", settings, silent)
@@ -586,7 +606,7 @@ def test_of_two_publishers_with_other_rows_one_wins_and_the_other_says_so(
 
 
 def test_what_another_publisher_has_committed_but_not_tagged_is_not_overwritten(
-    hub: LoopbackHub, order: Order, releases: Any, settings: Settings
+    hub: LoopbackHub, order: PublishOptions, releases: Any, settings: BuildSettings
 ) -> None:
     dataset, outcomes = releases()
     other = make(editions(TERRA, lambda frames: frames), "2.0.0", settings, silent)
@@ -601,7 +621,7 @@ def test_what_another_publisher_has_committed_but_not_tagged_is_not_overwritten(
 
 @pytest.mark.parametrize("when", ["/commit/main", "/tag/"])
 def test_two_publishers_of_the_same_rows_both_end_well(
-    hub: LoopbackHub, order: Order, releases: Any, tmp_path: Path, when: str
+    hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path, when: str
 ) -> None:
     dataset, outcomes = releases()
     states: list[str] = []
@@ -614,7 +634,7 @@ def test_two_publishers_of_the_same_rows_both_end_well(
 
 
 def test_publishers_at_the_same_time_leave_whole_releases(
-    hub: LoopbackHub, order: Order, releases: Any, tmp_path: Path
+    hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path
 ) -> None:
     dataset, outcomes = releases()
     outcomes = outcomes | {"2.0.0": elsewhere(outcomes["2.0.0"], tmp_path)}
@@ -638,7 +658,7 @@ def test_publishers_at_the_same_time_leave_whole_releases(
 
 
 def test_what_does_not_read_back_is_not_tagged_and_mended_by_the_next_run(
-    hub: LoopbackHub, order: Order, releases: Any
+    hub: LoopbackHub, order: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
 
@@ -669,7 +689,7 @@ KINDS = {
 CASES = [*(("2.0.0", kind) for kind in KINDS), ("1.0.0", "the answer is cut")]
 
 
-def whole(hub: LoopbackHub, outcomes: dict[str, Outcome]) -> None:
+def whole(hub: LoopbackHub, outcomes: dict[str, BuildResult]) -> None:
     """Main and tags show, and showed at every moment, a whole release or (main, at first) none."""
     there = hub.repos.get(REPO)
     known = {f"v{version}": outcome.manifest["content_sha256"] for version, outcome in outcomes.items()}
@@ -679,8 +699,8 @@ def whole(hub: LoopbackHub, outcomes: dict[str, Outcome]) -> None:
 
 
 def each_request(
-    hub: LoopbackHub, order: Order, both: tuple[Built, dict[str, Outcome]], version: str
-) -> Iterator[tuple[int, Order]]:
+    hub: LoopbackHub, order: PublishOptions, both: tuple[Definition, dict[str, BuildResult]], version: str
+) -> Iterator[tuple[int, PublishOptions]]:
     """The number of each request that publishing a version makes, and an order to publish by; the Hub is as before each time.
 
     The older version is in the cache already: enough downloads are left.
@@ -691,7 +711,7 @@ def each_request(
         publish(hub, dataset, outcomes["1.0.0"], order)
     before = hub.state()
 
-    def afresh(name: str) -> Order:
+    def afresh(name: str) -> PublishOptions:
         hub.restore(before)
         cache = order.cache.with_name(name)
         shutil.copytree(order.cache, cache)
@@ -709,7 +729,7 @@ def each_request(
 
 @pytest.mark.parametrize(("version", "kind"), CASES)
 def test_whichever_request_fails_the_hub_shows_whole_releases_and_running_again_finishes(
-    hub: LoopbackHub, order: Order, releases: Any, version: str, kind: str
+    hub: LoopbackHub, order: PublishOptions, releases: Any, version: str, kind: str
 ) -> None:
     dataset, outcomes = releases()
     for number, mine in each_request(hub, order, (dataset, outcomes), version):
@@ -722,7 +742,7 @@ def test_whichever_request_fails_the_hub_shows_whole_releases_and_running_again_
         finished(hub, outcomes, version)
 
 
-def finished(hub: LoopbackHub, outcomes: dict[str, Outcome], version: str) -> None:
+def finished(hub: LoopbackHub, outcomes: dict[str, BuildResult], version: str) -> None:
     """The version is on main and in its tag, by one commit."""
     whole(hub, outcomes)
     there = hub.repos[REPO]
@@ -731,7 +751,7 @@ def finished(hub: LoopbackHub, outcomes: dict[str, Outcome], version: str) -> No
 
 
 def test_a_hub_that_goes_away_at_any_request_is_told_of_and_the_next_run_finishes(
-    hub: LoopbackHub, order: Order, releases: Any, monkeypatch: pytest.MonkeyPatch
+    hub: LoopbackHub, order: PublishOptions, releases: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 10)
     (dataset, outcomes), version = releases(), "2.0.0"
@@ -746,7 +766,9 @@ def test_a_hub_that_goes_away_at_any_request_is_told_of_and_the_next_run_finishe
         finished(hub, outcomes, version)
 
 
-def test_whether_a_pull_request_was_opened_is_not_guessed(hub: LoopbackHub, order: Order, releases: Any) -> None:
+def test_whether_a_pull_request_was_opened_is_not_guessed(
+    hub: LoopbackHub, order: PublishOptions, releases: Any
+) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
 
@@ -760,68 +782,61 @@ def test_whether_a_pull_request_was_opened_is_not_guessed(hub: LoopbackHub, orde
 
 
 def as_published(
-    hub: LoopbackHub, order: Order, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Settings, Outcome]:
+    hub: LoopbackHub, order: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[BuildSettings, BuildResult]:
     """TERRa as if from complete raw files, built and published."""
     full = as_full(settings, tmp_path, monkeypatch)
-    outcome = make(built(TERRA), "1.0.0", full, silent)
-    publish(hub, built(TERRA), outcome, replace(order, sample=False, ledger=settings.ledger))
+    outcome = make(definition_of(TERRA), "1.0.0", full, silent)
+    publish(hub, definition_of(TERRA), outcome, replace(order, sample=False, ledger=settings.ledger))
     return full, outcome
 
 
 def test_the_ledger_knows_what_is_published_and_then_not_even_force_replaces_it(
-    hub: LoopbackHub, order: Order, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: LoopbackHub, order: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full, outcome = as_published(hub, order, settings, tmp_path, monkeypatch)
     entry = json.loads(settings.ledger.read_text())[TERRA]["1.0.0"]
-    assert entry == {**(ledger.entry_of(outcome.manifest) or {}), "published": [REPO]}
-    again = make(built(TERRA), "1.0.0", replace(full, force=True), silent)
+    assert entry == {**(ledger.ledger_entry(outcome.manifest) or {}), "published": [REPO]}
+    again = make(definition_of(TERRA), "1.0.0", replace(full, force=True), silent)
     assert again.manifest["content_sha256"] == outcome.manifest["content_sha256"]
     assert json.loads(settings.ledger.read_text())[TERRA]["1.0.0"] == entry, "a new build does not forget it"
     changed = as_full(replace(full, golden=other_golden(tmp_path / "golden")), tmp_path, monkeypatch)
     for force in (False, True):
         with pytest.raises(ReleaseError, match="would get other rows than it had") as caught:
-            make(built(TERRA), "1.0.0", replace(changed, force=force), silent)
+            make(definition_of(TERRA), "1.0.0", replace(changed, force=force), silent)
         assert caught.value.where == f"published as {REPO}"
         assert "--force" not in str(caught.value)
-    assert release.read_manifest(outcome.place) == again.manifest
+    assert staging.read_manifest(outcome.place) == again.manifest
 
 
 def test_rows_that_the_ledger_does_not_know_of_a_version_are_not_published(
-    hub: LoopbackHub, order: Order, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: LoopbackHub, order: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = as_full(settings, tmp_path, monkeypatch)
-    outcome = make(built(TERRA), "1.0.0", full, silent)
+    outcome = make(definition_of(TERRA), "1.0.0", full, silent)
     known = json.loads(settings.ledger.read_text())
     known[TERRA]["1.0.0"]["content_sha256"] = "0" * 64
     settings.ledger.write_text(json.dumps(known))
     with pytest.raises(PublishError, match="not those that the ledger knows"):
-        publish(hub, built(TERRA), outcome, replace(order, sample=False, ledger=settings.ledger))
+        publish(hub, definition_of(TERRA), outcome, replace(order, sample=False, ledger=settings.ledger))
     assert hub.repos == {}
 
 
 def test_a_version_from_files_of_unknown_digest_says_so_and_is_known_once_it_is_published(
-    order: Order, releases: Any, tmp_path: Path, hub: LoopbackHub
+    order: PublishOptions, releases: Any, tmp_path: Path, hub: LoopbackHub
 ) -> None:
     dataset, outcome = _first(releases())
     whole = altered(outcome, tmp_path)
-    assert ledger.entry_of(whole.manifest) is None
+    assert ledger.ledger_entry(whole.manifest) is None
     published = publish(hub, dataset, whole, replace(order, sample=False))
     assert published.plan.notes == ("unverified raw file: val.jsonl",)
-    assert ledger.recorded(TERRA, "1.0.0", order.ledger) == {
+    assert ledger.find_entry(TERRA, "1.0.0", order.ledger) == {
         "content_sha256": outcome.manifest["content_sha256"],
         "tables": [{key: table[key] for key in ("config", "split", "rows", "content_sha256")}
                    for table in outcome.manifest["tables"]],
         "raw": {"val.jsonl": outcome.manifest["raw"][0]["sha256"]},
         "published": [REPO],
     }  # fmt: skip
-
-
-def environment(hub: LoopbackHub, folder: Path, **more: str) -> dict[str, str]:
-    """Where a new process finds the Hub, its token and its caches."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
-    own = {"HF_ENDPOINT": hub.url, "HF_TOKEN": WRITER, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
-    return inherited | own | {"HF_HOME": str(folder / "hf"), "EMBEDDING_DATASETS_CACHE": str(folder / "cache")} | more
 
 
 # It leaves without Python's own teardown, in which threads of pyarrow may abort after streaming (huggingface/datasets#7566).
@@ -840,7 +855,7 @@ os._exit(0)
 
 @pytest.mark.parametrize("name", [TERRA, RUBQ])
 def test_datasets_loads_each_version_by_its_tag_whole_and_streaming(
-    hub: LoopbackHub, order: Order, releases: Any, tmp_path: Path, name: str
+    hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path, name: str
 ) -> None:
     dataset, outcomes = releases(name)
     for outcome in outcomes.values():
@@ -855,7 +870,7 @@ def test_datasets_loads_each_version_by_its_tag_whole_and_streaming(
     lines = done.stdout.splitlines()
     assert len(lines) == len(wanted)
     for line, (config, split, version) in zip(lines, wanted, strict=True):
-        frames = release.frames_of(outcomes[version].place, outcomes[version].manifest)
+        frames = staging.frames_of(outcomes[version].place, outcomes[version].manifest)
         rows = frames[config][split].collect().to_dicts()
         assert json.loads(line) == [rows, rows]
 

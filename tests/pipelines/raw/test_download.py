@@ -17,21 +17,23 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from email.utils import formatdate
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from faulty_server import Fault, FaultyServer, etag
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
-from pipelines import partial
-from pipelines.digests import Digest, Hashing
-from pipelines.download import Order, Patience, fetch
-from pipelines.pins import Pin
+from pipelines.raw import partial
+from pipelines.raw.digests import Digest, Hasher
+from pipelines.raw.download import DownloadRequest, Patience, fetch
+from pipelines.raw.pins import Pin
+from tests.support.faulty_server import Fault, FaultyServer, etag
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 CONTENT = random.Random(7).randbytes(300_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 BLOB = hashlib.sha1(b"blob %d\0" % len(CONTENT) + CONTENT).hexdigest()
@@ -73,7 +75,7 @@ def get(server: FaultyServer, tmp_path: Path, waits: Waits) -> Get:
     """Fetch /file.bin from the server into tmp_path/cache/file.bin; keywords change the order or the patience."""
 
     def call(pin: Pin = PINNED, path: str = "/file.bin", token: str | None = None, **patience: Any) -> Digest:
-        order = Order(
+        order = DownloadRequest(
             name="demo/file.bin",
             url=server.url + path,
             pin=pin,
@@ -291,7 +293,7 @@ def test_each_byte_is_hashed_once_and_on_its_way_also_when_resumed(
 ) -> None:
     hashed: list[int] = []
 
-    class Counting(Hashing):
+    class Counting(Hasher):
         def update(self, chunk: bytes) -> None:
             hashed.append(len(chunk))
             super().update(chunk)
@@ -344,7 +346,7 @@ def test_whatever_goes_wrong_on_the_way_the_file_is_the_same(
     target = tmp_path_factory.mktemp("cache") / "file.bin"
     with FaultyServer({"/file.bin": CONTENT}) as server:
         server.fail("/file.bin", *faults)
-        order = Order("demo/file.bin", server.url + "/file.bin", pin, "commit 1", "", "")
+        order = DownloadRequest("demo/file.bin", server.url + "/file.bin", pin, "commit 1", "", "")
         assert fetch(order, target, Patience(sleep=Waits())).sha256 == SHA256
     assert target.read_bytes() == CONTENT
 
@@ -553,7 +555,9 @@ def test_an_impostor_is_known_even_where_no_digest_is(
 
 
 def test_plain_http_is_refused_unless_it_stays_on_this_machine(get: Get, tmp_path: Path) -> None:
-    order = Order("demo/file.bin", "http://files.example/file.bin", PINNED, "", "", "put it at DIR/demo/file.bin")
+    order = DownloadRequest(
+        "demo/file.bin", "http://files.example/file.bin", PINNED, "", "", "put it at DIR/demo/file.bin"
+    )
     with pytest.raises(SourceError, match="not https"):
         fetch(order, tmp_path / "file.bin", Patience())
 
@@ -611,7 +615,7 @@ def test_the_token_is_shown_nowhere(
     kept = [path.read_bytes().decode("latin-1") for path in cache.iterdir()]
     assert server.log[0].headers["authorization"] == f"Bearer {TOKEN}"
     assert not [text for text in shown + kept if TOKEN in text]
-    assert TOKEN not in repr(Order("", "", PINNED, "", "", "", token=TOKEN))
+    assert TOKEN not in repr(DownloadRequest("", "", PINNED, "", "", "", token=TOKEN))
 
 
 # The disk
@@ -685,10 +689,10 @@ def test_a_pipe_gets_no_bar(get: Get, capsys: pytest.CaptureFixture[str]) -> Non
 CHILD = """
 import sys
 from pathlib import Path
-from pipelines.download import Order, Patience, fetch
-from pipelines.pins import Pin
+from pipelines.raw.download import DownloadRequest, Patience, fetch
+from pipelines.raw.pins import Pin
 url, target, sha256 = sys.argv[1:]
-fetch(Order("demo/file.bin", url, Pin(sha256=sha256), "", "", ""), Path(target), Patience())
+fetch(DownloadRequest("demo/file.bin", url, Pin(sha256=sha256), "", "", ""), Path(target), Patience())
 """
 
 

@@ -20,21 +20,22 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import huggingface_hub
 import pytest
-from faulty_server import Fault, FaultyServer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import SourceError, UsageError
 from builders.spec import RawFile, Source, by_hand, github, https, hub, member
-from pipelines import digests, pins, terminal
-from pipelines.download import Patience
-from pipelines.pins import LOCK, read_lock
-from pipelines.sources import Found, Places, address, default_cache, locate, plan
+from pipelines import terminal
+from pipelines.raw import digests, pins
+from pipelines.raw.download import Patience
+from pipelines.raw.locations import LocatedFile, RawSettings, address, default_cache, locate, plan_file
+from pipelines.raw.pins import LOCK, read_lock
+from tests.support.faulty_server import Fault, FaultyServer
+from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ROOT = Path(__file__).resolve().parents[1]
 COMMIT = "8ed84aef" * 5
 CONTENT = b'{"text": "\xd0\xb4\xd0\xb0"}\n' * 1000
 OTHER = b'{"text": "no"}\n' * 1000
@@ -65,12 +66,12 @@ def server() -> Iterator[FaultyServer]:
 
 
 @pytest.fixture
-def places(server: FaultyServer, tmp_path: Path) -> Places:
+def places(server: FaultyServer, tmp_path: Path) -> RawSettings:
     """An empty --raw-dir, an empty cache, an empty lock file, and a server that plays GitHub and the Hub."""
     (tmp_path / "raw").mkdir()
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "raw.lock.json").write_text("{}\n")
-    return Places(
+    return RawSettings(
         raw_dir=tmp_path / "raw",
         cache=tmp_path / "cache",
         lock=tmp_path / "package" / "raw.lock.json",
@@ -85,7 +86,7 @@ def source(file: RawFile) -> Source:
     return Source("demo", "Demo", "mit", "https://example.org", "demo2020", {"file": file})
 
 
-def find(file: RawFile, places: Places, **more: Any) -> Found:
+def find(file: RawFile, places: RawSettings, **more: Any) -> LocatedFile:
     return locate(source(file), "file", places, **more)
 
 
@@ -101,7 +102,7 @@ def put(path: Path, content: bytes) -> Path:
     return path
 
 
-def local(places: Places, content: bytes = CONTENT, name: str = "file.jsonl") -> Path:
+def local(places: RawSettings, content: bytes = CONTENT, name: str = "file.jsonl") -> Path:
     assert places.raw_dir is not None
     return put(places.raw_dir / "demo" / name, content)
 
@@ -137,7 +138,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def cached_names(places: Places) -> set[str]:
+def cached_names(places: RawSettings) -> set[str]:
     """Files of the cache, without locks and remembered digests."""
     return {
         Path(name).name for name in files_in(places.cache) if name.startswith("raw/") and not name.endswith(".lock")
@@ -147,7 +148,7 @@ def cached_names(places: Places) -> set[str]:
 # The walk: --raw-dir, the cache, the network
 
 
-def test_a_local_file_comes_before_the_cache_and_the_network(places: Places, server: FaultyServer) -> None:
+def test_a_local_file_comes_before_the_cache_and_the_network(places: RawSettings, server: FaultyServer) -> None:
     file = offered(server, **PIN)
     find(file, replace(places, raw_dir=None))
     path = local(places)
@@ -158,7 +159,7 @@ def test_a_local_file_comes_before_the_cache_and_the_network(places: Places, ser
     assert len(server.log) == 1
 
 
-def test_a_downloaded_file_is_taken_from_the_cache_the_next_time(places: Places, server: FaultyServer) -> None:
+def test_a_downloaded_file_is_taken_from_the_cache_the_next_time(places: RawSettings, server: FaultyServer) -> None:
     file = offered(server, **PIN)
     first, second = find(file, places), find(file, places)
     assert (first.origin, second.origin) == ("download", "cache")
@@ -167,13 +168,13 @@ def test_a_downloaded_file_is_taken_from_the_cache_the_next_time(places: Places,
     assert len(server.log) == 1
 
 
-def test_what_is_found_is_what_the_manifest_tells(places: Places, server: FaultyServer) -> None:
+def test_what_is_found_is_what_the_manifest_tells(places: RawSettings, server: FaultyServer) -> None:
     found = find(offered(server, **PIN), places)
     assert (found.name, found.url) == ("file.jsonl", f"{server.url}/file.jsonl")
     assert (found.sha256, found.bytes, found.verified) == (sha256(CONTENT), len(CONTENT), True)
 
 
-def test_a_name_may_hold_folders(places: Places, server: FaultyServer) -> None:
+def test_a_name_may_hold_folders(places: RawSettings, server: FaultyServer) -> None:
     server.files["/train.jsonl"] = CONTENT
     file = https(f"{server.url}/train.jsonl", name="main/train.jsonl", **PIN)
     assert find(file, places).raw.path.parts[-2:] == ("main", "train.jsonl")
@@ -181,7 +182,7 @@ def test_a_name_may_hold_folders(places: Places, server: FaultyServer) -> None:
     assert find(file, places).raw.path == path
 
 
-def test_two_pinned_versions_of_one_name_live_side_by_side(places: Places, server: FaultyServer) -> None:
+def test_two_pinned_versions_of_one_name_live_side_by_side(places: RawSettings, server: FaultyServer) -> None:
     one = find(offered(server, **PIN), places)
     two = find(offered(server, OTHER, sha256=sha256(OTHER)), places)
     assert one.raw.path != two.raw.path
@@ -190,7 +191,7 @@ def test_two_pinned_versions_of_one_name_live_side_by_side(places: Places, serve
 
 
 def test_two_commits_of_one_name_live_side_by_side_though_no_digest_is_known(
-    places: Places, server: FaultyServer
+    places: RawSettings, server: FaultyServer
 ) -> None:
     server.files |= {"/raw/org/data/aaa/f.txt": CONTENT, "/raw/org/data/bbb/f.txt": OTHER}
     one = find(github("org/data", "aaa", "f.txt"), places)
@@ -200,7 +201,7 @@ def test_two_commits_of_one_name_live_side_by_side_though_no_digest_is_known(
     assert (one.sha256, two.sha256) == (sha256(CONTENT), sha256(OTHER))
 
 
-def test_the_folder_of_raw_files_is_never_written_to(places: Places, server: FaultyServer) -> None:
+def test_the_folder_of_raw_files_is_never_written_to(places: RawSettings, server: FaultyServer) -> None:
     local(places, ARCHIVES["files.zip"], "files.zip")
     local(places, name="unpinned.jsonl")
     assert places.raw_dir is not None
@@ -212,15 +213,17 @@ def test_the_folder_of_raw_files_is_never_written_to(places: Places, server: Fau
     assert {path.name for path in places.raw_dir.rglob("*")} == {"demo", "files.zip", "unpinned.jsonl"}
 
 
-def test_a_raw_dir_that_does_not_exist_is_a_mistake_on_the_command_line(places: Places, server: FaultyServer) -> None:
+def test_a_raw_dir_that_does_not_exist_is_a_mistake_on_the_command_line(
+    places: RawSettings, server: FaultyServer
+) -> None:
     wrong = replace(places, raw_dir=Path("no", "such", "folder"))
-    for ask in (locate, plan):
+    for ask in (locate, plan_file):
         with pytest.raises(UsageError, match="correct --raw-dir"):
             ask(source(offered(server)), "file", wrong)
 
 
 @pytest.mark.parametrize("kind", ["a folder", "a link", "no regular file"])
-def test_what_is_no_file_is_a_clear_error(places: Places, server: FaultyServer, kind: str) -> None:
+def test_what_is_no_file_is_a_clear_error(places: RawSettings, server: FaultyServer, kind: str) -> None:
     assert places.raw_dir is not None
     path = places.raw_dir / "demo" / "file.jsonl"
     path.parent.mkdir()
@@ -230,14 +233,14 @@ def test_what_is_no_file_is_a_clear_error(places: Places, server: FaultyServer, 
         "no regular file": lambda: os.mkfifo(path),
     }
     make[kind]()
-    for ask in (locate, plan):
+    for ask in (locate, plan_file):
         with pytest.raises(SourceError, match=kind) as caught:
             ask(source(offered(server)), "file", places)
         assert caught.value.where == str(path)
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens but cannot be read")
-def test_a_file_that_cannot_be_read_is_a_clear_error(places: Places) -> None:
+def test_a_file_that_cannot_be_read_is_a_clear_error(places: RawSettings) -> None:
     assert places.raw_dir is not None
     path = places.raw_dir / "demo" / "file.jsonl"
     path.parent.mkdir()
@@ -247,7 +250,9 @@ def test_a_file_that_cannot_be_read_is_a_clear_error(places: Places) -> None:
     assert caught.value.where == str(path)
 
 
-def test_a_folder_that_may_not_be_looked_into_is_a_clear_error(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_may_not_be_looked_into_is_a_clear_error(
+    places: RawSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def forbidden(_: Path) -> bool:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -256,7 +261,7 @@ def test_a_folder_that_may_not_be_looked_into_is_a_clear_error(places: Places, m
         find(by_hand("file.jsonl", "ask"), places)
 
 
-def test_a_link_to_a_file_is_as_good_as_the_file(places: Places, tmp_path: Path) -> None:
+def test_a_link_to_a_file_is_as_good_as_the_file(places: RawSettings, tmp_path: Path) -> None:
     assert places.raw_dir is not None
     (places.raw_dir / "demo").mkdir()
     (places.raw_dir / "demo" / "file.jsonl").symlink_to(put(tmp_path / "elsewhere", CONTENT))
@@ -273,7 +278,7 @@ def test_the_environment_says_where_the_cache_is(monkeypatch: pytest.MonkeyPatch
 # Digests
 
 
-def test_a_local_file_with_another_digest_is_refused(places: Places, server: FaultyServer) -> None:
+def test_a_local_file_with_another_digest_is_refused(places: RawSettings, server: FaultyServer) -> None:
     path = local(places, OTHER)
     with pytest.raises(SourceError) as caught:
         find(offered(server, **PIN), places)
@@ -288,7 +293,7 @@ def test_a_local_file_with_another_digest_is_refused(places: Places, server: Fau
     assert server.log == []
 
 
-def test_a_git_blob_id_verifies_and_the_sha256_is_told_all_the_same(places: Places, server: FaultyServer) -> None:
+def test_a_git_blob_id_verifies_and_the_sha256_is_told_all_the_same(places: RawSettings, server: FaultyServer) -> None:
     file = offered(server, git_blob=git_blob(CONTENT))
     for origin in ("download", "cache"):
         found = find(file, places)
@@ -301,7 +306,7 @@ def test_a_git_blob_id_verifies_and_the_sha256_is_told_all_the_same(places: Plac
 
 
 def test_a_local_file_of_unknown_digest_is_used_unverified_and_not_recorded(
-    places: Places, server: FaultyServer
+    places: RawSettings, server: FaultyServer
 ) -> None:
     local(places)
     found = find(offered(server), places)
@@ -309,26 +314,26 @@ def test_a_local_file_of_unknown_digest_is_used_unverified_and_not_recorded(
     assert read_lock(places.lock) == {}
 
 
-def test_a_local_file_of_another_size_is_refused_even_where_no_digest_is_known(places: Places) -> None:
+def test_a_local_file_of_another_size_is_refused_even_where_no_digest_is_known(places: RawSettings) -> None:
     local(places)
     with pytest.raises(SourceError, match="16,999 bytes"):
         find(by_hand("file.jsonl", "ask", bytes=len(CONTENT) - 1), places)
 
 
-def test_an_empty_file_is_what_its_digest_says(places: Places) -> None:
+def test_an_empty_file_is_what_its_digest_says(places: RawSettings) -> None:
     local(places, b"")
     assert find(by_hand("file.jsonl", "ask", sha256=sha256(b"")), places).bytes == 0
     with pytest.raises(SourceError, match="an empty file of 0 bytes"):
         find(by_hand("file.jsonl", "ask", **PIN), places)
 
 
-def test_a_git_lfs_pointer_is_never_taken_for_the_file(places: Places) -> None:
+def test_a_git_lfs_pointer_is_never_taken_for_the_file(places: RawSettings) -> None:
     local(places, b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 378730064\n")
     with pytest.raises(SourceError, match="a git-lfs pointer of 134 bytes"):
         find(by_hand("file.jsonl", "ask"), places)
 
 
-def test_a_web_page_is_taken_for_a_file_only_where_one_is_meant(places: Places) -> None:
+def test_a_web_page_is_taken_for_a_file_only_where_one_is_meant(places: RawSettings) -> None:
     for name in ("page.html", "file.jsonl"):
         local(places, b"\xef\xbb\xbf \n<html><body></body></html>", name)
     find(by_hand("page.html", "ask"), places)
@@ -337,7 +342,7 @@ def test_a_web_page_is_taken_for_a_file_only_where_one_is_meant(places: Places) 
 
 
 def test_a_damaged_file_in_the_cache_is_fetched_anew(
-    places: Places, server: FaultyServer, capsys: pytest.CaptureFixture[str]
+    places: RawSettings, server: FaultyServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = offered(server, **PIN)
     path = find(file, places).raw.path
@@ -347,7 +352,7 @@ def test_a_damaged_file_in_the_cache_is_fetched_anew(
     assert capsys.readouterr().err.count("the copy in the cache is not the pinned file; fetching it anew") == 1
 
 
-def test_a_damaged_file_in_the_cache_is_refused_offline(places: Places, server: FaultyServer) -> None:
+def test_a_damaged_file_in_the_cache_is_refused_offline(places: RawSettings, server: FaultyServer) -> None:
     file = offered(server, **PIN)
     path = find(file, places).raw.path
     path.write_bytes(OTHER)
@@ -398,7 +403,7 @@ def test_sizes_are_told_in_words(size: int, words: str) -> None:
 @given(st.lists(st.binary(max_size=50), max_size=10))
 def test_hashing_in_pieces_is_hashing_the_whole(pieces: list[bytes]) -> None:
     whole = b"".join(pieces)
-    hashing = digests.Hashing(len(whole))
+    hashing = digests.Hasher(len(whole))
     for piece in pieces:
         hashing.update(piece)
     assert hashing.digest() == digests.Digest(sha256(whole), len(whole), git_blob(whole))
@@ -432,7 +437,7 @@ def long_ago(path: Path) -> Path:
     return path
 
 
-def test_an_unchanged_file_is_hashed_once(places: Places, hashed: list[str]) -> None:
+def test_an_unchanged_file_is_hashed_once(places: RawSettings, hashed: list[str]) -> None:
     long_ago(local(places))
     file = by_hand("file.jsonl", "ask", **PIN)
     assert find(file, places) == find(file, places)
@@ -440,7 +445,7 @@ def test_an_unchanged_file_is_hashed_once(places: Places, hashed: list[str]) -> 
 
 
 def test_a_download_is_hashed_on_its_way_and_never_again(
-    places: Places, server: FaultyServer, hashed: list[str]
+    places: RawSettings, server: FaultyServer, hashed: list[str]
 ) -> None:
     file = offered(server, **PIN)
     find(file, places)
@@ -448,7 +453,7 @@ def test_a_download_is_hashed_on_its_way_and_never_again(
     assert hashed == []
 
 
-def test_a_file_that_changed_is_hashed_again_though_its_size_and_time_are_the_same(places: Places) -> None:
+def test_a_file_that_changed_is_hashed_again_though_its_size_and_time_are_the_same(places: RawSettings) -> None:
     path = long_ago(local(places, b"one"))
     file = by_hand("file.jsonl", "ask")
     assert find(file, places).sha256 == sha256(b"one")
@@ -458,7 +463,7 @@ def test_a_file_that_changed_is_hashed_again_though_its_size_and_time_are_the_sa
 
 
 def test_a_file_written_just_now_is_not_remembered_for_it_may_be_written_again(
-    places: Places, hashed: list[str]
+    places: RawSettings, hashed: list[str]
 ) -> None:
     file = by_hand("file.jsonl", "ask")
     path = local(places, b"one")
@@ -469,7 +474,7 @@ def test_a_file_written_just_now_is_not_remembered_for_it_may_be_written_again(
     assert hashed == ["file.jsonl", "file.jsonl"]
 
 
-def test_a_git_blob_id_asked_for_later_is_computed_then(places: Places) -> None:
+def test_a_git_blob_id_asked_for_later_is_computed_then(places: RawSettings) -> None:
     long_ago(local(places))
     find(by_hand("file.jsonl", "ask"), places)
     assert find(by_hand("file.jsonl", "ask", git_blob=git_blob(CONTENT)), places).verified
@@ -478,7 +483,7 @@ def test_a_git_blob_id_asked_for_later_is_computed_then(places: Places) -> None:
 @pytest.mark.parametrize(
     "damage", [b"", b"{", b"[]", b"null", b'{"of": 1}', b'{"of": {}, "digest": {"sha256": 1}}', b"\xff"]
 )
-def test_a_damaged_memory_of_digests_does_no_harm(places: Places, damage: bytes) -> None:
+def test_a_damaged_memory_of_digests_does_no_harm(places: RawSettings, damage: bytes) -> None:
     long_ago(local(places))
     file = by_hand("file.jsonl", "ask", **PIN)
     find(file, places)
@@ -488,7 +493,7 @@ def test_a_damaged_memory_of_digests_does_no_harm(places: Places, damage: bytes)
     assert find(file, places).verified
 
 
-def test_a_damaged_digest_in_an_intact_note_does_no_harm(places: Places) -> None:
+def test_a_damaged_digest_in_an_intact_note_does_no_harm(places: RawSettings) -> None:
     long_ago(local(places))
     file = by_hand("file.jsonl", "ask", **PIN)
     find(file, places)
@@ -498,14 +503,16 @@ def test_a_damaged_digest_in_an_intact_note_does_no_harm(places: Places) -> None
     assert find(file, places).verified
 
 
-def test_without_a_cache_that_can_be_written_local_files_are_used_all_the_same(places: Places, tmp_path: Path) -> None:
+def test_without_a_cache_that_can_be_written_local_files_are_used_all_the_same(
+    places: RawSettings, tmp_path: Path
+) -> None:
     long_ago(local(places))
     blocked = put(tmp_path / "blocked", b"a file where the cache should be")
     assert find(by_hand("file.jsonl", "ask", **PIN), replace(places, cache=blocked)).verified
 
 
 def test_a_download_into_a_cache_that_cannot_be_written_is_a_clear_error(
-    places: Places, server: FaultyServer, tmp_path: Path
+    places: RawSettings, server: FaultyServer, tmp_path: Path
 ) -> None:
     blocked = put(tmp_path / "blocked", b"a file where the cache should be")
     with pytest.raises(SourceError, match="EMBEDDING_DATASETS_CACHE"):
@@ -520,7 +527,7 @@ def test_the_lock_file_of_the_package_can_be_read() -> None:
 
 
 def test_the_first_download_of_an_unknown_digest_records_it_and_the_next_build_is_verified(
-    places: Places, server: FaultyServer, capsys: pytest.CaptureFixture[str]
+    places: RawSettings, server: FaultyServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     places.lock.write_text(json.dumps({"zebra/z": {"bytes": 1, "sha256": "0" * 64}}))
     file = offered(server)
@@ -543,7 +550,7 @@ def test_the_first_download_of_an_unknown_digest_records_it_and_the_next_build_i
 
 
 def test_a_download_whose_command_was_killed_before_it_recorded_is_recorded_by_the_next(
-    places: Places, server: FaultyServer
+    places: RawSettings, server: FaultyServer
 ) -> None:
     find(offered(server), places)
     places.lock.write_text("{}")
@@ -551,10 +558,12 @@ def test_a_download_whose_command_was_killed_before_it_recorded_is_recorded_by_t
     assert set(read_lock(places.lock)) == {"demo/file.jsonl"}
 
 
-def test_a_file_fetched_by_hand_is_never_recorded(places: Places) -> None:
+def test_a_file_fetched_by_hand_is_never_recorded(places: RawSettings) -> None:
     file = by_hand("file.jsonl", "Ask.")
     put(
-        Path(plan(source(file), "file", replace(places, raw_dir=None)).where.split("put it at ")[1].split(", or")[0]),
+        Path(
+            plan_file(source(file), "file", replace(places, raw_dir=None)).where.split("put it at ")[1].split(", or")[0]
+        ),
         CONTENT,
     )
     found = find(file, replace(places, raw_dir=None))
@@ -562,13 +571,13 @@ def test_a_file_fetched_by_hand_is_never_recorded(places: Places) -> None:
     assert read_lock(places.lock) == {}
 
 
-def test_the_lock_file_stays_readable_for_everyone(places: Places, server: FaultyServer) -> None:
+def test_the_lock_file_stays_readable_for_everyone(places: RawSettings, server: FaultyServer) -> None:
     plain = stat.S_IMODE(put(places.lock.with_name("plain"), b"").stat().st_mode)
     find(offered(server), places)
     assert stat.S_IMODE(places.lock.stat().st_mode) == plain
 
 
-def test_a_recorded_digest_binds_local_files_and_downloads(places: Places, server: FaultyServer) -> None:
+def test_a_recorded_digest_binds_local_files_and_downloads(places: RawSettings, server: FaultyServer) -> None:
     places.lock.write_text(json.dumps({"demo/file.jsonl": {"sha256": sha256(CONTENT), "bytes": len(CONTENT)}}))
     path = local(places)
     assert find(offered(server), places).verified
@@ -581,14 +590,18 @@ def test_a_recorded_digest_binds_local_files_and_downloads(places: Places, serve
     assert cached_names(places) == set()
 
 
-def test_a_digest_pinned_by_the_source_is_neither_recorded_nor_overruled(places: Places, server: FaultyServer) -> None:
+def test_a_digest_pinned_by_the_source_is_neither_recorded_nor_overruled(
+    places: RawSettings, server: FaultyServer
+) -> None:
     lock = json.dumps({"demo/file.jsonl": {"sha256": sha256(OTHER), "bytes": len(OTHER)}})
     places.lock.write_text(lock)
     assert find(offered(server, **PIN), places).verified
     assert places.lock.read_text() == lock
 
 
-def test_where_the_package_cannot_be_written_the_cache_keeps_the_digest(places: Places, server: FaultyServer) -> None:
+def test_where_the_package_cannot_be_written_the_cache_keeps_the_digest(
+    places: RawSettings, server: FaultyServer
+) -> None:
     installed = replace(places, lock=places.lock.parent / "no" / "such" / "raw.lock.json")
     file = offered(server)
     assert not find(file, installed).verified
@@ -597,7 +610,7 @@ def test_where_the_package_cannot_be_written_the_cache_keeps_the_digest(places: 
 
 
 def test_a_digest_that_can_be_recorded_nowhere_is_said_and_the_file_is_used(
-    places: Places, server: FaultyServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    places: RawSettings, server: FaultyServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -607,12 +620,12 @@ def test_a_digest_that_can_be_recorded_nowhere_is_said_and_the_file_is_used(
     assert "could not be recorded: No space left on device" in capsys.readouterr().err
 
 
-def test_a_folder_in_the_place_of_the_lock_file_is_a_clear_error(places: Places, server: FaultyServer) -> None:
+def test_a_folder_in_the_place_of_the_lock_file_is_a_clear_error(places: RawSettings, server: FaultyServer) -> None:
     with pytest.raises(SourceError, match="the lock file of raw files is damaged"):
         find(offered(server), replace(places, lock=places.lock.parent))
 
 
-def test_the_lock_file_of_the_package_comes_before_that_of_the_cache(places: Places, server: FaultyServer) -> None:
+def test_the_lock_file_of_the_package_comes_before_that_of_the_cache(places: RawSettings, server: FaultyServer) -> None:
     places.lock.write_text(json.dumps({"demo/file.jsonl": {"sha256": sha256(CONTENT), "bytes": len(CONTENT)}}))
     put(places.cache / "raw.lock.json", b'{"demo/file.jsonl": {"sha256": "' + b"0" * 64 + b'", "bytes": 1}}')
     assert find(offered(server), places).verified
@@ -630,7 +643,7 @@ def test_the_lock_file_of_the_package_comes_before_that_of_the_cache(places: Pla
         '{"a/b": {"sha256": "' + "0" * 64 + '", "bytes": "1"}}',
     ],
 )
-def test_a_damaged_lock_file_is_a_clear_error(places: Places, server: FaultyServer, text: str) -> None:
+def test_a_damaged_lock_file_is_a_clear_error(places: RawSettings, server: FaultyServer, text: str) -> None:
     places.lock.write_text(text)
     with pytest.raises(SourceError, match="the lock file of raw files is damaged") as caught:
         find(offered(server), places)
@@ -638,7 +651,7 @@ def test_a_damaged_lock_file_is_a_clear_error(places: Places, server: FaultyServ
     assert places.lock.read_text() == text
 
 
-def test_a_web_page_is_not_recorded_as_a_file(places: Places, server: FaultyServer) -> None:
+def test_a_web_page_is_not_recorded_as_a_file(places: RawSettings, server: FaultyServer) -> None:
     with pytest.raises(SourceError, match="an HTML page"):
         find(offered(server, b"<!doctype html><title>Log in</title>"), places)
     assert read_lock(places.lock) == {}
@@ -650,7 +663,7 @@ def test_a_web_page_is_not_recorded_as_a_file(places: Places, server: FaultyServ
 
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_a_member_is_read_in_its_archive_and_told_by_its_own_digest(
-    places: Places, server: FaultyServer, name: str
+    places: RawSettings, server: FaultyServer, name: str
 ) -> None:
     archive = offered(server, ARCHIVES[name], name, sha256=sha256(ARCHIVES[name]))
     file = member(archive, "a/test.jsonl", name="test.jsonl", **PIN)
@@ -663,13 +676,13 @@ def test_a_member_is_read_in_its_archive_and_told_by_its_own_digest(
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_a_member_with_a_git_blob_id_is_verified_by_it(places: Places, name: str) -> None:
+def test_a_member_with_a_git_blob_id_is_verified_by_it(places: RawSettings, name: str) -> None:
     local(places, ARCHIVES[name], name)
     file = member(by_hand(name, "ask"), "a/test.jsonl", git_blob=git_blob(CONTENT))
     assert find(file, places).verified
 
 
-def test_a_local_copy_of_a_member_serves_as_well_as_the_archive(places: Places) -> None:
+def test_a_local_copy_of_a_member_serves_as_well_as_the_archive(places: RawSettings) -> None:
     path = local(places, name="a/test.jsonl")
     local(places, ARCHIVES["files.zip"], "files.zip")
     found = find(member(https("https://example.org/files.zip"), "a/test.jsonl", **PIN), places)
@@ -677,24 +690,24 @@ def test_a_local_copy_of_a_member_serves_as_well_as_the_archive(places: Places) 
     assert found.url == "https://example.org/files.zip#a/test.jsonl"
 
 
-def test_a_local_archive_serves_for_its_member(places: Places) -> None:
+def test_a_local_archive_serves_for_its_member(places: RawSettings) -> None:
     path = local(places, ARCHIVES["files.zip"], "files.zip")
     found = find(member(https("https://example.org/files.zip"), "a/test.jsonl"), places)
     assert (found.raw.path, found.origin, found.verified) == (path, "raw-dir", False)
 
 
-def test_a_member_of_a_verified_archive_is_verified(places: Places) -> None:
+def test_a_member_of_a_verified_archive_is_verified(places: RawSettings) -> None:
     local(places, ARCHIVES["files.zip"], "files.zip")
     archive = https("https://example.org/files.zip", sha256=sha256(ARCHIVES["files.zip"]))
     assert find(member(archive, "a/test.jsonl"), places).verified
 
 
-def test_a_member_with_a_digest_is_verified_though_its_archive_is_not(places: Places) -> None:
+def test_a_member_with_a_digest_is_verified_though_its_archive_is_not(places: RawSettings) -> None:
     local(places, ARCHIVES["files.zip"], "files.zip")
     assert find(member(https("https://example.org/files.zip"), "a/test.jsonl", **PIN), places).verified
 
 
-def test_another_archive_is_refused_even_if_the_member_is_right(places: Places, server: FaultyServer) -> None:
+def test_another_archive_is_refused_even_if_the_member_is_right(places: RawSettings, server: FaultyServer) -> None:
     other = zipped(MEMBERS | {"more": b"more"})
     archive = offered(server, other, "files.zip", sha256=sha256(ARCHIVES["files.zip"]))
     file = member(archive, "a/test.jsonl", **PIN)
@@ -706,7 +719,7 @@ def test_another_archive_is_refused_even_if_the_member_is_right(places: Places, 
         find(file, places)
 
 
-def test_a_member_with_another_digest_is_refused(places: Places) -> None:
+def test_a_member_with_another_digest_is_refused(places: RawSettings) -> None:
     path = local(places, ARCHIVES["files.tar.gz"], "files.tar.gz")
     with pytest.raises(SourceError, match="is not the pinned file") as caught:
         find(member(by_hand("files.tar.gz", "ask"), "a/test.jsonl", sha256=sha256(OTHER)), places)
@@ -716,7 +729,7 @@ def test_a_member_with_another_digest_is_refused(places: Places) -> None:
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_a_missing_member_is_told_with_its_neighbours(places: Places, name: str) -> None:
+def test_a_missing_member_is_told_with_its_neighbours(places: RawSettings, name: str) -> None:
     path = local(places, ARCHIVES[name], name)
     with pytest.raises(SourceError, match="cannot be read") as caught:
         find(member(by_hand(name, "ask"), "a/tests.jsonl"), places)
@@ -726,7 +739,7 @@ def test_a_missing_member_is_told_with_its_neighbours(places: Places, name: str)
 
 
 @pytest.mark.parametrize("name", ["files.zip", "files.tar"])
-def test_a_folder_in_an_archive_is_no_member(places: Places, name: str) -> None:
+def test_a_folder_in_an_archive_is_no_member(places: RawSettings, name: str) -> None:
     buffer = io.BytesIO()
     if name == "files.zip":
         with zipfile.ZipFile(buffer, "w") as archive:
@@ -742,13 +755,13 @@ def test_a_folder_in_an_archive_is_no_member(places: Places, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_a_truncated_archive_is_a_clear_error(places: Places, name: str) -> None:
+def test_a_truncated_archive_is_a_clear_error(places: RawSettings, name: str) -> None:
     local(places, ARCHIVES[name][: len(ARCHIVES[name]) // 2], name)
     with pytest.raises(SourceError, match="cannot be read"):
         find(member(by_hand(name, "ask"), "a/test.jsonl"), places)
 
 
-def test_a_flipped_bit_in_a_zip_is_a_clear_error(places: Places) -> None:
+def test_a_flipped_bit_in_a_zip_is_a_clear_error(places: RawSettings) -> None:
     data = bytearray(ARCHIVES["files.zip"])
     data[data.index(b"a/test.jsonl") + 20] ^= 1
     local(places, bytes(data), "files.zip")
@@ -756,7 +769,7 @@ def test_a_flipped_bit_in_a_zip_is_a_clear_error(places: Places) -> None:
         find(member(by_hand("files.zip", "ask"), "a/test.jsonl"), places)
 
 
-def test_an_encrypted_member_is_a_clear_error(places: Places) -> None:
+def test_an_encrypted_member_is_a_clear_error(places: RawSettings) -> None:
     data = bytearray(ARCHIVES["files.zip"])
     data[data.rindex(b"PK\x01\x02") + 8] |= 1
     local(places, bytes(data), "files.zip")
@@ -765,7 +778,7 @@ def test_an_encrypted_member_is_a_clear_error(places: Places) -> None:
 
 
 def test_a_file_that_is_no_archive_is_a_clear_error_and_does_not_stay_in_the_cache(
-    places: Places, server: FaultyServer
+    places: RawSettings, server: FaultyServer
 ) -> None:
     archive = offered(server, b'{"error": "quota"}', "files.zip")
     with pytest.raises(SourceError, match=r'begins with b.\{"error": "quota'):
@@ -775,7 +788,7 @@ def test_a_file_that_is_no_archive_is_a_clear_error_and_does_not_stay_in_the_cac
 
 
 def test_an_archive_of_unknown_digest_is_recorded_once_its_member_is_right(
-    places: Places, server: FaultyServer
+    places: RawSettings, server: FaultyServer
 ) -> None:
     archive = offered(server, ARCHIVES["files.zip"], "files.zip")
     with pytest.raises(SourceError, match="is not the pinned file"):
@@ -786,7 +799,7 @@ def test_an_archive_of_unknown_digest_is_recorded_once_its_member_is_right(
     assert find(member(archive, "a/test.jsonl"), places).verified
 
 
-def test_an_archive_in_an_archive_must_be_unpacked_by_hand(places: Places) -> None:
+def test_an_archive_in_an_archive_must_be_unpacked_by_hand(places: RawSettings) -> None:
     inner = member(by_hand("outer.zip", "ask"), "files.zip")
     with pytest.raises(SourceError, match="an archive that lies in an archive") as caught:
         find(member(inner, "a/test.jsonl"), places)
@@ -827,7 +840,7 @@ def test_addresses_are_those_of_the_public_sites() -> None:
     ids=["github", "git-lfs", "hub"],
 )
 def test_files_are_fetched_where_they_are_but_told_by_their_public_address(
-    places: Places, server: FaultyServer, file: RawFile, path: str
+    places: RawSettings, server: FaultyServer, file: RawFile, path: str
 ) -> None:
     server.files[path] = CONTENT
     found = find(file, places)
@@ -840,10 +853,10 @@ def test_the_hub_is_where_hf_endpoint_says(server: FaultyServer, tmp_path: Path)
     server.files[f"/datasets/org/data/resolve/{COMMIT}/f.txt"] = CONTENT
     script = (
         "import sys; from pathlib import Path; from builders.spec import Source, hub\n"
-        "from pipelines.sources import Places, locate\n"
+        "from pipelines.raw.locations import RawSettings, locate\n"
         f"files = {{'file': hub('org/data', '{COMMIT}', 'f.txt', sha256='{sha256(CONTENT)}')}}\n"
         "source = Source('demo', 'Demo', 'mit', 'https://example.org', 'demo2020', files)\n"
-        "print(locate(source, 'file', Places(cache=Path(sys.argv[1]), lock=Path(sys.argv[1], 'lock'))).url)\n"
+        "print(locate(source, 'file', RawSettings(cache=Path(sys.argv[1]), lock=Path(sys.argv[1], 'lock'))).url)\n"
     )
     environment = os.environ | {"HF_ENDPOINT": server.url, "HF_TOKEN": TOKEN}
     done = subprocess.run(
@@ -864,7 +877,7 @@ def test_the_hub_is_where_hf_endpoint_says(server: FaultyServer, tmp_path: Path)
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_gated_file_says_where_to_accept_its_terms_and_how_to_give_a_token(
-    places: Places, server: FaultyServer, status: int, monkeypatch: pytest.MonkeyPatch
+    places: RawSettings, server: FaultyServer, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = hub("org/data", COMMIT, "f.txt", gated=True, **PIN)
     server.always[f"/datasets/org/data/resolve/{COMMIT}/f.txt"] = Fault(status=status)
@@ -881,7 +894,7 @@ def test_a_gated_file_says_where_to_accept_its_terms_and_how_to_give_a_token(
     assert [seen.headers.get("authorization") for seen in server.log] == [f"Bearer {TOKEN}", None]
 
 
-def test_the_token_is_for_the_hub_alone(places: Places, server: FaultyServer) -> None:
+def test_the_token_is_for_the_hub_alone(places: RawSettings, server: FaultyServer) -> None:
     with FaultyServer({"/cdn": CONTENT}) as cdn:
         redirect = Fault(status=302, headers={"Location": f"{cdn.url}/cdn"})
         server.always[f"/datasets/org/data/resolve/{COMMIT}/f.txt"] = redirect
@@ -895,7 +908,7 @@ def test_the_token_is_for_the_hub_alone(places: Places, server: FaultyServer) ->
 
 @pytest.mark.parametrize("broken", ["hf_секрет", "hf_se cret", "hf_\x01secret"])
 def test_a_token_that_no_header_can_carry_is_not_shown(
-    places: Places, server: FaultyServer, monkeypatch: pytest.MonkeyPatch, broken: str
+    places: RawSettings, server: FaultyServer, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     monkeypatch.setattr(huggingface_hub, "get_token", lambda: broken)
     with pytest.raises(SourceError, match="HF_TOKEN") as caught:
@@ -904,7 +917,7 @@ def test_a_token_that_no_header_can_carry_is_not_shown(
     assert server.log == []
 
 
-def test_a_missing_revision_is_told(places: Places) -> None:
+def test_a_missing_revision_is_told(places: RawSettings) -> None:
     with pytest.raises(SourceError, match="is not at its address") as caught:
         find(hub("org/data", COMMIT, "f.txt"), places)
     assert caught.value.expected == f"revision {COMMIT} of org/data"
@@ -913,7 +926,7 @@ def test_a_missing_revision_is_told(places: Places) -> None:
 # Files that cannot be had
 
 
-def test_a_file_for_a_person_to_fetch_says_how_and_where_to_put_it(places: Places) -> None:
+def test_a_file_for_a_person_to_fetch_says_how_and_where_to_put_it(places: RawSettings) -> None:
     file = by_hand("file.jsonl", "Ask the authors at https://example.org/ask.", **PIN)
     with pytest.raises(SourceError) as caught:
         find(file, places)
@@ -927,7 +940,7 @@ def test_a_file_for_a_person_to_fetch_says_how_and_where_to_put_it(places: Place
     assert error.exit_code == 3
 
 
-def test_without_a_raw_dir_such_a_file_belongs_into_the_cache(places: Places) -> None:
+def test_without_a_raw_dir_such_a_file_belongs_into_the_cache(places: RawSettings) -> None:
     alone = replace(places, raw_dir=None)
     file = by_hand("file.jsonl", "Ask.", **PIN)
     with pytest.raises(SourceError) as caught:
@@ -941,7 +954,7 @@ def test_without_a_raw_dir_such_a_file_belongs_into_the_cache(places: Places) ->
         find(file, alone)
 
 
-def test_a_file_put_by_hand_stays_found_when_its_instructions_are_reworded(places: Places) -> None:
+def test_a_file_put_by_hand_stays_found_when_its_instructions_are_reworded(places: RawSettings) -> None:
     alone = replace(places, raw_dir=None)
     with pytest.raises(SourceError) as caught:
         find(by_hand("file.jsonl", "Ask."), alone)
@@ -949,7 +962,7 @@ def test_a_file_put_by_hand_stays_found_when_its_instructions_are_reworded(place
     assert find(by_hand("file.jsonl", "Please ask."), alone).origin == "cache"
 
 
-def test_an_archive_for_a_person_to_fetch_may_be_put_whole_or_in_part(places: Places) -> None:
+def test_an_archive_for_a_person_to_fetch_may_be_put_whole_or_in_part(places: RawSettings) -> None:
     file = member(by_hand("files.zip", "Ask."), "a/test.jsonl", **PIN)
     with pytest.raises(SourceError, match=r"demo/files\.zip must be fetched by hand") as caught:
         find(file, places)
@@ -960,7 +973,7 @@ def test_an_archive_for_a_person_to_fetch_may_be_put_whole_or_in_part(places: Pl
     )
 
 
-def test_offline_a_missing_file_says_where_it_was_looked_for(places: Places, server: FaultyServer) -> None:
+def test_offline_a_missing_file_says_where_it_was_looked_for(places: RawSettings, server: FaultyServer) -> None:
     with pytest.raises(SourceError) as caught:
         find(offered(server, **PIN), replace(places, offline=True))
     error = caught.value
@@ -973,13 +986,13 @@ def test_offline_a_missing_file_says_where_it_was_looked_for(places: Places, ser
     assert server.log == []
 
 
-def test_offline_what_is_in_the_cache_is_used(places: Places, server: FaultyServer) -> None:
+def test_offline_what_is_in_the_cache_is_used(places: RawSettings, server: FaultyServer) -> None:
     file = offered(server, **PIN)
     find(file, places)
     assert find(file, replace(places, offline=True)).origin == "cache"
 
 
-def test_a_server_that_is_down_says_how_to_do_without(places: Places, server: FaultyServer) -> None:
+def test_a_server_that_is_down_says_how_to_do_without(places: RawSettings, server: FaultyServer) -> None:
     server.always["/file.jsonl"] = Fault(status=500)
     file = https(f"{server.url}/file.jsonl", **PIN)
     with pytest.raises(SourceError, match="fetch it by hand and put it at") as caught:
@@ -991,38 +1004,38 @@ def test_a_server_that_is_down_says_how_to_do_without(places: Places, server: Fa
 # Plans
 
 
-def test_a_plan_tells_where_a_file_would_come_from(places: Places, server: FaultyServer) -> None:
+def test_a_plan_tells_where_a_file_would_come_from(places: RawSettings, server: FaultyServer) -> None:
     file = source(offered(server, **PIN))
     offline = replace(places, offline=True)
-    first = plan(file, "file", places)
+    first = plan_file(file, "file", places)
     assert (first.origin, first.where, first.bytes) == ("download", f"{server.url}/file.jsonl", len(CONTENT))
-    assert plan(file, "file", offline).origin == "missing"
+    assert plan_file(file, "file", offline).origin == "missing"
     assert server.log == []
     assert files_in(places.cache) == {}
     found = locate(file, "file", places)
-    second = plan(file, "file", offline)
+    second = plan_file(file, "file", offline)
     assert (second.origin, second.where) == ("cache", str(found.raw.path))
     path = local(places)
-    third = plan(file, "file", places)
+    third = plan_file(file, "file", places)
     assert (third.origin, third.where) == ("raw-dir", str(path))
 
 
-def test_a_plan_for_a_file_to_fetch_by_hand_says_how(places: Places) -> None:
+def test_a_plan_for_a_file_to_fetch_by_hand_says_how(places: RawSettings) -> None:
     for file in (by_hand("file.jsonl", "Ask."), member(by_hand("files.zip", "Ask."), "file.jsonl")):
-        planned = plan(source(file), "file", places)
+        planned = plan_file(source(file), "file", places)
         assert (planned.name, planned.origin) == ("file.jsonl", "by-hand")
         assert planned.where.startswith("Ask; put it at ")
 
 
-def test_a_plan_knows_both_ways_to_have_a_member(places: Places, server: FaultyServer) -> None:
+def test_a_plan_knows_both_ways_to_have_a_member(places: RawSettings, server: FaultyServer) -> None:
     archive = offered(server, ARCHIVES["files.zip"], "files.zip", bytes=len(ARCHIVES["files.zip"]))
     file = source(member(archive, "a/test.jsonl"))
-    planned = plan(file, "file", places)
+    planned = plan_file(file, "file", places)
     assert (planned.origin, planned.bytes) == ("download", len(ARCHIVES["files.zip"]))
     path = local(places, ARCHIVES["files.zip"], "files.zip")
-    assert plan(file, "file", places).where == str(path)
+    assert plan_file(file, "file", places).where == str(path)
     path = local(places, name="a/test.jsonl")
-    assert plan(file, "file", places).where == str(path)
+    assert plan_file(file, "file", places).where == str(path)
 
 
 # Two commands at once
@@ -1031,10 +1044,10 @@ CHILD = """
 import sys
 from pathlib import Path
 from builders.spec import Source, https
-from pipelines.sources import Places, locate
+from pipelines.raw.locations import RawSettings, locate
 url, folder, digest = sys.argv[1:]
 source = Source("demo", "Demo", "mit", "https://example.org", "demo2020", {"file": https(url, sha256=digest or None)})
-found = locate(source, "file", Places(cache=Path(folder), lock=Path(folder, "lock.json")))
+found = locate(source, "file", RawSettings(cache=Path(folder), lock=Path(folder, "lock.json")))
 print(found.origin, found.verified, found.sha256)
 """
 
@@ -1065,7 +1078,7 @@ def test_two_commands_that_want_one_file_fetch_it_once(server: FaultyServer, tmp
     assert len(server.log) == 1
 
 
-def test_many_unknown_files_fetched_at_once_are_all_recorded(places: Places, server: FaultyServer) -> None:
+def test_many_unknown_files_fetched_at_once_are_all_recorded(places: RawSettings, server: FaultyServer) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     files = [offered(server, str(number).encode(), f"{number}.txt") for number in range(12)]
@@ -1079,7 +1092,7 @@ def test_many_unknown_files_fetched_at_once_are_all_recorded(places: Places, ser
 
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     script = (
-        "import sys, pipelines.sources\n"
+        "import sys, pipelines.raw.locations\n"
         "print([name for name in ('httpx', 'huggingface_hub', 'filelock', 'tqdm', 'polars') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)

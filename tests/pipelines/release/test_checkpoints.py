@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from builders.steps import once
-from pipelines import kept
+from builders.checkpoints import run_once
+from pipelines.release import checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,15 +50,15 @@ def names(folder: Path) -> list[str]:
 
 
 def test_a_step_is_taken_once(tmp_path: Path) -> None:
-    folder = once(tmp_path / "kept" / "one", writing("a", "b"))
-    assert once(folder, refuse) == folder
+    folder = run_once(tmp_path / "kept" / "one", writing("a", "b"))
+    assert run_once(folder, refuse) == folder
     assert names(folder) == ["a", "b"]
     assert names(tmp_path / "kept") == ["one"]
 
 
 def test_a_step_that_leaves_nothing_is_taken_once_too(tmp_path: Path) -> None:
-    once(tmp_path / "one", writing())
-    assert names(once(tmp_path / "one", refuse)) == []
+    run_once(tmp_path / "one", writing())
+    assert names(run_once(tmp_path / "one", refuse)) == []
 
 
 def test_a_step_that_did_not_end_is_taken_again_from_its_beginning(tmp_path: Path) -> None:
@@ -67,18 +67,18 @@ def test_a_step_that_did_not_end_is_taken_again_from_its_beginning(tmp_path: Pat
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        once(tmp_path / "one", fail)
+        run_once(tmp_path / "one", fail)
     assert not (tmp_path / "one").exists()
-    assert names(once(tmp_path / "one", writing("whole"))) == ["whole"]
+    assert names(run_once(tmp_path / "one", writing("whole"))) == ["whole"]
 
 
 def use(cache: Path, said: Callable[[str], None] = silent, *, end: bool = True, **changed: Any) -> list[str]:
     """Build something: what was kept for it; `end` says whether the build ends well."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept.fingerprint, "tools", lambda: changed.pop("tools", {"polars": "2"}))
-        with suppress(InterruptedError), kept.kept(cache, IDENTITY | changed, said) as folder:
+        patch.setattr(checkpoints.fingerprint, "tools", lambda: changed.pop("tools", {"polars": "2"}))
+        with suppress(InterruptedError), checkpoints.checkpoint_dir(cache, IDENTITY | changed, said) as folder:
             found = names(folder)
-            once(folder / "one", writing("a"))
+            run_once(folder / "one", writing("a"))
             if not end:
                 interrupt()
     return found
@@ -150,7 +150,7 @@ def test_a_removal_that_was_killed_leaves_nothing_that_looks_whole(
 
 def test_two_builds_of_one_dataset_never_share_a_folder(tmp_path: Path) -> None:
     said: list[str] = []
-    with kept.kept(tmp_path, IDENTITY, silent):
+    with checkpoints.checkpoint_dir(tmp_path, IDENTITY, silent):
         other = threading.Thread(target=use, args=(tmp_path, said.append))
         other.start()
         other.join(0.5)

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.errors import ReleaseError
-from pipelines import parquet
-from pipelines.content import dataset_sha256
+from pipelines.release import parquet
+from pipelines.release.content_hash import dataset_sha256
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 
 def by_the_book(columns: dict[str, str], rows: list[tuple[Any, ...]]) -> str:
-    """The hash of a table, written from the docstring of pipelines.content with nothing but the standard library."""
+    """The hash of a table, written from the docstring of pipelines.release.content_hash with nothing but the standard library."""
 
     def streams(kind: str, values: list[Any]) -> list[bytes]:
         validity = bytes(value is not None for value in values)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from pipelines.findings_page import page
-from pipelines.quality import KINDS
+from pipelines.audit.quality import KINDS
+from pipelines.report.findings_page import page
+from tests.support.paths import ROOT
 
-FILE = Path(__file__).parents[1] / "docs" / "findings.md"
+FILE = ROOT / "docs" / "findings.md"
 
 
 def test_the_page_is_made_from_the_definitions() -> None:
-    assert FILE.read_text("utf-8") == page(), "make it again: python -m pipelines.findings_page > docs/findings.md"
+    assert FILE.read_text("utf-8") == page(), (
+        "make it again: python -m pipelines.report.findings_page > docs/findings.md"
+    )
 
 
 def test_every_kind_stands_once_under_its_severity() -> None:

@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import polars as pl
 import pytest
-from test_check_foreign import written
-from test_integrity import TASKS, both, clean, with_rows, with_value
 
 from builders.errors import SourceError
-from pipelines import check, checking, quality, report
-from pipelines.foreign import Asked
+from pipelines import check
+from pipelines.audit import quality
+from pipelines.foreign.datasets import ForeignOptions
+from pipelines.report import checks
+from pipelines.report import html as html_report
+from tests.support.releases import write_dataset
+from tests.support.tables import TASKS, both, clean, with_rows, with_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pipelines.make import Outcome
+    from pipelines.make import BuildResult
 
 HOSTILE = "<script>alert('x')</script><img src=\"http://example.org/x.png\">"
 
@@ -58,8 +61,8 @@ class Page(HTMLParser):
 
 def page_of(folder: Path, out: Path) -> tuple[str, Page]:
     """The report of a folder, as it was written."""
-    results = checking.of_folder(folder, folder.name, Asked(), language_sample=2000)
-    report.write(out, [report.section(one) for one in results])
+    results = checks.check_folder(folder, folder.name, ForeignOptions(), language_sample=2000)
+    html_report.write(out, [html_report.section(one) for one in results])
     text = out.read_text("utf-8")
     return text, Page(text)
 
@@ -67,7 +70,7 @@ def page_of(folder: Path, out: Path) -> tuple[str, Page]:
 @pytest.mark.parametrize("kind", TASKS)
 def test_a_report_shows_tables_lengths_and_statistics_of_every_type_of_task(kind: str, tmp_path: Path) -> None:
     tables = clean(kind)
-    _, page = page_of(written(tmp_path / "set", tables), tmp_path / "report.html")
+    _, page = page_of(write_dataset(tmp_path / "set", tables), tmp_path / "report.html")
     assert "sound" in page.text
     for config, splits in tables.items():
         for split in splits:
@@ -79,7 +82,7 @@ def test_a_report_shows_tables_lengths_and_statistics_of_every_type_of_task(kind
 def test_whatever_the_data_hold_is_text(tmp_path: Path) -> None:
     texts = [HOSTILE, HOSTILE, "&amp;", "\u202eturned", None, "\u202eturned"]
     table = pl.DataFrame({"sentences": texts, "labels": ["a", HOSTILE, "b", "b", "b", "</style>"], "<b>": [1] * 6})
-    folder = written(tmp_path / "<i>set", {"default": {"test": table}})
+    folder = write_dataset(tmp_path / "<i>set", {"default": {"test": table}})
     text, page = page_of(folder, tmp_path / "report.html")
     assert "<script" not in text
     assert "<img" not in text
@@ -92,7 +95,7 @@ def test_whatever_the_data_hold_is_text(tmp_path: Path) -> None:
 
 
 def test_a_report_refers_to_nothing_outside_itself(tmp_path: Path) -> None:
-    text, page = page_of(written(tmp_path / "set", clean("Reranking")), tmp_path / "report.html")
+    text, page = page_of(write_dataset(tmp_path / "set", clean("Reranking")), tmp_path / "report.html")
     for tag, attributes in page.elements:
         assert not {"src", "href", "action", "data", "xlink:href"} & {
             name for name, value in attributes.items() if not (value or "").startswith("#")
@@ -107,7 +110,7 @@ def test_a_finding_is_shown_with_its_meaning_and_the_rows_it_is_about(tmp_path: 
     tables = both(
         with_value("corpus", "test", "text", 2, None), with_rows("qrels", "test", ("q1", "d9", 1), ("q2", "d1", -1))
     )(clean("Retrieval"))
-    _, page = page_of(written(tmp_path / "set", tables), tmp_path / "report.html")
+    _, page = page_of(write_dataset(tmp_path / "set", tables), tmp_path / "report.html")
     assert "defective" in page.text
     for kind in ("null_text", "dangling_qrel", "score_out_of_range"):
         assert kind in page.text
@@ -122,7 +125,7 @@ def test_a_finding_is_shown_with_its_meaning_and_the_rows_it_is_about(tmp_path: 
 
 def test_judgements_of_nothing_do_not_stop_a_report(tmp_path: Path) -> None:
     tables = with_rows("qrels", "test", (None, "d1", 1), ("q1", None, 1))(clean("Retrieval"))
-    _, page = page_of(written(tmp_path / "set", tables), tmp_path / "report.html")
+    _, page = page_of(write_dataset(tmp_path / "set", tables), tmp_path / "report.html")
     assert page.text.count("null_value") == 2
     assert "q1 score 1 queries: text who makes honey (test)" in " ".join(page.text.split())
 
@@ -131,10 +134,10 @@ def test_bars_count_every_row_once(tmp_path: Path) -> None:
     texts = [f"{'x' * number}{number:04}" for number in range(1000)] + ["y" * 100_000]
     labels = [str(number % 30) for number in range(1001)]
     table = pl.DataFrame({"sentences": texts, "labels": labels})
-    [checked] = checking.of_folder(
-        written(tmp_path / "set", {"default": {"test": table}}), "set", Asked(), language_sample=2000
+    [checked] = checks.check_folder(
+        write_dataset(tmp_path / "set", {"default": {"test": table}}), "set", ForeignOptions(), language_sample=2000
     )
-    lengths, clusters = report.section(checked)["charts"]
+    lengths, clusters = html_report.section(checked)["charts"]
     assert sum(bar.count for bar in lengths.bars) == 1001
     assert (lengths.bars[-1].count, lengths.bars[-1].name) == (5, "1,000 or more"), (
         "the last bar is for all that is longer"
@@ -150,10 +153,10 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 
 
 def test_several_datasets_make_one_report_with_a_section_for_each(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, golden_release: Callable[[str], Outcome]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, golden_release: Callable[[str], BuildResult]
 ) -> None:
     ours = golden_release("cedr-classification")
-    sound = written(tmp_path / "sound", clean("STS"))
+    sound = write_dataset(tmp_path / "sound", clean("STS"))
     (tmp_path / "empty").mkdir()
     out = tmp_path / "new" / "report.html"
     names = [str(ours.place), str(sound), str(tmp_path / "empty")]
@@ -171,7 +174,7 @@ def test_several_datasets_make_one_report_with_a_section_for_each(
 
 
 def test_a_damaged_release_is_shown_as_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, golden_release: Callable[[str], Outcome]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, golden_release: Callable[[str], BuildResult]
 ) -> None:
     place = golden_release("terra-pairclassification").place
     path = place / "data" / "dev-00000-of-00001.parquet"
@@ -189,15 +192,15 @@ def test_a_damaged_release_is_shown_as_one(
 def test_a_report_that_cannot_be_made_leaves_the_old_one(tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     out.write_text("old")
-    broken: list[dict[str, Any]] = [report.failure("set", SourceError("gone")), {"name": "no section"}]
+    broken: list[dict[str, Any]] = [html_report.failure("set", SourceError("gone")), {"name": "no section"}]
     with pytest.raises(jinja2.UndefinedError):
-        report.write(out, broken)
+        html_report.write(out, broken)
     assert out.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_texts_are_cut_and_shown_as_they_are(tmp_path: Path) -> None:
     table = pl.DataFrame({"sentences": ["a" * 5000, "a" * 5000, "b\tc\nd"], "labels": ["x", "y", "y"]})
-    text, page = page_of(written(tmp_path / "set", {"default": {"test": table}}), tmp_path / "report.html")
+    text, page = page_of(write_dataset(tmp_path / "set", {"default": {"test": table}}), tmp_path / "report.html")
     assert "a" * 241 not in html.unescape(text)
     assert "a" * 240 + " […]" in page.text

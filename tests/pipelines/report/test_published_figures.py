@@ -6,21 +6,23 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import NAMES, built, sample_settings
 
 from builders.errors import UsageError
-from pipelines import check, parity, release
-from pipelines.make import Outcome, make
+from pipelines import check
+from pipelines.make import BuildResult, make
+from pipelines.release import staging
+from pipelines.report import published_figures
+from tests.support.paths import ROOT
+from tests.support.releases import NAMES, definition_of, sample_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-PUBLISHED: dict[str, Any] = json.loads(parity.PUBLISHED.read_text("utf-8"))
+PUBLISHED: dict[str, Any] = json.loads(published_figures.PUBLISHED.read_text("utf-8"))
 REAL = (
     "cedr-classification",
     "terra-pairclassification",
@@ -32,15 +34,15 @@ REAL = (
 
 
 @pytest.fixture(scope="module")
-def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
+def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], BuildResult]:
     """The release of a dataset from real raw files, built once."""
-    folder, made = tmp_path_factory.mktemp("parity"), dict[str, Outcome]()
+    folder, made = tmp_path_factory.mktemp("parity"), dict[str, BuildResult]()
     settings = sample_settings(folder)
     settings = replace(settings, sample=False, places=replace(settings.places, raw_dir=real_sources))
 
-    def outcome(name: str) -> Outcome:
+    def outcome(name: str) -> BuildResult:
         if name not in made:
-            made[name] = make(built(name), "1.0.0", settings, lambda _: None)
+            made[name] = make(definition_of(name), "1.0.0", settings, lambda _: None)
         return made[name]
 
     return outcome
@@ -52,19 +54,21 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_a_build_from_real_files_agrees_with_every_published_figure(name: str, real: Callable[[str], Outcome]) -> None:
-    lines = parity.parity(real(name).place)["lines"]
+def test_a_build_from_real_files_agrees_with_every_published_figure(
+    name: str, real: Callable[[str], BuildResult]
+) -> None:
+    lines = published_figures.compare_with_published(real(name).place)["lines"]
     assert len(lines) == len(PUBLISHED[name]["facts"])
     assert [line for line in lines if not line["agree"]] == []
 
 
-def test_a_figure_that_differs_is_printed_as_one_and_ends_with_1(real: Callable[[str], Outcome]) -> None:
+def test_a_figure_that_differs_is_printed_as_one_and_ends_with_1(real: Callable[[str], BuildResult]) -> None:
     place = real("terra-pairclassification").place
     sound = run(str(place))
     assert sound.returncode == 0, sound.stderr
     assert "10 of 10 published figures agree" in sound.stdout
     assert "DIFFERS" not in sound.stdout
-    path = place / release.STATISTICS
+    path = place / staging.STATISTICS
     statistics = path.read_text("utf-8")
     assert statistics.count('"unique_texts": 282') == 1
     try:
@@ -77,14 +81,14 @@ def test_a_figure_that_differs_is_printed_as_one_and_ends_with_1(real: Callable[
     assert line.split() == ["dev", "text1_statistics", "unique_texts", "282", "281", "DIFFERS"]
 
 
-def lines_of(statistics: dict[str, Any], *facts: dict[str, Any], partial: bool = False) -> list[parity.Line]:
-    return parity.compare({"observed": {"documents": 3}, "partial": partial}, statistics, facts)
+def lines_of(statistics: dict[str, Any], *facts: dict[str, Any], partial: bool = False) -> list[published_figures.Line]:
+    return published_figures.compare_facts({"observed": {"documents": 3}, "partial": partial}, statistics, facts)
 
 
 @pytest.mark.parametrize(("ours", "agree"), [(41.5, True), (42.5, True), (41.4, False), (42.6, False)])
 def test_a_rounded_mean_agrees_within_its_rounding(ours: float, agree: bool) -> None:
     [line] = lines_of({"test": {"mean": ours}}, {"path": ["test", "mean"], "value": 42, "within": 0.5})
-    assert line == parity.Line("test mean", 42, ours, agree)
+    assert line == published_figures.Line("test mean", 42, ours, agree)
 
 
 def test_what_was_observed_counts_and_what_is_missing_differs() -> None:
@@ -104,24 +108,24 @@ def test_a_partial_release_is_not_asked_about_other_splits() -> None:
 def test_of_several_versions_the_newest_that_rebuilds_what_was_published_is_compared(tmp_path: Path) -> None:
     for version in ("1.0.0", "1.10.0", "1.2.0", "2.0.0"):
         (tmp_path / version).mkdir()
-    assert check._newest(tmp_path, parity.VERSIONS).name == "1.10.0"
+    assert check._newest(tmp_path, published_figures.VERSIONS).name == "1.10.0"
     assert check._newest(tmp_path).name == "2.0.0"
 
 
-def test_a_sample_is_not_compared(golden_release: Callable[[str], Outcome]) -> None:
+def test_a_sample_is_not_compared(golden_release: Callable[[str], BuildResult]) -> None:
     with pytest.raises(UsageError, match="a sample has not the size"):
-        parity.parity(golden_release("cedr-classification").place)
+        published_figures.compare_with_published(golden_release("cedr-classification").place)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_every_published_figure_is_one_that_the_statistics_of_its_dataset_have(
-    name: str, golden_release: Callable[[str], Outcome]
+    name: str, golden_release: Callable[[str], BuildResult]
 ) -> None:
     assert name in NAMES
     outcome = golden_release(name)
-    statistics = json.loads((outcome.place / release.STATISTICS).read_text("utf-8"))
+    statistics = json.loads((outcome.place / staging.STATISTICS).read_text("utf-8"))
     facts = [fact for fact in PUBLISHED[name]["facts"] if "labels" not in fact["path"]]  # a sample may lack a label
-    lines = parity.compare(outcome.manifest, statistics, facts)
+    lines = published_figures.compare_facts(outcome.manifest, statistics, facts)
     assert [line.what for line in lines if line.ours is None] == []
     paths = [tuple(fact["path"]) for fact in PUBLISHED[name]["facts"]]
     assert len(set(paths)) == len(paths)

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from builders.errors import SourceError
-from builders.reading.files import BROKEN, malformed
+from builders.reading.archives import BROKEN, malformed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

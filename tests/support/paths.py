@@ -1,0 +1,8 @@
+"""Where the repository is, and the real raw files beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT.parent / "shared" / "sources"

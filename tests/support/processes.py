@@ -1,0 +1,47 @@
+"""Commands in processes of their own, and where they run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from tests.support.loopback_hub import WRITER
+from tests.support.paths import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.loopback_hub import LoopbackHub
+
+
+def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own, with nothing on its standard input and no terminal."""
+    return subprocess.run(
+        [sys.executable, "-m", f"pipelines.{arguments[0]}", *arguments[1:]],
+        cwd=cwd, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def environment(hub: LoopbackHub, folder: Path, **more: str) -> dict[str, str]:
+    """Where a new process finds the Hub, its token and its caches."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
+    own = {"HF_ENDPOINT": hub.url, "HF_TOKEN": WRITER, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    return inherited | own | {"HF_HOME": str(folder / "hf"), "EMBEDDING_DATASETS_CACHE": str(folder / "cache")} | more
+
+
+def checkout(folder: Path) -> Path:
+    """The files of this repository that git knows or would add, in a folder of their own."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / name)
+    return folder

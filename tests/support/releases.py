@@ -1,0 +1,80 @@
+"""Golden samples, and the releases that are built of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from builders import catalogue
+from pipelines.make import GOLDEN, BuildSettings
+from pipelines.raw.locations import RawSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from builders.catalogue import Definition
+    from tests.support.tables import Tables
+
+NAMES = list(catalogue.entries())
+
+
+def definition_of(name: str) -> Definition:
+    """A dataset of the catalogue, loaded."""
+    return catalogue.load(catalogue.entries()[name])
+
+
+def sample_settings(folder: Path) -> BuildSettings:
+    """The same, for any folder."""
+    places = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
+    return BuildSettings(folder / "outputs", places, sample=True, ledger=folder / "ledger.json", golden=GOLDEN)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file and folder below one, hidden ones too."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else b"<folder>"
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def other_golden(folder: Path, source: str = "terra") -> Path:
+    """A copy of the golden sample in which one text of TERRa has changed."""
+    shutil.copytree(GOLDEN / source / "raw", folder / source / "raw")
+    if source == "terra":
+        path = folder / "terra" / "raw" / "val.jsonl"
+        lines = path.read_bytes().splitlines(keepends=True)
+        record = json.loads(lines[0])
+        record["hypothesis"] = "Совсем другая гипотеза."
+        path.write_bytes(json.dumps(record, ensure_ascii=False).encode() + b"\n" + b"".join(lines[1:]))
+    return folder
+
+
+def as_full(settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuildSettings:
+    """Settings under which the golden TERRa counts as complete, verified raw files in a --raw-dir."""
+    from builders.rumteb import terra
+
+    raw = tmp_path / "raw" / "terra" / "val.jsonl"
+    raw.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(settings.golden / "terra" / "raw" / "val.jsonl", raw)
+    data = raw.read_bytes()
+    pinned = replace(terra.SOURCE.files["val"], sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
+    monkeypatch.setattr(terra, "SOURCE", replace(terra.SOURCE, files={"val": pinned}))
+    dataset = terra.pair_classification  # what is known of the real files is not so of the golden sample
+    versions = {number: replace(version, known=()) for number, version in dataset.versions.items()}
+    monkeypatch.setattr(terra, "pair_classification", replace(dataset, versions=versions))
+    return replace(settings, sample=False, places=replace(settings.places, raw_dir=tmp_path / "raw"))
+
+
+def write_dataset(folder: Path, tables: Tables) -> Path:
+    """The tables in a folder as `datasets` writes them, without a card."""
+    for config, splits in tables.items():
+        for split, frame in splits.items():
+            path = folder / ("data" if config == "default" else config) / f"{split}-00000-of-00001.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            frame.write_parquet(path)
+    return folder

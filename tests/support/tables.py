@@ -1,0 +1,155 @@
+"""Tiny datasets of each task type without a fault, and ways to plant one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from builders import tasks
+from pipelines.audit import integrity
+
+Tables = dict[str, dict[str, pl.DataFrame]]
+
+
+Change = Callable[[Tables], Tables]
+
+
+COLOURS = ("red", "green", "blue")
+
+
+TASKS: dict[str, tasks.Task] = {
+    task.type: task
+    for task in (
+        tasks.Retrieval(),
+        tasks.Reranking(splits=("validation", "test")),
+        tasks.Classification(labels=COLOURS),
+        tasks.MultilabelClassification(labels=COLOURS),
+        tasks.PairClassification(names=("no", "yes"), splits=("train", "test")),
+        tasks.STS(low=0, high=5, splits=("train", "test")),
+        tasks.Clustering(),
+        tasks.BitextMining(pair="en-de"),
+    )
+}
+
+
+def clean(kind: str) -> Tables:
+    """A tiny dataset of a task type, without a fault."""
+    made = [_CLEAN[kind](split) for split in TASKS[kind].splits]
+    return {config: {split: t[config] for split, t in zip(TASKS[kind].splits, made, strict=True)} for config in made[0]}
+
+
+def _retrieval(split: str) -> dict[str, pl.DataFrame]:
+    documents = [("d1", "", "Bees make honey."), ("d2", "Wax", "They build with it."), ("d3", "", "Ants bite.")]
+    queries = [("q1", f"who makes honey ({split})"), ("q2", f"what do bees build with ({split})")]
+    qrels = [("q1", "d1", 1), ("q2", "d2", 2), ("q2", "d3", 0)]
+    return {
+        "corpus": pl.DataFrame(documents, ["id", "title", "text"], orient="row"),
+        "queries": pl.DataFrame(queries, ["id", "text"], orient="row"),
+        "qrels": pl.DataFrame(qrels, ["query-id", "corpus-id", "score"], orient="row"),
+    }
+
+
+def _reranking(split: str) -> dict[str, pl.DataFrame]:
+    ranked = {"query-id": ["q1", "q2"], "corpus-ids": [["d3", "d1"], ["d1", "d2", "d3"]]}
+    return _retrieval(split) | {"top_ranked": pl.DataFrame(ranked)}
+
+
+def _classification(split: str) -> dict[str, pl.DataFrame]:
+    labels = [0, 1, 2] * 8
+    texts = [f"{split} sentence number {number}" for number in range(24)]
+    names = [COLOURS[label] for label in labels]
+    return {"default": pl.DataFrame({"text": texts, "label": labels, "label_text": names})}
+
+
+def _multilabel(split: str) -> dict[str, pl.DataFrame]:
+    texts = [f"{split} sentence number {number}" for number in range(24)]
+    return {"default": pl.DataFrame({"text": texts, "label": [[0, 1], [1, 2], [0, 2], []] * 6})}
+
+
+def _pairs(split: str, **column: list[Any]) -> dict[str, pl.DataFrame]:
+    first = [f"{split} sentence number {number}" for number in range(4)]
+    second = [f"{split} Satz Nummer {number}" for number in range(4)]
+    return {"default": pl.DataFrame({"id": list("abcd"), "sentence1": first, "sentence2": second} | column)}
+
+
+def _clustering(split: str) -> dict[str, pl.DataFrame]:
+    texts = [f"{split} sentence number {number}" for number in range(4)]
+    return {"default": pl.DataFrame({"sentences": texts, "labels": ["wax", "honey"] * 2})}
+
+
+_CLEAN: dict[str, Callable[[str], dict[str, pl.DataFrame]]] = {
+    "Retrieval": _retrieval,
+    "Reranking": _reranking,
+    "Classification": _classification,
+    "MultilabelClassification": _multilabel,
+    "PairClassification": lambda split: _pairs(split, labels=[0, 1, 0, 1]),
+    "STS": lambda split: _pairs(split, score=[0.0, 2.5, 5.0, 1.0]),
+    "Clustering": _clustering,
+    "BitextMining": lambda split: {"en-de": _pairs(split)["default"]},
+}
+
+
+def lazy(tables: Tables) -> dict[str, dict[str, pl.LazyFrame]]:
+    return {config: {split: frame.lazy() for split, frame in splits.items()} for config, splits in tables.items()}
+
+
+def check(kind: str, tables: Tables, *, sample: bool = False) -> list[integrity.Finding]:
+    return integrity.check_integrity(TASKS[kind], lazy(tables), TASKS[kind].splits, sample=sample)
+
+
+def with_table(config: str, split: str, frame: pl.DataFrame) -> Change:
+    return lambda tables: tables | {config: tables.get(config, {}) | {split: frame}}
+
+
+def without_table(config: str, split: str) -> Change:
+    return lambda tables: tables | {config: {name: f for name, f in tables[config].items() if name != split}}
+
+
+def changed(config: str, split: str, how: Callable[[pl.DataFrame], pl.DataFrame]) -> Change:
+    return lambda tables: with_table(config, split, how(tables[config][split]))(tables)
+
+
+def with_value(config: str, split: str, column: str, row: int, value: Any) -> Change:
+    def put(frame: pl.DataFrame) -> pl.DataFrame:
+        values = frame[column].to_list()
+        values[row] = value
+        return frame.with_columns(pl.Series(column, values, frame.schema[column]))
+
+    return changed(config, split, put)
+
+
+def with_rows(config: str, split: str, *rows: tuple[Any, ...]) -> Change:
+    def put(frame: pl.DataFrame) -> pl.DataFrame:
+        return pl.concat([frame, pl.DataFrame(list(rows), frame.schema, orient="row")])
+
+    return changed(config, split, put)
+
+
+def both(*changes: Change) -> Change:
+    def put(tables: Tables) -> Tables:
+        for change in changes:
+            tables = change(tables)
+        return tables
+
+    return put
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A defect in an otherwise clean dataset, and the finding that it must give; also: kinds that come with it."""
+
+    kind: str
+    task: str
+    change: Change
+    place: str
+    count: int
+    share: float
+    examples: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.task} {self.place}"
