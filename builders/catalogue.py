@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 
 ROOT = Path(__file__).parent
-FOLDERS = ("rumteb", "ateb")
+OTHER = "other"  # the group of datasets without a benchmark
+FOLDERS = ("rumteb", "ateb", "other")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What the text of a builder says: a dataset's name, the stem of its source, its module and its groups."""
+    """What the text of a builder says: a dataset's name, its source, its module, and the group it is listed in."""
 
     dataset: str
     source: str
@@ -148,14 +149,13 @@ def _named(name: str, every: list[Entry]) -> list[Entry]:
 
 
 def _declared(path: Path) -> Iterable[tuple[str, str]]:
-    """The (name, group) of every `@dataset("name", group="...")` in a file."""
+    """The name of every `@dataset("name", ...)` in a file, and its group: the literal `benchmark`, or `other`."""
     tree = ast.parse(path.read_text("utf-8"), str(path))
     for node in tree.body:
         for call in node.decorator_list if isinstance(node, ast.FunctionDef) else []:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "dataset":
-                group = next((word.value for word in call.keywords if word.arg == "group"), None)
+                benchmark = next((word.value for word in call.keywords if word.arg == "benchmark"), ast.Constant(None))
                 try:
-                    name, benchmark = ast.literal_eval(call.args[0]), ast.literal_eval(group)  # type: ignore[arg-type]
+                    yield ast.literal_eval(call.args[0]), ast.literal_eval(benchmark) or OTHER
                 except (IndexError, ValueError, TypeError):
-                    raise ValueError(f"{path}:{call.lineno}: a dataset's name and group must be literal") from None
-                yield name, benchmark
+                    raise ValueError(f"{path}:{call.lineno}: a dataset's name and benchmark must be literal") from None

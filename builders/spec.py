@@ -1,6 +1,6 @@
-"""The words a builder is written in (Source, RawFile, Dataset, Version, Known), what it is handed (Raw) and returns (Tables).
+"""The vocabulary of a builder: what it declares (Source, RawFile, Dataset, Version), is given (RawFiles) and returns (Tables).
 
-Nothing here reads a file, opens a socket or imports polars: a builder's head costs nothing to import.
+Nothing here reads a file or opens a socket.
 """
 
 from __future__ import annotations
@@ -12,17 +12,22 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from builders.benchmarks import BENCHMARKS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import polars as pl
 
+    from builders.benchmarks import Benchmark
     from builders.tasks import Task
 
 NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 HEX = re.compile(r"[0-9a-f]+")
+OTHER = "other"  # the group of datasets without a benchmark
+LANGUAGES = MappingProxyType({"rumteb": ("rus-Cyrl",), "ateb": ("eng-Latn",)})  # the default of each folder of builders
 
 
 @dataclass(frozen=True)
@@ -152,15 +157,15 @@ class Source:
 
 @dataclass(frozen=True)
 class KnownFinding:
-    """A finding that somebody looked into, and that stays.
+    """A finding that a maintainer examined and keeps.
 
-    kind, place: as a finding has them (`split_leak`, `default/test.text`). count: what the findings of this kind in this place
-    must count together, on complete raw files; a build that counts otherwise fails. why: why it stays, for the card.
+    kind, location: as in the finding (`split_leak`, `default/test.text`). count: the sum over findings of this kind at this
+    location, on complete raw files; a build that counts differently fails. why: the reason for keeping it, for the card.
     detail: only findings with this detail, where there are several.
     """
 
     kind: str
-    place: str
+    location: str
     count: int
     why: str
     detail: str = ""
@@ -191,10 +196,10 @@ class Prompts:
 class Dataset:
     """One named dataset: its task, its versions, and the recipe that turns raw files into its tables.
 
-    needs: for each split, the keys of the raw files it takes. sample: options under which the golden sample is built.
-    group: the benchmark's short name (rumteb, ateb, rarb). resumable: the recipe works in `RawFiles.kept`, so that a killed
-    build goes on where it was. subset: what mteb's own task of several languages calls this one (`ru`): the card names every
-    config `ru-<config>` too.
+    languages: as mteb writes them (`rus-Cyrl`). needs: for each split, the keys of the raw files it takes. benchmark: None where
+    it belongs to none. sample: options for the golden sample. checkpoints: the recipe writes checkpoints, so a killed build
+    resumes from the last one. subset: the name of this dataset in mteb's multilingual task (`ru`); the card then lists every
+    config as `ru-<config>` too.
     """
 
     name: str
@@ -203,12 +208,17 @@ class Dataset:
     needs: Mapping[str, tuple[str, ...]]
     versions: Mapping[str, Version]
     recipe: Callable[..., Tables]
-    group: str
+    benchmark: Benchmark | None = None
     prompts: Prompts | None = None
     sample: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     citation: tuple[str, ...] = ()
-    resumable: bool = False
+    checkpoints: bool = False
     subset: str = ""
+
+    @property
+    def group(self) -> str:
+        """The group it is listed in: its benchmark's name, or `other`."""
+        return self.benchmark.name if self.benchmark else OTHER
 
     @property
     def newest(self) -> str:
@@ -232,21 +242,23 @@ def dataset(
     name: str,
     *,
     task: Task,
-    languages: tuple[str, ...],
     needs: Mapping[str, tuple[str, ...]] | tuple[str, ...],
     versions: Mapping[str, str | Version],
-    group: str,
+    benchmark: str | None = None,
+    languages: tuple[str, ...] | None = None,
     prompts: Prompts | None = None,
     sample: Mapping[str, Any] | None = None,
     citation: tuple[str, ...] = (),
-    resumable: bool = False,
+    checkpoints: bool = False,
     subset: str = "",
 ) -> Callable[[Callable[..., Tables]], Dataset]:
-    """Make a recipe a Dataset.
+    """Turn a recipe into a Dataset.
 
-    `needs` as a plain tuple means: every split takes all of these files.
+    needs: as a plain tuple, every split takes all of these files. benchmark: a name in builders.benchmarks, or None.
+    languages: by default those of the builder's folder (LANGUAGES).
 
-    Raises ValueError for a malformed name or version, splits without files, or options the recipe does not have.
+    Raises ValueError for a malformed name or version, an unknown benchmark or one whose demands are not met, missing languages,
+    splits without files, or options the recipe does not have.
     """
 
     def declare(recipe: Callable[..., Tables]) -> Dataset:
@@ -262,11 +274,37 @@ def dataset(
         asked = {option for version in full.values() for option in version.options} | set(sample or {})
         if not asked <= known:
             raise ValueError(f"{name}: the recipe has no option {', '.join(sorted(asked - known))}")
+        spoken = languages or LANGUAGES.get(recipe.__module__.removeprefix("builders.").split(".")[0])
+        if not spoken:
+            raise ValueError(f"{name}: declare its `languages`, as mteb writes them: ('rus-Cyrl',)")
         return Dataset(
-            name, task, languages, per_split, full, recipe, group, prompts, sample or {}, citation, resumable, subset
+            name=name,
+            task=task,
+            languages=spoken,
+            needs=per_split,
+            versions=full,
+            recipe=recipe,
+            benchmark=_benchmark(name, benchmark, prompts),
+            prompts=prompts,
+            sample=sample or {},
+            citation=citation,
+            checkpoints=checkpoints,
+            subset=subset,
         )
 
     return declare
+
+
+def _benchmark(dataset: str, name: str | None, prompts: Prompts | None) -> Benchmark | None:
+    if name is None:
+        return None
+    if name not in BENCHMARKS:
+        raise ValueError(
+            f"{dataset}: no benchmark is named {name!r}; builders/benchmarks.py has {', '.join(BENCHMARKS)}"
+        )
+    if BENCHMARKS[name].needs_prompts and prompts is None:
+        raise ValueError(f"{dataset}: {BENCHMARKS[name].title} has a prompt for every dataset: declare `prompts`")
+    return BENCHMARKS[name]
 
 
 def version_key(version: str) -> tuple[int, ...]:
@@ -294,15 +332,15 @@ class Raw:
 class RawFiles:
     """The raw files that the wanted splits need, by key; a recipe may ask for no others.
 
-    scratch: an empty folder for what does not fit in memory; it is gone once the tables are written. kept: of a resumable
-    dataset, a folder that outlives a killed build (see builders.checkpoints): it is empty, or holds what such a build of the same
-    rows has left there; it is gone once the release is in its place.
+    scratch: an empty folder for what does not fit in memory, removed once the tables are written. checkpoints: for a dataset
+    with checkpoints, a folder that outlives a killed build (see builders.checkpoints): empty, or with what such a build of the
+    same rows wrote; removed once the release is complete.
     """
 
     splits: tuple[str, ...]
     files: Mapping[str, Raw]
     scratch: Path
-    kept: Path | None = None
+    checkpoints: Path | None = None
 
     def __getitem__(self, key: str) -> Raw:
         """The file, or KeyError where the dataset's `needs` does not name it for any wanted split."""

@@ -1,15 +1,15 @@
-"""The eight task types: for each, its tables with their columns and types, in the layout that mteb reads.
+"""The eight task types: for each, its tables with their columns and types in the layout that mteb reads, and its names elsewhere.
 
-A table is a (config, split). Types are `string`, `int64`, `float64`, `bool`, `list<string>`, `list<int64>` and no others:
-what a release may hold is what every reader understands. Columns beyond those named here (ids, label_text, source) are
-welcome, but in `top_ranked`. What must hold between rows and tables stands in pipelines.audit.integrity.
+A table is a (config, split). A release holds the types `string`, `int64`, `float64`, `bool`, `list<string>` and `list<int64>`
+only, because every reader understands these. Tables may have further columns (ids, label_text, source), except `top_ranked`.
+pipelines.audit.integrity checks what must hold between rows and tables.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import polars as pl
 
@@ -18,10 +18,63 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Layout:
+    """The columns a table must have, with their types; `text` are those that hold text to embed; `closed`: no others."""
+
+    config: str
+    columns: Mapping[str, str]
+    text: tuple[str, ...] = ()
+    closed: bool = False
+
+
+@dataclass(frozen=True)
+class TaskType:
+    """All that is known of a task type, wherever it is needed.
+
+    name: mteb's name. layouts: its tables, in the order in which cards and manifests list them. label: the column that says what
+    its texts are (a label, a score or a cluster), empty where there is none. mteb_class, mteb_category, main_score: what an mteb
+    task of this type is written with. summary: the task in a sentence. hub_categories, hub_ids: the Hub's task_categories and
+    task_ids.
+    """
+
+    name: str
+    layouts: tuple[Layout, ...]
+    label: str
+    mteb_class: str
+    mteb_category: str
+    main_score: str
+    summary: str
+    hub_categories: tuple[str, ...]
+    hub_ids: tuple[str, ...] = ()
+
+
+def _default(text: tuple[str, ...], **others: str) -> tuple[Layout, ...]:
+    return (Layout("default", MappingProxyType(dict.fromkeys(text, "string") | others), text),)
+
+
+_RETRIEVAL = (
+    Layout("corpus", MappingProxyType({"id": "string", "title": "string", "text": "string"}), ("text",)),
+    Layout("queries", MappingProxyType({"id": "string", "text": "string"}), ("text",)),
+    Layout("qrels", MappingProxyType({"query-id": "string", "corpus-id": "string", "score": "int64"})),
+)
+_TOP_RANKED = Layout("top_ranked", MappingProxyType({"query-id": "string", "corpus-ids": "list<string>"}), closed=True)
+
+
+@dataclass(frozen=True)
 class Retrieval:
     """Queries over a corpus, with relevance judgements. The split is named after the evaluated one."""
 
-    type: ClassVar[str] = "Retrieval"
+    type: ClassVar[TaskType] = TaskType(
+        "Retrieval",
+        _RETRIEVAL,
+        label="",
+        mteb_class="AbsTaskRetrieval",
+        mteb_category="t2t",
+        main_score="ndcg_at_10",
+        summary="for every query, find the relevant documents of a corpus",
+        hub_categories=("text-retrieval",),
+        hub_ids=("document-retrieval",),
+    )
     splits: tuple[str, ...] = ("test",)
 
 
@@ -29,7 +82,16 @@ class Retrieval:
 class Reranking:
     """Retrieval in which every query brings the candidates to rank (`top_ranked`)."""
 
-    type: ClassVar[str] = "Reranking"
+    type: ClassVar[TaskType] = TaskType(
+        "Reranking",
+        (*_RETRIEVAL, _TOP_RANKED),
+        label="",
+        mteb_class="AbsTaskRetrieval",
+        mteb_category="t2t",
+        main_score="map_at_1000",
+        summary="for every query, put the relevant ones of its candidates first",
+        hub_categories=("text-ranking",),
+    )
     splits: tuple[str, ...] = ("test",)
 
 
@@ -37,7 +99,17 @@ class Reranking:
 class Classification:
     """One label a text: `label` is an index into `labels`, `label_text` the name at it."""
 
-    type: ClassVar[str] = "Classification"
+    type: ClassVar[TaskType] = TaskType(
+        "Classification",
+        _default(("text",), label="int64", label_text="string"),
+        label="label",
+        mteb_class="AbsTaskClassification",
+        mteb_category="t2c",
+        main_score="accuracy",
+        summary="tell the label of a text from its embedding",
+        hub_categories=("text-classification",),
+        hub_ids=("multi-class-classification",),
+    )
     labels: tuple[str, ...]
     splits: tuple[str, ...] = ("train", "validation", "test")
 
@@ -46,7 +118,17 @@ class Classification:
 class MultilabelClassification:
     """Any number of labels a text: `label` is an ascending list of indices into `labels`, empty for none."""
 
-    type: ClassVar[str] = "MultilabelClassification"
+    type: ClassVar[TaskType] = TaskType(
+        "MultilabelClassification",
+        _default(("text",), label="list<int64>"),
+        label="label",
+        mteb_class="AbsTaskMultilabelClassification",
+        mteb_category="t2c",
+        main_score="accuracy",
+        summary="tell all labels of a text from its embedding",
+        hub_categories=("text-classification",),
+        hub_ids=("multi-label-classification",),
+    )
     labels: tuple[str, ...]
     splits: tuple[str, ...] = ("train", "test")
 
@@ -55,16 +137,36 @@ class MultilabelClassification:
 class PairClassification:
     """Two texts and whether they belong together: `labels` is 0 or 1, named by `names`."""
 
-    type: ClassVar[str] = "PairClassification"
+    type: ClassVar[TaskType] = TaskType(
+        "PairClassification",
+        _default(("sentence1", "sentence2"), labels="int64"),
+        label="labels",
+        mteb_class="AbsTaskPairClassification",
+        mteb_category="t2t",
+        main_score="max_ap",
+        summary="tell from the embeddings of two texts whether they belong together",
+        hub_categories=("text-classification",),
+        hub_ids=("multi-input-text-classification",),
+    )
     names: tuple[str, str]
     splits: tuple[str, ...] = ("test",)
 
 
 @dataclass(frozen=True)
 class STS:
-    """Two texts and how alike they are: `score` between `low` and `high`, more is more alike."""
+    """Two texts and how similar they are: `score` between `low` and `high`, more is more similar."""
 
-    type: ClassVar[str] = "STS"
+    type: ClassVar[TaskType] = TaskType(
+        "STS",
+        _default(("sentence1", "sentence2"), score="float64"),
+        label="score",
+        mteb_class="AbsTaskSTS",
+        mteb_category="t2t",
+        main_score="cosine_spearman",
+        summary="order pairs of texts by how alike they are, as people did",
+        hub_categories=("sentence-similarity",),
+        hub_ids=("semantic-similarity-scoring",),
+    )
     low: float
     high: float
     splits: tuple[str, ...] = ("test",)
@@ -74,7 +176,16 @@ class STS:
 class Clustering:
     """Texts with the cluster each belongs to."""
 
-    type: ClassVar[str] = "Clustering"
+    type: ClassVar[TaskType] = TaskType(
+        "Clustering",
+        _default(("sentences",), labels="string"),
+        label="labels",
+        mteb_class="AbsTaskClustering",
+        mteb_category="t2c",
+        main_score="v_measure",
+        summary="group texts by their embeddings as their labels do",
+        hub_categories=("text-classification",),  # the Hub has none for clustering
+    )
     splits: tuple[str, ...] = ("test",)
 
 
@@ -82,7 +193,16 @@ class Clustering:
 class BitextMining:
     """Texts and their translations, row by row; `pair` (`en-de`) names the config and the languages of its two sides."""
 
-    type: ClassVar[str] = "BitextMining"
+    type: ClassVar[TaskType] = TaskType(
+        "BitextMining",
+        _default(("sentence1", "sentence2")),
+        label="",
+        mteb_class="AbsTaskBitextMining",
+        mteb_category="t2t",
+        main_score="f1",
+        summary="for every text, find its translation among all those of the other language",
+        hub_categories=("translation",),
+    )
     pair: str
     splits: tuple[str, ...] = ("test",)
 
@@ -97,53 +217,24 @@ Task = (
     | Clustering
     | BitextMining
 )
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The columns a table must have, with their types; `text` are those that hold text to embed; `closed`: no others."""
-
-    config: str
-    columns: Mapping[str, str]
-    text: tuple[str, ...] = ()
-    closed: bool = False
-
-
-_CORPUS = Layout("corpus", MappingProxyType({"id": "string", "title": "string", "text": "string"}), ("text",))
-_QUERIES = Layout("queries", MappingProxyType({"id": "string", "text": "string"}), ("text",))
-_QRELS = Layout("qrels", MappingProxyType({"query-id": "string", "corpus-id": "string", "score": "int64"}))
-_TOP_RANKED = Layout("top_ranked", MappingProxyType({"query-id": "string", "corpus-ids": "list<string>"}), closed=True)
-
-
-def _default(text: tuple[str, ...], **others: str) -> tuple[Layout, ...]:
-    return (Layout("default", MappingProxyType(dict.fromkeys(text, "string") | others), text),)
+TYPES: Mapping[str, TaskType] = MappingProxyType({kind.type.name: kind.type for kind in get_args(Task)})
 
 
 def layouts(task: Task) -> tuple[Layout, ...]:
-    """The tables of a task, in the order in which cards and manifests list them."""
-    match task:
-        case Retrieval():
-            return (_CORPUS, _QUERIES, _QRELS)
-        case Reranking():
-            return (_CORPUS, _QUERIES, _QRELS, _TOP_RANKED)
-        case Classification():
-            return _default(("text",), label="int64", label_text="string")
-        case MultilabelClassification():
-            return _default(("text",), label="list<int64>")
-        case PairClassification():
-            return _default(("sentence1", "sentence2"), labels="int64")
-        case STS():
-            return _default(("sentence1", "sentence2"), score="float64")
-        case Clustering():
-            return _default(("sentences",), labels="string")
-        case BitextMining():
-            sides = ("sentence1", "sentence2")
-            return (Layout(task.pair, MappingProxyType(dict.fromkeys(sides, "string")), sides),)
+    """The tables of a task; that of a bitext is named after its pair of languages."""
+    if isinstance(task, BitextMining):
+        return tuple(replace(layout, config=task.pair) for layout in task.type.layouts)
+    return task.type.layouts
 
 
 def evaluated_split(task: Task) -> str:
     """The split that a benchmark scores: `test` where there is one, else the last."""
     return "test" if "test" in task.splits else task.splits[-1]
+
+
+def config_folder(config: str) -> str:
+    """The folder of a release that holds the files of a config."""
+    return "data" if config == "default" else config
 
 
 def label_names(task: Task) -> tuple[str, ...]:
@@ -159,7 +250,6 @@ def label_names(task: Task) -> tuple[str, ...]:
 
 def type_name(dtype: pl.DataType) -> str | None:
     """The name of a polars type among the six that a release may hold; None for any other."""
-
     names: dict[pl.DataType, str] = {
         pl.String(): "string",
         pl.Int64(): "int64",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from builders.tasks import config_folder
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -28,17 +30,6 @@ LANGUAGES = {
     "urd": ("ur", "Urdu"), "vie": ("vi", "Vietnamese"), "zho": ("zh", "Chinese"),
 }  # fmt: skip
 
-# The Hub's task_categories and task_ids. It has none for clustering.
-HUB_TASKS: dict[str, tuple[list[str], list[str]]] = {
-    "Retrieval": (["text-retrieval"], ["document-retrieval"]),
-    "Reranking": (["text-ranking"], []),
-    "Classification": (["text-classification"], ["multi-class-classification"]),
-    "MultilabelClassification": (["text-classification"], ["multi-label-classification"]),
-    "PairClassification": (["text-classification"], ["multi-input-text-classification"]),
-    "STS": (["sentence-similarity"], ["semantic-similarity-scoring"]),
-    "Clustering": (["text-classification"], []),
-    "BitextMining": (["translation"], []),
-}
 SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B")
 
 
@@ -49,9 +40,9 @@ def metadata(built: Definition, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """
     source, dataset = built.source, built.dataset
     languages = [language(code)[0] for code in dataset.languages]
-    categories, ids = HUB_TASKS[dataset.task.type]
+    task, benchmark = dataset.task.type, dataset.benchmark
     configs = by_config(manifest)
-    translation = dataset.task.type == "BitextMining"
+    translation = task.name == "BitextMining"
     prefixes = ("", f"{dataset.subset}-") if dataset.subset else ("",)
     names = [(prefix, name, tables) for prefix in prefixes for name, tables in configs.items()]
     return {
@@ -62,9 +53,9 @@ def metadata(built: Definition, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "annotations_creators": list(source.annotations),
         "source_datasets": [f"extended|other-{source.name}"],
         "size_categories": [size_category(sum(table["rows"] for table in manifest["tables"]))],
-        "task_categories": list(categories),
-        "task_ids": list(ids),
-        "tags": ["mteb", "text", dataset.group, "embedding-datasets", dataset.task.type.lower()],
+        "task_categories": list(task.hub_categories),
+        "task_ids": list(task.hub_ids),
+        "tags": ["mteb", "text", *([benchmark.name] if benchmark else []), "embedding-datasets", task.name.lower()],
         "configs": [_config(name, tables, prefix, alone=len(names) == 1) for prefix, name, tables in names],
         "dataset_info": [_info(prefix + name, tables) for prefix, name, tables in names],
     }
@@ -103,7 +94,7 @@ def _license(source: str, license_id: str, homepage: str) -> dict[str, str]:
 
 def _config(name: str, tables: list[Mapping[str, Any]], prefix: str, *, alone: bool) -> dict[str, Any]:
     """A config, with a prefix to its name, and its files. The only one of a dataset is what loads when none is named."""
-    folder = "data" if name == "default" else name
+    folder = config_folder(name)
     files = [{"split": table["split"], "path": f"{folder}/{table['split']}-*"} for table in tables]
     return {"config_name": prefix + name, "data_files": files, **({"default": True} if alone else {})}
 

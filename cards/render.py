@@ -28,53 +28,6 @@ if TYPE_CHECKING:
 
 CARDS = Path(__file__).parent
 SEVERITIES = ("error", "warning", "info")
-BENCHMARKS = {
-    "rumteb": ("snegirev2025rumteb", "muennighoff2023mteb"),
-    "ateb": ("han2025ateb", "muennighoff2023mteb"),
-    "rarb": ("xiao2024rarb", "muennighoff2023mteb"),
-}
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """A task type in mteb: its base class, its category, its main score; and what the task is, in a sentence."""
-
-    base: str
-    category: str
-    score: str
-    sentence: str
-
-
-EVALUATIONS = {
-    "Retrieval": Evaluation(
-        "AbsTaskRetrieval", "t2t", "ndcg_at_10", "for every query, find the relevant documents of a corpus"
-    ),
-    "Reranking": Evaluation(
-        "AbsTaskRetrieval", "t2t", "map_at_1000", "for every query, put the relevant ones of its candidates first"
-    ),
-    "Classification": Evaluation(
-        "AbsTaskClassification", "t2c", "accuracy", "tell the label of a text from its embedding"
-    ),
-    "MultilabelClassification": Evaluation(
-        "AbsTaskMultilabelClassification", "t2c", "accuracy", "tell all labels of a text from its embedding"
-    ),
-    "PairClassification": Evaluation(
-        "AbsTaskPairClassification",
-        "t2t",
-        "max_ap",
-        "tell from the embeddings of two texts whether they belong together",
-    ),
-    "STS": Evaluation(
-        "AbsTaskSTS", "t2t", "cosine_spearman", "order pairs of texts by how alike they are, as people did"
-    ),
-    "Clustering": Evaluation(
-        "AbsTaskClustering", "t2c", "v_measure", "group texts by their embeddings as their labels do"
-    ),
-    "BitextMining": Evaluation(
-        "AbsTaskBitextMining", "t2t", "f1", "for every text, find its translation among all those of the other language"
-    ),
-}
-
 OF_A_VERSION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
 
 
@@ -117,7 +70,7 @@ def render(
         splits=splits,
         missing=[split for split in built.dataset.task.splits if split not in splits],
         unverified=[raw["name"] for raw in manifest["raw"] if not raw["verified"]],
-        evaluation=EVALUATIONS[built.dataset.task.type],
+        task_type=built.dataset.task.type,
         task=_mteb_task(built.dataset, manifest),
         versions=sorted(built.dataset.versions.items(), key=lambda item: version_key(item[0]), reverse=True),
         statistics={split: list(_flat(values)) for split, values in statistics.items()},
@@ -200,7 +153,8 @@ def _sections(text: str, mark: str) -> dict[str, str]:
 
 def _citations(built: Definition) -> tuple[str, ...]:
     """The keys of what to cite: the source, what the dataset adds, the benchmark; each once."""
-    return tuple(dict.fromkeys((*built.source.citations, *built.dataset.citation, *BENCHMARKS[built.dataset.group])))
+    benchmark = built.dataset.benchmark.citations if built.dataset.benchmark else ()
+    return tuple(dict.fromkeys((*built.source.citations, *built.dataset.citation, *benchmark)))
 
 
 def _splits(manifest: Mapping[str, Any]) -> list[str]:
@@ -238,7 +192,7 @@ def _mteb_task(dataset: Dataset, manifest: Mapping[str, Any]) -> dict[str, Any] 
         prompt = {"query": prompt}
     return {
         "name": "".join(word.capitalize() for word in re.split("[-_]", dataset.name)),
-        "type": task.type,
+        "type": task.type.name,
         "split": split,
         "description": _python(dataset.summary),
         "languages": _python(languages),

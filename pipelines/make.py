@@ -93,7 +93,7 @@ def make(built: Definition, version: str, settings: BuildSettings, say: Callable
             if not settings.force and is_current(place, old, identity):
                 return BuildResult(built.dataset.name, version, "up to date", place, old)
             _refuse_to_bury(place, old, identity, force=settings.force)
-        keeping = checkpoint_dir(settings.places.cache, identity, say) if built.dataset.resumable else nullcontext()
+        keeping = checkpoint_dir(settings.places.cache, identity, say) if built.dataset.checkpoints else nullcontext()
         with keeping as left, staging.staged_release(place) as new:
             manifest = _write(built, identity, inputs, new, left)
             _refuse_other_content(place, old, manifest, settings)
@@ -209,7 +209,7 @@ def _identity(
         "dataset": built.dataset.name,
         "version": version,
         "source": built.source.name,
-        "task": task.type,
+        "task": task.type.name,
         "splits": list(splits),
         "sample": settings.sample or settings.limit is not None,
         "partial": splits != task.splits or settings.limit is not None,
@@ -324,7 +324,7 @@ def _as_read_back(value: dict[str, Any]) -> dict[str, Any]:
 
 def _forbidden(identity: dict[str, Any], errors: list[Finding]) -> FindingsError:
     lines = [
-        f"{error.kind} in {error.place}: {error.count}"
+        f"{error.kind} in {error.location}: {error.count}"
         + (f" ({', '.join(error.examples)})" if error.examples else "")
         + (f" [{error.detail}]" if error.detail else "")
         for error in errors

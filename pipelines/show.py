@@ -47,7 +47,7 @@ def describe(built: Definition, output: Path) -> dict[str, Any]:
     return {
         "dataset": dataset.name,
         "group": dataset.group,
-        "task": dataset.task.type,
+        "task": dataset.task.type.name,
         "source": source.name,
         "license": source.license,
         "newest": dataset.newest,

@@ -104,7 +104,7 @@ def test_mteb_evaluates_a_dataset_of_each_task_type_by_the_snippet_of_its_card(
 ) -> None:
     scores = consume(published, "cards", {"cards": cards_of(OF_EACH_TYPE, golden_release)}, tmp_path)
     assert set(scores) == {f"{ORG}/{name}" for name in OF_EACH_TYPE}
-    assert {definition_of(name).dataset.task.type for name in OF_EACH_TYPE} == {
+    assert {definition_of(name).dataset.task.type.name for name in OF_EACH_TYPE} == {
         "Retrieval", "Reranking", "Classification", "MultilabelClassification", "PairClassification", "STS", "Clustering",
         "BitextMining",
     }  # fmt: skip

@@ -28,9 +28,8 @@ SOURCE = Source(
 
 @dataset(
     "alpacafarm-reranking",
-    group="ateb",
+    benchmark="ateb",
     task=Reranking(),
-    languages=("eng-Latn",),
     needs=("pairs",),
     versions={
         "1.0.0": "The recipe of the ATEB paper, as far as it says.",

@@ -39,9 +39,8 @@ SOURCE = Source(
 
 @dataset(
     "alphanli-retrieval",
-    group="ateb",
+    benchmark="ateb",
     task=Retrieval(),
-    languages=("eng-Latn",),
     needs=("dev", "dev_labels"),
     versions={"1.0.0": "The recipe of the ATEB paper: the gold hypotheses of the development split are the corpus."},
     prompts=PROMPTS,
@@ -58,9 +57,8 @@ def retrieval(raw: RawFiles) -> Tables:
 
 @dataset(
     "rarb-alphanli",
-    group="rarb",
+    benchmark="rarb",
     task=Retrieval(),
-    languages=("eng-Latn",),
     needs=("dev", "dev_labels", "train"),
     versions={
         "1.0.0": "RAR-b's published construction: all hypotheses of the development and train splits are the corpus."

@@ -46,9 +46,8 @@ SOURCE = Source(
 
 @dataset(
     "arc-challenge-retrieval",
-    group="ateb",
+    benchmark="ateb",
     task=Retrieval(),
-    languages=("eng-Latn",),
     needs=("test",),
     versions={
         "1.0.0": Version(
@@ -76,9 +75,8 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
 
 @dataset(
     "rarb-arc-challenge",
-    group="rarb",
+    benchmark="rarb",
     task=Retrieval(),
-    languages=("eng-Latn",),
     needs=("test", "train", "dev"),
     versions={
         "1.0.0": Version(

@@ -58,9 +58,8 @@ SOURCE = Source(
 
 @dataset(
     "beavertails-qa-classification",
-    group="ateb",
+    benchmark="ateb",
     task=Classification(labels=LABELS, splits=("train", "test")),
-    languages=("eng-Latn",),
     needs={"train": ("train", "test"), "test": ("test",)},
     versions={
         "1.0.0": Version(

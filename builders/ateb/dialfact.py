@@ -46,9 +46,8 @@ SOURCE = Source(
 
 @dataset(
     "dialfact-classification",
-    group="ateb",
+    benchmark="ateb",
     task=Classification(labels=LABELS, splits=("validation", "test")),
-    languages=("eng-Latn",),
     needs={"validation": ("validation", "test"), "test": ("test",)},
     versions={
         "1.0.0": "The recipe of the ATEB paper, as far as it says: all rows of the source.",

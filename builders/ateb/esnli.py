@@ -40,9 +40,8 @@ SOURCE = Source(
 
 @dataset(
     "esnli-classification",
-    group="ateb",
+    benchmark="ateb",
     task=Classification(labels=LABELS),
-    languages=("eng-Latn",),
     needs={"train": ("train_1", "train_2", "dev", "test"), "validation": ("dev", "test"), "test": ("test",)},
     versions={
         "1.0.0": "The recipe of the ATEB paper: all rows of the source.",

@@ -41,9 +41,8 @@ SOURCE = Source(
 
 @dataset(
     "genie-reranking",
-    group="ateb",
+    benchmark="ateb",
     task=Reranking(),
-    languages=("eng-Latn",),
     needs=("ratings",),
     versions={
         "1.0.0": "The recipe of the ATEB paper, as far as it says, on a table that is supplied by hand.",

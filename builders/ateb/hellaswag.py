@@ -40,9 +40,8 @@ SOURCE = Source(
 
 @dataset(
     "hellaswag-retrieval",
-    group="ateb",
+    benchmark="ateb",
     task=Retrieval(),
-    languages=("eng-Latn",),
     needs=("val",),
     versions={
         "1.0.0": "The recipe of the ATEB paper: the gold endings of the validation split are the corpus.",
@@ -67,9 +66,8 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
 
 @dataset(
     "rarb-hellaswag",
-    group="rarb",
+    benchmark="rarb",
     task=Retrieval(),
-    languages=("eng-Latn",),
     needs=("val", "train"),
     versions={"1.0.0": "RAR-b's construction: all endings of the validation and train splits are the corpus."},
     prompts=PROMPTS,

@@ -9,8 +9,8 @@ import polars as pl
 from builders.errors import SourceError
 from builders.reading import read_json_lines
 from builders.shaping.cleaning import clean_rows
-from builders.shaping.dropping import drop
 from builders.shaping.preferences import rerank_pairs, tables_by_split
+from builders.shaping.rows import drop
 from builders.spec import Dropped, KnownFinding, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification, Reranking
 
@@ -59,9 +59,8 @@ SOURCE = Source(
 
 @dataset(
     "hhrlhf-harmlessness-classification",
-    group="ateb",
+    benchmark="ateb",
     task=Classification(labels=LABELS, splits=SPLITS),
-    languages=("eng-Latn",),
     needs={"train": ("harmless_train", "harmless_test"), "test": ("harmless_test",)},
     versions={
         "1.0.0": Version("The recipe of the ATEB paper; rows with an empty answer left out.", known=(MARKUP,)),
@@ -103,9 +102,8 @@ def _answers(file: Raw, split: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
 
 @dataset(
     "hhrlhf-helpful-reranking",
-    group="ateb",
+    benchmark="ateb",
     task=Reranking(splits=SPLITS),
-    languages=("eng-Latn",),
     needs={"train": ("helpful_train", "helpful_test"), "test": ("helpful_test",)},
     versions={
         "1.0.0": "The recipe of the ATEB paper, as far as it says.",

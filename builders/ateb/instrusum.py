@@ -38,9 +38,8 @@ SOURCE = Source(
 
 @dataset(
     "instrusum-reranking",
-    group="ateb",
+    benchmark="ateb",
     task=Reranking(),
-    languages=("eng-Latn",),
     needs=("human_eval",),
     versions={
         "1.0.0": "The recipe of the ATEB paper, as far as it says.",

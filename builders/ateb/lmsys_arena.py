@@ -8,8 +8,8 @@ import polars as pl
 
 from builders.reading.archives import malformed, shorten
 from builders.reading.parquet import read_parquet
-from builders.shaping.dropping import drop
 from builders.shaping.preferences import parse_preferences, rerank_pairs
+from builders.shaping.rows import drop
 from builders.spec import Dropped, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking
 
@@ -83,9 +83,8 @@ SOURCE = Source(
 
 @dataset(
     "lmsys-reranking",
-    group="ateb",
+    benchmark="ateb",
     task=Reranking(),
-    languages=("eng-Latn",),
     needs=("battles",),
     versions={
         "1.0.0": "The recipe of the ATEB paper, as far as it says; battles of one message, none of them flagged.",

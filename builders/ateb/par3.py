@@ -11,8 +11,8 @@ import polars as pl
 from builders.reading import read_pickle
 from builders.reading.archives import malformed, shorten
 from builders.shaping.cleaning import is_short
-from builders.shaping.dropping import drop
 from builders.shaping.folding import fold_text
+from builders.shaping.rows import drop
 from builders.spec import RawFiles, Source, Tables, Version, by_hand, dataset
 from builders.tasks import PairClassification
 
@@ -48,9 +48,8 @@ SOURCE = Source(
 
 @dataset(
     "dipper-pairclassification",
-    group="ateb",
+    benchmark="ateb",
     task=PairClassification(names=NAMES),
-    languages=("eng-Latn",),
     needs=("books",),
     versions={
         "1.0.0": "The recipe of the ATEB paper, as far as it says.",

@@ -44,9 +44,8 @@ SOURCE = Source(
 
 @dataset(
     "piqa-retrieval",
-    group="ateb",
+    benchmark="ateb",
     task=Retrieval(),
-    languages=("eng-Latn",),
     needs=("valid", "valid_labels"),
     versions={
         "1.0.0": Version(
@@ -74,9 +73,8 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
 
 @dataset(
     "rarb-piqa",
-    group="rarb",
+    benchmark="rarb",
     task=Retrieval(),
-    languages=("eng-Latn",),
     needs=("valid", "valid_labels", "train"),
     versions={
         "1.0.0": Version(

@@ -40,9 +40,8 @@ SOURCE = Source(
 
 @dataset(
     "beavertails-helpful-reranking",
-    group="ateb",
+    benchmark="ateb",
     task=Reranking(splits=SPLITS),
-    languages=("eng-Latn",),
     needs={"train": ("train", "test"), "test": ("test",)},
     versions={
         "1.0.0": "The recipe of the ATEB paper, as far as it says.",

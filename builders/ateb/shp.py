@@ -72,9 +72,8 @@ SOURCE = Source(
 
 @dataset(
     "shp-reranking",
-    group="ateb",
+    benchmark="ateb",
     task=Reranking(splits=SPLITS),
-    languages=("eng-Latn",),
     needs={
         first: tuple(f"{domain}_{split}" for split in SPLITS[SPLITS.index(first) :] for domain in DOMAINS)
         for first in SPLITS

@@ -53,9 +53,8 @@ SOURCE = Source(
 
 @dataset(
     "vitaminc-classification",
-    group="ateb",
+    benchmark="ateb",
     task=Classification(labels=LABELS),
-    languages=("eng-Latn",),
     needs={
         "train": ("train", "dev", "real", "synthetic"),
         "validation": ("dev", "real", "synthetic"),

@@ -39,9 +39,8 @@ SOURCE = Source(
 
 @dataset(
     "winogrande-retrieval",
-    group="ateb",
+    benchmark="ateb",
     task=Retrieval(),
-    languages=("eng-Latn",),
     needs=("dev",),
     versions={
         "1.0.0": "The recipe of the ATEB paper: the gold options of the development split are the corpus.",
@@ -64,9 +63,8 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
 
 @dataset(
     "rarb-winogrande",
-    group="rarb",
+    benchmark="rarb",
     task=Retrieval(),
-    languages=("eng-Latn",),
     needs=("dev", "train"),
     versions={"1.0.0": "RAR-b's construction: all options of the development split and of train_xl are the corpus."},
     prompts=PROMPTS,

@@ -46,9 +46,8 @@ SOURCE = Source(
 
 @dataset(
     "cedr-classification",
-    group="rumteb",
+    benchmark="rumteb",
     task=MultilabelClassification(labels=EMOTIONS),
-    languages=("rus-Cyrl",),
     needs={"train": ("train", "test"), "test": ("test",)},
     versions={
         "1.0.0": Version(

@@ -7,7 +7,7 @@ import polars as pl
 from builders.errors import RecipeError
 from builders.reading import read_tskv
 from builders.shaping.cleaning import each_text_once
-from builders.shaping.dropping import drop
+from builders.shaping.rows import drop
 from builders.shaping.sampling import balanced, split
 from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification, Clustering
@@ -37,9 +37,8 @@ SOURCE = Source(
 
 @dataset(
     "georeview-classification",
-    group="rumteb",
+    benchmark="rumteb",
     task=Classification(labels=RATINGS),
-    languages=("rus-Cyrl",),
     needs=("reviews",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
@@ -82,9 +81,8 @@ def classification(
 
 @dataset(
     "georeview-clustering-p2p",
-    group="rumteb",
+    benchmark="rumteb",
     task=Clustering(),
-    languages=("rus-Cyrl",),
     needs=("reviews",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper, at the size of its published dataset.",

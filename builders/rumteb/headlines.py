@@ -11,8 +11,8 @@ from builders.errors import RecipeError
 from builders.reading import json_members
 from builders.reading.archives import malformed, shorten
 from builders.shaping.cleaning import SHORT, each_text_once, is_short
-from builders.shaping.dropping import drop
 from builders.shaping.folding import fold_text
+from builders.shaping.rows import drop
 from builders.shaping.sampling import hash_order, order, split
 from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, member
 from builders.tasks import Classification
@@ -59,9 +59,8 @@ SOURCE = Source(
 
 @dataset(
     "headline-classification",
-    group="rumteb",
+    benchmark="rumteb",
     task=Classification(labels=LABELS),
-    languages=("rus-Cyrl",),
     needs=("clusters",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper; no cluster in two splits.",

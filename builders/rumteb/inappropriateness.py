@@ -9,8 +9,8 @@ import polars as pl
 from builders.reading import read_csv
 from builders.reading.archives import malformed
 from builders.shaping.cleaning import each_text_once
-from builders.shaping.dropping import drop
 from builders.shaping.folding import fold_text
+from builders.shaping.rows import drop
 from builders.shaping.sampling import order, split, split_keeping_balance
 from builders.spec import Prompts, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification, MultilabelClassification
@@ -64,9 +64,8 @@ SOURCE = Source(
 
 @dataset(
     "inappropriateness-classification",
-    group="rumteb",
+    benchmark="rumteb",
     task=Classification(labels=LABELS),
-    languages=("rus-Cyrl",),
     needs=("messages",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
@@ -108,9 +107,8 @@ def classification(
 
 @dataset(
     "sensitive-topics-classification",
-    group="rumteb",
+    benchmark="rumteb",
     task=MultilabelClassification(labels=TOPICS),
-    languages=("rus-Cyrl",),
     needs=("topics",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",

@@ -51,9 +51,8 @@ SOURCE = Source(
 
 @dataset(
     "massive-intent-classification",
-    group="rumteb",
+    benchmark="rumteb",
     task=Classification(labels=INTENTS),
-    languages=("rus-Cyrl",),
     needs=("russian",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper: taken from MTEB, the source as it is.",
@@ -79,9 +78,8 @@ def intent(raw: RawFiles, *, clean: bool = False) -> Tables:
 
 @dataset(
     "massive-scenario-classification",
-    group="rumteb",
+    benchmark="rumteb",
     task=Classification(labels=SCENARIOS),
-    languages=("rus-Cyrl",),
     needs=("russian",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper: taken from MTEB, the source as it is.",

@@ -42,9 +42,8 @@ SOURCE = Source(
 
 @dataset(
     "ru-paraphraser-sts",
-    group="rumteb",
+    benchmark="rumteb",
     task=STS(low=-1.0, high=1.0, splits=("train", "test")),
-    languages=("rus-Cyrl",),
     needs={"train": ("train", "test"), "test": ("test",)},
     versions={
         "1.0.0": Version(

@@ -33,9 +33,8 @@ SOURCE = Source(
 
 @dataset(
     "ru-reviews-classification",
-    group="rumteb",
+    benchmark="rumteb",
     task=Classification(labels=LABELS),
-    languages=("rus-Cyrl",),
     needs=("reviews",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",

@@ -7,7 +7,7 @@ import polars as pl
 from builders.errors import SourceError
 from builders.reading import read_json_array
 from builders.shaping.cleaning import SHORT, is_short
-from builders.shaping.dropping import drop
+from builders.shaping.rows import drop
 from builders.shaping.sampling import hash_order
 from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Reranking, Retrieval
@@ -49,9 +49,8 @@ SOURCE = Source(
 
 @dataset(
     "rubq-reranking",
-    group="rumteb",
+    benchmark="rumteb",
     task=Reranking(),
-    languages=("rus-Cyrl",),
     needs=("questions", "paragraphs"),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
@@ -106,9 +105,8 @@ def reranking(raw: RawFiles, *, min_negatives: int = 9, same: str = "uid", clean
 
 @dataset(
     "rubq-retrieval",
-    group="rumteb",
+    benchmark="rumteb",
     task=Retrieval(),
-    languages=("rus-Cyrl",),
     needs=("questions", "paragraphs"),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",

@@ -12,7 +12,7 @@ from builders.reading.archive_members import read_members
 from builders.reading.archives import malformed, shorten
 from builders.reading.values import MisfitError, check_values, misfit_error
 from builders.shaping.cleaning import clean_rows
-from builders.shaping.dropping import drop
+from builders.shaping.rows import drop
 from builders.spec import Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, https
 from builders.tasks import STS
 
@@ -51,9 +51,8 @@ SOURCE = Source(
 
 @dataset(
     "sts22-ru",
-    group="rumteb",
+    benchmark="rumteb",
     task=STS(low=1.0, high=4.0),
-    languages=("rus-Cyrl",),
     needs=("pairs", "articles"),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper: taken from MTEB.",

@@ -41,9 +41,8 @@ SOURCE = Source(
 
 @dataset(
     "terra-pairclassification",
-    group="rumteb",
+    benchmark="rumteb",
     task=PairClassification(names=NAMES, splits=("dev",)),
-    languages=("rus-Cyrl",),
     needs=("val",),
     versions={
         "1.0.0": Version(

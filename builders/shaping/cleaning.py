@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.shaping.dropping import drop
 from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
+from builders.shaping.rows import drop
 from builders.shaping.text import fold_white_space
 
 if TYPE_CHECKING:

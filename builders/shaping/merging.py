@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.shaping.dropping import drop
 from builders.shaping.folding import fold_case
+from builders.shaping.rows import drop
 from builders.spec import Tables
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from builders.reading.archives import malformed, shorten
-from builders.shaping.dropping import EXAMPLES, drop
 from builders.shaping.folding import fold_text
+from builders.shaping.rows import EXAMPLES, drop
 from builders.shaping.sampling import hash_order
 from builders.shaping.text import fold_white_space
 from builders.spec import Dropped, Tables

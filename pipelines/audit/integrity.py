@@ -39,7 +39,7 @@ class Finding:
     why: str = ""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """config/split.column, as far as known."""
         table = "/".join(part for part in (self.config, self.split) if part)
         return f"{table}.{self.column}" if self.column else table

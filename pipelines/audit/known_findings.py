@@ -49,13 +49,13 @@ def known_of_splits(known: Sequence[KnownFinding], splits: Sequence[str]) -> tup
 
 
 def _is(finding: Finding, known: KnownFinding) -> bool:
-    same = (finding.kind, finding.place) == (known.kind, known.place)
+    same = (finding.kind, finding.location) == (known.kind, known.location)
     return same and known.detail in ("", finding.detail)
 
 
 def _split(known: KnownFinding) -> str:
-    return known.place.split("/")[1].split(".")[0]
+    return known.location.split("/")[1].split(".")[0]
 
 
 def _name(known: KnownFinding) -> str:
-    return f"{known.kind} in {known.place}" + (f" ({known.detail})" if known.detail else "")
+    return f"{known.kind} in {known.location}" + (f" ({known.detail})" if known.detail else "")

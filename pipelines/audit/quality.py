@@ -24,7 +24,7 @@ from pipelines.audit import judgements, leaks
 from pipelines.audit.kinds import KINDS, MANY_TIMES, SEVERITIES
 from pipelines.audit.languages import SAMPLE, foreign_languages, sample_texts
 from pipelines.audit.statistics import hash_seed, model_input
-from pipelines.audit.survey import LABELS, findings_where, survey_tables, text_layouts
+from pipelines.audit.survey import findings_where, survey_tables, text_layouts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -103,13 +103,11 @@ def _found(
                 task, frames, split, documents.select("same", **{"corpus-id": "id"})
             )
             found += judgements.find_queries_in_corpus(frames, split, documents, seed)
-        if task.type in LABELS:
-            found += judgements.find_conflicting_labels(
-                surveys["default", split], ("default", split, LABELS[task.type])
-            )
-        if task.type in LABELS and not isinstance(task, tasks.STS):
+        if task.type.label:
+            found += judgements.find_conflicting_labels(surveys["default", split], ("default", split, task.type.label))
+        if task.type.label and not isinstance(task, tasks.STS):
             found += judgements.find_label_imbalance(
-                task, frames["default"][split], ("default", split, LABELS[task.type])
+                task, frames["default"][split], ("default", split, task.type.label)
             )
     return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html.entities import name2codepoint
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -18,16 +17,6 @@ from pipelines.audit.statistics import WHITE_SPACE, collision_free_seed, model_i
 
 if TYPE_CHECKING:
     from pipelines.audit.integrity import Frames
-
-LABELS = MappingProxyType(  # task type -> the column that says what its texts are
-    {
-        "Classification": "label",
-        "MultilabelClassification": "label",
-        "PairClassification": "labels",
-        "STS": "score",
-        "Clustering": "labels",
-    }
-)
 
 _ELEMENTS = (
     "a|abbr|article|aside|b|big|blockquote|body|br|button|center|cite|code|dd|del|div|dl|dt|em|embed|figcaption|figure|font"
@@ -71,8 +60,7 @@ def survey_tables(
         columns["same"] = _together([text.hash(seed) for text in model_inputs(layout)])
         if layout.config in compared:
             columns["folded"] = _together([fold_text(text).hash(folding_seed) for text in model_inputs(layout)])
-        if task.type in LABELS:
-            label = LABELS[task.type]
+        if label := task.type.label:
             columns["label"] = label_key(label, table.collect_schema()[label])
         surveys[layout.config, split] = table.with_row_index("__row").select(**columns).collect(engine="streaming")
     return surveys

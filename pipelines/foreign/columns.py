@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FORMS: Mapping[str, tasks.Task] = MappingProxyType(  # a task of each type, for its layouts
     {
-        task.type: task
+        task.type.name: task
         for task in (
             tasks.Retrieval(),
             tasks.Reranking(),

@@ -61,7 +61,7 @@ def _defects(dataset: ForeignDataset) -> tuple[list[Finding], tuple[str, ...]]:
         frames = _of_splits(frames, splits)
         seen = integrity.check_integrity(task, frames, splits)
         for one in seen:
-            found.setdefault((one.kind, one.place, one.detail), one)
+            found.setdefault((one.kind, one.location, one.detail), one)
         broken = {one.split for one in seen if one.kind in STRUCTURE}
         rows = {(one.config, one.split) for one in seen if one.kind in ROWS} - mended
         if broken:

@@ -16,10 +16,10 @@ import yaml
 
 from builders.errors import FindingsError, PublishError, ReleaseError, UsageError
 from builders.spec import version_key
+from builders.tasks import config_folder
 from pipelines.audit import integrity
 from pipelines.hub import client
 from pipelines.release import comparison, ledger, staging
-from pipelines.release.parquet import folder_of
 from pipelines.release.verification import verify_release
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _refuse_defects(built: Definition, place: Path, manifest: Mapping[str, Any])
 
     frames = staging.frames_of(place, manifest)
     found = integrity.check_integrity(built.dataset.task, frames, tuple(manifest["splits"]), sample=manifest["sample"])
-    errors = [f"{one.kind} in {one.place}: {one.count}" for one in found if one.severity == "error"]
+    errors = [f"{one.kind} in {one.location}: {one.count}" for one in found if one.severity == "error"]
     errors += [one["kind"] for one in manifest["findings"] if one["severity"] == "error"]
     if errors:
         raise FindingsError("defects in the rows forbid to publish them", where=str(place), found="; ".join(errors))
@@ -268,7 +268,7 @@ def fetch_verified(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path
 
 def stale_files(at: Snapshot, manifests: Iterable[Mapping[str, Any]], wanted: Container[str]) -> list[str]:
     """The files of an older release: Parquet in the folders of the configs of some manifests. All else is somebody's own."""
-    folders = {folder_of(table["config"]) for manifest in manifests for table in manifest["tables"]}
+    folders = {config_folder(table["config"]) for manifest in manifests for table in manifest["tables"]}
     paths = [PurePosixPath(path) for path in at.digests if path not in wanted]
     return [str(path) for path in paths if path.suffix == ".parquet" and str(path.parent) in folders]
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from builders.batches import prefetch
 from builders.errors import ReleaseError
-from builders.tasks import type_name
+from builders.tasks import config_folder, type_name
 from pipelines.release.content_hash import TableHash
 
 if TYPE_CHECKING:
@@ -55,11 +55,6 @@ class Table:
     files: tuple[File, ...]
 
 
-def folder_of(config: str) -> str:
-    """The folder of a config's files."""
-    return "data" if config == "default" else config
-
-
 def write_table(frame: pl.DataFrame | pl.LazyFrame, folder: Path, config: str, split: str) -> Table:
     """Write one table below a release's folder as `<config>/<split>-00000-of-0000N.parquet`.
 
@@ -68,7 +63,7 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, folder: Path, config: str, s
 
     columns = _columns(frame, f"{config}/{split}")
     schema, content, num_bytes = _schema(columns), TableHash(columns), 0
-    place = folder / folder_of(config)
+    place = folder / config_folder(config)
     place.mkdir(parents=True, exist_ok=True)
     parts: list[Path] = []
     writer, room = None, 0

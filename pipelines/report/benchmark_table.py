@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TASKS: Mapping[str, Mapping[str, Mapping[str, Any]]] = json.loads(
     Path(__file__).with_name("benchmark_table.json").read_text("utf-8")
 )
+UNLISTED = {"paper": "not in the paper", "ours": "-", "group": "not in the paper", "size": "-"}
 NOTES = {
     "rumteb": "Rows of train / validation / test, as far as a task has them. paper: Table 1 of the paper; -: not recorded here."
     " ours: version 1.0.0 from complete raw files; built: what lies in the output folder.",
@@ -30,7 +31,8 @@ NOTES = {
 
 def table_rows(benchmark: str, described: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """The table of a benchmark, a heading first; described: its datasets, as `pipelines.show.describe` tells of each."""
-    datasets, facts = {row["dataset"]: row for row in described}, TASKS[benchmark]
+    datasets, facts = {row["dataset"]: row for row in described}, dict(TASKS[benchmark])
+    facts |= {name: UNLISTED for name in datasets if name not in facts}
     if benchmark == "rumteb":
         heading = ["dataset", "task", "paper", "ours", "built", "where the paper is wrong"]
         return [heading, *(_of_rumteb(datasets[name], fact) for name, fact in facts.items())]

@@ -81,7 +81,7 @@ def check_release(place: Path, *, language_sample: int | None) -> CheckResult:
         for table in manifest["tables"]
     ]  # fmt: skip
     head = {key: manifest[key] for key in ("dataset", "version", "content_sha256", "sample", "partial")}
-    report = head | {"task": task.type, "languages": list(built.dataset.languages), "tables": tables}
+    report = head | {"task": task.type.name, "languages": list(built.dataset.languages), "tables": tables}
     return CheckResult(_report(place, report, problems, found), task, frames, rows, tuple(found), {})
 
 
@@ -119,7 +119,7 @@ def _foreign(folder: Path, name: str, dataset: ForeignDataset, language_sample: 
 
     found, sound = salvage.audit_foreign(dataset, language_sample=language_sample)
     head = {
-        "dataset": name, "subset": dataset.subset, "task": dataset.task.type, "languages": list(dataset.languages),
+        "dataset": name, "subset": dataset.subset, "task": dataset.task.type.name, "languages": list(dataset.languages),
         "tables": _tables(dataset), "audited": list(sound.task.splits) if sound else [], "notes": list(dataset.notes),
     }  # fmt: skip
     pairs = salvage.at_own_locations(dataset, found)

@@ -17,7 +17,7 @@ import polars as pl
 from builders import tasks
 from cards import markdown
 from cards.render import CARDS
-from pipelines.audit import quality, statistics, survey
+from pipelines.audit import quality, statistics
 from pipelines.audit.integrity import row_name
 from pipelines.raw.digests import replace_text
 
@@ -161,7 +161,7 @@ def _charts(checked: CheckResult) -> list[Chart]:
         for split, frame in checked.frames.get(layout.config, {}).items():
             table = "/".join(checked.real.get((layout.config, split), (layout.config, split)))
             made = [_lengths(frame, layout.config, column) for column in layout.text]
-            label = "score" if layout.config == "qrels" else survey.LABELS.get(checked.task.type)
+            label = "score" if layout.config == "qrels" else checked.task.type.label
             if layout.text and label == "score":
                 made.append(_scores(frame))
             elif label and layout.config in ("qrels", "default") and statistics.row_count(frame):

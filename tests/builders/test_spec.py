@@ -38,7 +38,7 @@ def declared(**changes: object) -> Dataset:
         "languages": ("eng-Latn",),
         "needs": ("file",),
         "versions": {"1.0.0": "The first.", "2.0.0": Version("Fewer.", {"per_class": 10})},
-        "group": "ateb",
+        "benchmark": "ateb",
         "sample": {"per_class": 2},
     }
     return dataset("a-name", **(options | changes))(recipe)  # type: ignore[arg-type]
@@ -81,7 +81,9 @@ def test_a_dataset_that_could_not_be_built_is_refused(changes: dict[str, object]
 
 def test_a_name_is_lower_case_words_joined_by_hyphens() -> None:
     with pytest.raises(ValueError, match="lower-case words"):
-        dataset("A Name", task=Retrieval(), languages=(), needs=(), versions={"1.0.0": "."}, group="ateb")(recipe)
+        dataset(
+            "A Name", task=Retrieval(), languages=("eng-Latn",), needs=(), versions={"1.0.0": "."}, benchmark="ateb"
+        )(recipe)
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../b", "", "a\\b"])
@@ -137,3 +139,21 @@ def test_errors_survive_the_way_from_a_worker_process() -> None:
 def test_every_kind_of_error_has_the_exit_code_of_the_contract() -> None:
     codes = {kind: kind.exit_code for kind in (DatasetError, UsageError, SourceError, FindingsError, PublishError)}
     assert list(codes.values()) == [1, 2, 3, 4, 5]
+
+
+def test_a_dataset_may_belong_to_no_benchmark() -> None:
+    assert declared(benchmark=None).group == "other"
+    assert declared(benchmark=None).benchmark is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"benchmark": "mteb"}, "no benchmark is named 'mteb'"),
+        ({"benchmark": "rumteb"}, "ruMTEB has a prompt for every dataset"),
+        ({"languages": None}, "declare its `languages`"),  # this file lies in no folder of builders
+    ],
+)
+def test_what_a_benchmark_or_a_folder_demands_is_asked_for(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        declared(**changes)

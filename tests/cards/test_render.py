@@ -19,10 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
+from builders.benchmarks import BENCHMARKS
 from builders.catalogue import Definition, Entry
 from builders.spec import Prompts, Source, Tables, Version, dataset
+from builders.tasks import TYPES
 from cards import front_matter, markdown
-from cards.render import BENCHMARKS, EVALUATIONS, bibtex, prose, render
+from cards.render import bibtex, prose, render
 
 CARDS = Path(front_matter.__file__).parent
 PROSE = sorted((CARDS / "prose").glob("*.md"))
@@ -70,7 +72,7 @@ def built_for(task_type: str, **source: Any) -> Definition:
         languages=languages,
         needs=("all",),
         versions={"1.0.0": "the paper's recipe", "1.10.0": "one more column", "1.9.0": Version("nine")},
-        group="rumteb" if "rus-Cyrl" in languages else "ateb",
+        benchmark="rumteb" if "rus-Cyrl" in languages else "ateb",
         prompts=Prompts("Find the answer", ("search_query", "search_document"), ("query",)),
     )(recipe)
     record = {
@@ -131,7 +133,7 @@ def manifest_for(built: Definition, frames: dict[str, dict[str, pl.DataFrame]], 
         "dataset": built.dataset.name,
         "version": "1.9.0",
         "source": built.source.name,
-        "task": built.dataset.task.type,
+        "task": built.dataset.task.type.name,
         "content_sha256": "d" * 64,
         "tables": tables,
         "raw": [
@@ -246,8 +248,8 @@ def test_front_matter_uses_the_words_of_the_hub(task_type: str) -> None:
 
 
 def test_every_task_type_of_the_builders_can_have_a_card() -> None:
-    types = {task.type for task in get_args(tasks.Task)}
-    assert types == set(TASKS) == set(EVALUATIONS) == set(front_matter.HUB_TASKS)
+    types = {task.type.name for task in get_args(tasks.Task)}
+    assert types == set(TASKS) == set(TYPES)
 
 
 def test_a_licence_without_an_id_has_a_name_and_a_link() -> None:
@@ -575,7 +577,7 @@ def test_every_citation_has_a_key_of_its_own_and_closed_braces() -> None:
     keys = re.findall(r"(?m)^@\w+\{([^,]+),$", text)
     assert len(keys) == len(set(keys)) == text.count("@")
     assert "\n\n".join(bibtex(key) for key in keys) + "\n" == text
-    assert set(keys) >= {key for benchmark in BENCHMARKS.values() for key in benchmark}
+    assert set(keys) >= {key for benchmark in BENCHMARKS.values() for key in benchmark.citations}
 
 
 def test_a_missing_citation_is_named_with_its_file() -> None:

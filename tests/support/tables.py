@@ -21,7 +21,7 @@ COLOURS = ("red", "green", "blue")
 
 
 TASKS: dict[str, tasks.Task] = {
-    task.type: task
+    task.type.name: task
     for task in (
         tasks.Retrieval(),
         tasks.Reranking(splits=("validation", "test")),

@@ -37,7 +37,7 @@ SOURCE = Source(
 
 @dataset(
     "europarl-bitext",
-    group="ateb",
+    benchmark="ateb",
     task=BitextMining(PAIR),
     languages=LANGUAGES,
     needs=("europarl_en", "europarl_de"),
@@ -54,7 +54,7 @@ def europarl(raw: RawFiles) -> Tables:
 
 @dataset(
     "iwslt17-bitext",
-    group="ateb",
+    benchmark="ateb",
     task=BitextMining(PAIR),
     languages=LANGUAGES,
     needs=("iwslt17_en", "iwslt17_de"),
@@ -71,7 +71,7 @@ def iwslt17(raw: RawFiles) -> Tables:
 
 @dataset(
     "nc2016-bitext",
-    group="ateb",
+    benchmark="ateb",
     task=BitextMining(PAIR),
     languages=LANGUAGES,
     needs=("nc2016_en", "nc2016_de"),

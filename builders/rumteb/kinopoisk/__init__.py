@@ -7,8 +7,8 @@ import polars as pl
 from builders.reading import read_json_lines
 from builders.rumteb.kinopoisk.ratings import without_ratings
 from builders.shaping.cleaning import each_text_once
-from builders.shaping.dropping import drop
 from builders.shaping.labels import label_numbers
+from builders.shaping.rows import drop
 from builders.shaping.sampling import split
 from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Classification
@@ -37,9 +37,8 @@ SOURCE = Source(
 
 @dataset(
     "kinopoisk-sentiment-classification",
-    group="rumteb",
+    benchmark="rumteb",
     task=Classification(labels=LABELS),
-    languages=("rus-Cyrl",),
     needs=("reviews",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",

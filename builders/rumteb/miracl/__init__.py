@@ -12,7 +12,7 @@ from builders.checkpoints import run_once
 from builders.errors import RecipeError, SourceError
 from builders.reading import json_batches, read_csv
 from builders.rumteb.miracl.bm25 import count, rank
-from builders.shaping.dropping import drop
+from builders.shaping.rows import drop
 from builders.shaping.sampling import hash_order
 from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset, github, hub
 from builders.tasks import Reranking, Retrieval
@@ -65,9 +65,8 @@ SOURCE = Source(
 
 @dataset(
     "miracl-retrieval-ru",
-    group="rumteb",
+    benchmark="rumteb",
     task=Retrieval(splits=("dev",)),
-    languages=("rus-Cyrl",),
     needs=("topics", "qrels", *SHARDS),
     versions={
         "1.0.0": "The dev questions over the whole corpus, as MIRACL publishes them.",
@@ -78,7 +77,7 @@ SOURCE = Source(
         ),
     },
     prompts=PROMPTS,
-    resumable=True,
+    checkpoints=True,
     subset="ru",
 )
 def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
@@ -108,9 +107,8 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
 
 @dataset(
     "miracl-reranking-ru",
-    group="rumteb",
+    benchmark="rumteb",
     task=Reranking(splits=("dev",)),
-    languages=("rus-Cyrl",),
     needs=("topics", "qrels", *SHARDS),
     versions={
         "1.0.0": "The dev questions, each with its judged passages and BM25's best of the others.",
@@ -122,7 +120,7 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     },
     sample={"candidates": 4},
     prompts=PROMPTS,
-    resumable=True,
+    checkpoints=True,
     subset="ru",
 )
 def reranking(raw: RawFiles, *, candidates: int = 100, clean: bool = False) -> Tables:
@@ -196,7 +194,7 @@ def _stored(raw: RawFiles) -> list[pl.LazyFrame]:
 
 def _kept(raw: RawFiles, name: str) -> Path:
     """A place for what a killed build leaves to the next one, or, where nothing is kept, for this build alone."""
-    return (raw.kept or raw.scratch) / name
+    return (raw.checkpoints or raw.scratch) / name
 
 
 def _store(raw: Raw, folder: Path) -> None:

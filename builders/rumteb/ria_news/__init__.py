@@ -10,7 +10,7 @@ import polars as pl
 from builders.batches import map_in_order
 from builders.reading import json_batches
 from builders.rumteb.ria_news.datelines import has_dateline, without_dateline
-from builders.shaping.dropping import drop
+from builders.shaping.rows import drop
 from builders.shaping.sampling import sample
 from builders.shaping.text import fold_white_space, html_to_text
 from builders.spec import Prompts, RawFiles, Source, Tables, dataset, github
@@ -56,9 +56,8 @@ SOURCE = Source(
 
 @dataset(
     "ria-news-retrieval",
-    group="rumteb",
+    benchmark="rumteb",
     task=Retrieval(),
-    languages=("rus-Cyrl",),
     needs=("articles",),
     versions={"1.0.0": "The recipe of the ruMTEB paper."},
     sample={"queries": 5, "max_length": 300},

@@ -10,8 +10,8 @@ from builders.errors import RecipeError, SourceError
 from builders.reading import read_csv
 from builders.reading.parquet import read_parquet
 from builders.shaping.cleaning import clean_rows, each_text_once
-from builders.shaping.dropping import drop
 from builders.shaping.labels import label_numbers
+from builders.shaping.rows import drop
 from builders.shaping.sampling import balanced
 from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset, github, hub
 from builders.tasks import Classification, Clustering
@@ -151,9 +151,8 @@ CLUSTER = Prompts(
 
 @dataset(
     "ru-scibench-grnti-classification",
-    group="rumteb",
+    benchmark="rumteb",
     task=Classification(labels=_names(GRNTI), splits=("train", "test")),
-    languages=("rus-Cyrl",),
     needs={"train": ("texts", "grnti_train", "grnti_test"), "test": ("texts", "grnti_test")},
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
@@ -183,9 +182,8 @@ def grnti_classification(
 
 @dataset(
     "ru-scibench-oecd-classification",
-    group="rumteb",
+    benchmark="rumteb",
     task=Classification(labels=_names(OECD), splits=("train", "test")),
-    languages=("rus-Cyrl",),
     needs={"train": ("texts", "oecd_train", "oecd_test"), "test": ("texts", "oecd_test")},
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
@@ -215,9 +213,8 @@ def oecd_classification(
 
 @dataset(
     "ru-scibench-grnti-clustering-p2p",
-    group="rumteb",
+    benchmark="rumteb",
     task=Clustering(),
-    languages=("rus-Cyrl",),
     needs=("texts", "grnti_train", "grnti_test"),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
@@ -242,9 +239,8 @@ def grnti_clustering(raw: RawFiles, *, per_class: int = 1_110, clean: bool = Fal
 
 @dataset(
     "ru-scibench-oecd-clustering-p2p",
-    group="rumteb",
+    benchmark="rumteb",
     task=Clustering(),
-    languages=("rus-Cyrl",),
     needs=("texts", "oecd_train", "oecd_test"),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",

@@ -9,7 +9,7 @@ import polars as pl
 from builders.reading import read_csv
 from builders.rumteb.stsb_ru.decisions import find_acceptable, read_decisions
 from builders.shaping.cleaning import clean_rows
-from builders.shaping.dropping import drop
+from builders.shaping.rows import drop
 from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, github
 from builders.tasks import STS
 
@@ -68,9 +68,8 @@ SOURCE = Source(
 
 @dataset(
     "ru-stsbenchmark-sts",
-    group="rumteb",
+    benchmark="rumteb",
     task=STS(low=0.0, high=5.0, splits=("train", "validation", "test")),
-    languages=("rus-Cyrl",),
     needs={
         "train": ("train", "dev", "test", "decisions"),
         "validation": ("dev", "test", "decisions"),

@@ -9,8 +9,8 @@ import pytest
 
 from builders.ateb.document_mt.documents import bitext
 from builders.errors import SourceError
-from builders.shaping.dropping import drop
 from builders.shaping.labels import label_numbers
+from builders.shaping.rows import drop
 from builders.spec import Dropped, Raw
 
 if TYPE_CHECKING:

@@ -319,7 +319,7 @@ def test_a_planted_defect_is_the_one_that_is_found(planted: Planted) -> None:
     found, *others = check(planted.task, planted.change(clean(planted.task)))
     assert tuple(finding.kind for finding in others) == planted.also
     severity = "warning" if planted.kind == "few_rows_of_label" else "error"
-    assert (found.kind, found.severity, found.place) == (planted.kind, severity, planted.place)
+    assert (found.kind, found.severity, found.location) == (planted.kind, severity, planted.place)
     assert (found.count, found.share, found.examples) == (planted.count, pytest.approx(planted.share), planted.examples)
 
 
@@ -330,9 +330,9 @@ COLUMNS = [(kind, layout, column) for kind, layout in TABLES for column in layou
 @pytest.mark.parametrize(("kind", "layout"), TABLES, ids=lambda value: getattr(value, "config", value))
 def test_every_table_must_be_there_with_rows(kind: str, layout: tasks.Layout) -> None:
     missing = check(kind, without_table(layout.config, "test")(clean(kind)))
-    assert [(found.kind, found.place) for found in missing] == [("missing_table", f"{layout.config}/test")]
+    assert [(found.kind, found.location) for found in missing] == [("missing_table", f"{layout.config}/test")]
     emptied = check(kind, changed(layout.config, "test", lambda frame: frame.clear())(clean(kind)))
-    assert [(found.kind, found.place) for found in emptied] == [("empty_table", f"{layout.config}/test")]
+    assert [(found.kind, found.location) for found in emptied] == [("empty_table", f"{layout.config}/test")]
 
 
 @pytest.mark.parametrize(("kind", "layout", "column"), COLUMNS, ids=lambda value: getattr(value, "config", value))
@@ -341,13 +341,13 @@ def test_every_column_must_be_there_with_its_type_and_without_nulls(
 ) -> None:
     place = f"{layout.config}/test.{column}"
     missing = check(kind, changed(layout.config, "test", lambda frame: frame.drop(column))(clean(kind)))
-    assert [(found.kind, found.place) for found in missing] == [("missing_column", place)]
+    assert [(found.kind, found.location) for found in missing] == [("missing_column", place)]
     other = changed(layout.config, "test", lambda frame: frame.with_columns(pl.lit(value=True).alias(column)))
     retyped = check(kind, other(clean(kind)))
-    assert [(found.kind, found.place) for found in retyped] == [("wrong_type", place)]
+    assert [(found.kind, found.location) for found in retyped] == [("wrong_type", place)]
     nulls = check(kind, with_value(layout.config, "test", column, 0, None)(clean(kind)))
     text = column == "title" or column in layout.text
-    assert [(found.kind, found.place) for found in nulls] == [("null_text" if text else "null_value", place)]
+    assert [(found.kind, found.location) for found in nulls] == [("null_text" if text else "null_value", place)]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in TASKS if kind not in {"Retrieval", "Clustering", "BitextMining"}])
@@ -356,7 +356,7 @@ def test_every_split_is_looked_at(kind: str) -> None:
     config = tasks.layouts(TASKS[kind])[0].config
     column = tasks.layouts(TASKS[kind])[0].text[0]
     (found,) = check(kind, with_value(config, first, column, 0, None)(clean(kind)))
-    assert found.place == f"{config}/{first}.{column}"
+    assert found.location == f"{config}/{first}.{column}"
 
 
 def test_few_rows_of_a_label_are_only_noted_in_a_golden_sample() -> None:

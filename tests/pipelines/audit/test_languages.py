@@ -116,7 +116,7 @@ def test_each_side_of_a_bitext_has_its_own_language() -> None:
     assert found_in(task, right, "eng-Latn", "deu-Latn", config="en-de") == []
     left_in_english = right.with_columns(sentence2=pl.Series([GERMAN[0], ENGLISH[1], GERMAN[2]]))
     [found] = found_in(task, left_in_english, "eng-Latn", "deu-Latn", config="en-de")
-    assert (found.place, found.count, found.examples) == ("en-de/test.sentence2", 1, ("b",))
+    assert (found.location, found.count, found.examples) == ("en-de/test.sentence2", 1, ("b",))
     swapped = right.rename({"sentence1": "sentence2", "sentence2": "sentence1"})
     assert [found.count for found in found_in(task, swapped, "eng-Latn", "deu-Latn", config="en-de")] == [3, 3]
 
@@ -129,7 +129,7 @@ def test_a_document_is_judged_with_its_title() -> None:
     }
     tables = {config: {"test": frame} for config, frame in frames.items()}
     [found] = audit_rows(tasks.Retrieval(), tables, ("test",), ("eng-Latn",))
-    assert (found.kind, found.place, found.examples) == ("wrong_language", "corpus/test.text", ("d1",))
+    assert (found.kind, found.location, found.examples) == ("wrong_language", "corpus/test.text", ("d1",))
     assert (found.share, found.detail) == (1.0, "de 1; texts looked at: 1")
 
 

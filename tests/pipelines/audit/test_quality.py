@@ -389,7 +389,7 @@ def test_kinds_stand_by_severity() -> None:
 
 def duplicate_severities(kind: str, change: Any) -> dict[str, str]:
     found = found_in(kind, change(clean(kind)))
-    return {finding.place: finding.severity for finding in found if finding.kind == "duplicate_text"}
+    return {finding.location: finding.severity for finding in found if finding.kind == "duplicate_text"}
 
 
 def test_a_text_that_recurs_by_design_is_only_worth_a_note() -> None:
@@ -410,7 +410,7 @@ def test_findings_come_by_severity_then_kind_then_place() -> None:
         with_value("queries", "test", "text", 0, "  "),
         with_value("queries", "test", "text", 1, "."),
     )(clean("Reranking"))
-    assert [(found.severity, found.kind, found.place) for found in found_in("Reranking", tables)] == [
+    assert [(found.severity, found.kind, found.location) for found in found_in("Reranking", tables)] == [
         ("warning", "empty_text", "queries/test.text"),
         ("warning", "encoding_residue", "corpus/validation.text"),
         ("warning", "html_residue", "corpus/validation.text"),
