@@ -67,12 +67,12 @@ def folded(texts: list[str]) -> list[str]:
 def test_folding_a_text_changes_nothing(texts: list[str], long: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shingles, "LONG", long)
-        assert rows(texts) == rows(folded(texts)))
+        assert rows(texts) == rows(folded(texts))
 
 
 def test_folding_changes_nothing_whatever_the_character() -> None:
     texts = [f"ab {chr(code)}cd{chr(code)}" * 2 for code in range(0x3000) if chr(code) != "№"]
-    assert rows(texts) == rows(folded(texts)))
+    assert rows(texts) == rows(folded(texts))
 
 
 @settings(max_examples=50, deadline=None)
