@@ -19,6 +19,7 @@ import yaml
 from builders import tasks
 from builders.spec import VERSION, version_key
 from cards import front_matter, markdown
+from cards.manifest import SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from builders.spec import Dataset
 
 CARDS = Path(__file__).parent
-SEVERITIES = ("error", "warning", "info")
 OF_A_VERSION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
 
 

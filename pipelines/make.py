@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition
     from builders.spec import Tables
-    from pipelines.audit.integrity import Finding
+    from cards.manifest import Finding
     from pipelines.raw.locations import RawSettings
     from pipelines.release.parquet import Table
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pipelines.audit.integrity import Finding
+    from cards.manifest import Finding
 
     Tables = dict[str, dict[str, pl.LazyFrame]]
     Place = tuple[str, str]  # a config and a split

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from builders import tasks
-    from pipelines.audit.integrity import Finding, Frames
+    from cards.manifest import Finding
+    from pipelines.audit.integrity import Frames
     from pipelines.foreign.datasets import ForeignDataset, ForeignOptions
 
 
