@@ -101,7 +101,7 @@ class Finding:
     column: str
     count: int
     share: float
-    examples: tuple[str, ...]
+    examples: tuple[str, ...] = ()
     detail: str = ""
     why: str = ""
 
