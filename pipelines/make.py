@@ -18,7 +18,6 @@ from pipelines.release.staging import locked, recover_release, staged_release
 from pipelines.release.writing import write_release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from builders.catalogue import Definition
