@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from builders.column_types import ColumnType  # noqa: TC001 - msgspec reads the types of the records
 from builders.errors import ReleaseError
 from builders.spec import VERSION, Dropped, Prompts
-from builders.tasks import ColumnType  # noqa: TC001 - msgspec reads the types of the records
 
 FORMAT = 2  # 1: manifests from before there was a `format`; they hold all that is read today
 SEVERITIES = ("error", "warning", "info")

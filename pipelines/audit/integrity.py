@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from builders import tasks
+from builders.column_types import type_name
 from cards.manifest import Finding, Severity
 
 Frames = Mapping[str, Mapping[str, "pl.LazyFrame"]]
@@ -90,7 +91,7 @@ def _structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ...]) ->
             if column not in schema:
                 found.append(_whole("missing_column", layout.config, split, column, detail=f"expected {wanted}"))
         for column, dtype in schema.items():
-            wanted_type, name = layout.columns.get(column), tasks.type_name(dtype)
+            wanted_type, name = layout.columns.get(column), type_name(dtype)
             if name is None or wanted_type not in (None, name):
                 detail = f"{dtype}, expected {wanted_type or 'one of the types of builders.tasks'}"
                 found.append(_whole("wrong_type", layout.config, split, column, detail=detail))

@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builders.batches import prefetch
+from builders.column_types import type_name
 from builders.errors import ReleaseError
-from builders.tasks import config_folder, type_name
+from builders.tasks import config_folder
 from cards.manifest import Column, File, Table
 from pipelines.release.content_hash import TableHash
 
