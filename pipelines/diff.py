@@ -36,10 +36,10 @@ def main() -> int:
 def diff(old: str, new: str) -> dict[str, Any]:
     """What differs between two releases.
 
-    Returns same (whether their rows are), a and b (name, dataset, version, content_sha256), tables (see release.comparison.Change),
+    Returns same (whether their rows are), a and b (name, dataset, version, content_sha256), tables (release.comparison.Change),
     figures (statistics and others that differ, as [a, b]) and equal_figures (how many do not).
 
-    Raises UsageError, SourceError or ReleaseError where a release cannot be read, and ReleaseError where its rows are not those of
+    Raises UsageError, SourceError or ReleaseError where a release cannot be read, and ReleaseError where its rows differ from
     its manifest.
     """
     from pipelines.release import comparison, folder

@@ -13,7 +13,7 @@ from builders.tasks import layouts
 from pipelines.audit import integrity, known_findings, quality, statistics
 from pipelines.audit.languages import SAMPLE
 from pipelines.foreign import data_files, datasets, salvage
-from pipelines.hub import client
+from pipelines.hub import client, repository
 from pipelines.raw.locations import default_cache
 from pipelines.release import folder
 from pipelines.release.verification import verify_release
@@ -114,20 +114,20 @@ def check_folder(
         raise data_files.unreadable_file(used, error) from error
 
 
-def fetch_dataset(repository: str, revision: str, subsets: Sequence[str]) -> Path:
+def fetch_dataset(repo: str, revision: str, subsets: Sequence[str]) -> Path:
     """The folder in the cache with a dataset of the Hub at a revision: a release of ours, or the data files of any other.
 
     Raises SourceError where the Hub does not have it, ReleaseError where it holds only part of a release.
     """
     hub, cache = client.connect(), default_cache()
-    at = client.require_snapshot(hub, repository, revision)
+    at = repository.require_snapshot(hub, repo, revision)
     if folder.MANIFEST in at.digests:
-        return client.fetch_release(hub, repository, at, cache)
-    where = f"{repository} at {at.sha[:12]}"
-    card = client.read_file(hub, repository, at, data_files.CARD)
+        return repository.fetch_release(hub, repo, at, cache)
+    where = f"{repo} at {at.sha[:12]}"
+    card = repository.read_file(hub, repo, at, data_files.CARD)
     files = data_files.resolve_tables(at.digests, data_files.parse_front_matter(card or b"", where), where, subsets)
     paths = [path for splits in files.values() for own in splits.values() for path in own]
-    return client.fetch_files(hub, repository, at, [*([data_files.CARD] if card else []), *paths], cache)
+    return repository.fetch_files(hub, repo, at, [*([data_files.CARD] if card else []), *paths], cache)
 
 
 def _audit(

@@ -1,4 +1,4 @@
-"""What a name on the command line of `check` and `diff` means: a folder, a repository on the Hub, or a dataset of the catalogue."""
+"""What a name given to `check` and `diff` means: a folder, a repository on the Hub, or a dataset of the catalogue."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from builders import catalogue
 from builders.errors import ReleaseError, UsageError
 from builders.spec import VERSION, version_key
-from pipelines.hub import client
+from pipelines.hub import client, repository
 from pipelines.raw.locations import default_cache
 from pipelines.release import folder
 from pipelines.report.checks import fetch_dataset
@@ -70,7 +70,7 @@ def resolve_release(name: str) -> Path:
     Raises UsageError where there is no such folder, SourceError or ReleaseError where the Hub has no such release.
     """
     if (reference := client.parse_reference(name)) is not None:
-        return client.fetch_release_at(client.connect(), *reference, default_cache())
+        return repository.fetch_release_at(client.connect(), *reference, default_cache())
     path = Path(name)
     if not path.is_dir():
         todo = "name a release: outputs/<dataset>/<version> or ORG/NAME@TAG"

@@ -23,7 +23,7 @@ import yaml
 from builders.errors import FindingsError, PublishError, ReleaseError, SourceError, UsageError
 from builders.spec import Tables, Version
 from cards.front_matter import metadata
-from pipelines.hub import client, publishing
+from pipelines.hub import client, publishing, repository
 from pipelines.hub.planning import OUR_KEYS, Plan, PublishOptions, make_plan
 from pipelines.make import make
 from pipelines.raw.download import Patience
@@ -549,11 +549,11 @@ def test_the_server_says_how_long_to_wait_within_reason(hub: LoopbackHub, order:
         ({"Retry-After": "7"}, 7), ({"RateLimit": '"api";r=0;t=55'}, 55), ({"Retry-After": "86400"}, 300), ({}, 1)
     ):  # fmt: skip
         hub.fail(0, Fault(status=429, headers=headers))
-        assert client.snapshot(connection, "org/nothing") is None
+        assert repository.snapshot(connection, "org/nothing") is None
         assert waited.pop() == seconds
     hub.fail(0, Fault(status=503), always=True)
     with pytest.raises(PublishError, match="run the command again later"):
-        client.snapshot(connection, "org/nothing")
+        repository.snapshot(connection, "org/nothing")
     assert waited == [1, 2, 4]
 
 
