@@ -65,9 +65,9 @@ class PublishOptions:
 class Plan:
     """What publishing a release would do.
 
-    at: the repository at main, or at the tag where there is one; None without one. writes: content or path on disk, by
-    path in the repository. unchanged: those it has already. deletes: stale files. against: the newest tagged version. changes: how the
-    tables differ from that one. notes: what else the user should know.
+    at: the repository at main, or at the tag; None without a repository. writes: content or path on disk, by path in the
+    repository. unchanged: those it has already. deletes: stale files. against: the newest tagged version. changes: how the tables
+    differ from that one. notes: what else the user should know.
     """
 
     repo: str

@@ -1,6 +1,7 @@
 """Digests of the code behind a release: a build is up to date while they, its raw files and its options are the same.
 
-Line ends are folded to LF before hashing, so that a checkout on another system has the same digests.
+Line ends are folded to LF before hashing, so that a checkout on another system has the same digests. Files are read once a
+process, whose code does not change either.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ REPORT = ("pipelines.release.writing",)
 
 def recipe_sha256(module: str, root: Path = ROOT) -> str:
     """SHA-256 of a builder and of every module of ours that it imports, directly or not, in the order of their paths."""
-    return _sha256(sorted(_reached([module], root)), root)
+    return _sha256(sorted(_reached((module,), root)), root)
 
 
 def report_sha256(source: str, root: Path = ROOT) -> str:
@@ -47,7 +48,8 @@ def _version(distribution: str) -> str:
         return "not installed"  # a checkout runs without installation
 
 
-def _reached(modules: tuple[str, ...] | list[str], root: Path) -> set[str]:
+@cache
+def _reached(modules: tuple[str, ...], root: Path) -> frozenset[str]:
     """Paths below root of some modules and of all modules of PACKAGES that they import, directly or not."""
     found, queue = set[str](), list(modules)
     while queue:
@@ -55,15 +57,15 @@ def _reached(modules: tuple[str, ...] | list[str], root: Path) -> set[str]:
         if path is None or path in found:
             continue
         found.add(path)
-        queue += [name for name in _imports((root / path).read_text("utf-8")) if name.split(".")[0] in PACKAGES]
-    return found
+        queue += [name for name in _imports(root / path) if name.split(".")[0] in PACKAGES]
+    return frozenset(found)
 
 
 @cache
-def _imports(text: str) -> tuple[str, ...]:
-    """The names that a Python file imports. Cached: parsing takes the time, and builders share most of what they import."""
+def _imports(path: Path) -> tuple[str, ...]:
+    """The names that a Python file imports."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(ast.parse(_content(path))):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -71,6 +73,12 @@ def _imports(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+@cache
+def _content(path: Path) -> bytes:
+    return path.read_bytes().replace(b"\r\n", b"\n")
+
+
+@cache
 def _path(module: str, root: Path) -> str | None:
     stem = module.replace(".", "/")
     return next((path for path in (f"{stem}.py", f"{stem}/__init__.py") if (root / path).is_file()), None)
@@ -79,6 +87,6 @@ def _path(module: str, root: Path) -> str | None:
 def _sha256(paths: list[str], root: Path) -> str:
     whole = hashlib.sha256()
     for path in paths:
-        text = (root / path).read_bytes().replace(b"\r\n", b"\n")
+        text = _content(root / path)
         whole.update(f"{path}\n{len(text)}\n".encode() + text)
     return whole.hexdigest()
