@@ -67,7 +67,7 @@ def as_full(settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyP
     dataset = terra.pair_classification  # what is known of the real files is not so of the golden sample
     versions = {number: replace(version, known=()) for number, version in dataset.versions.items()}
     monkeypatch.setattr(terra, "pair_classification", replace(dataset, versions=versions))
-    return replace(settings, sample=False, places=replace(settings.places, raw_dir=tmp_path / "raw"))
+    return replace(settings, sample=False, raw=replace(settings.raw, raw_dir=tmp_path / "raw"))
 
 
 def write_dataset(folder: Path, tables: Tables) -> Path:
