@@ -13,7 +13,7 @@ import yaml
 
 from builders.errors import SourceError
 
-FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?\r?\n)?---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?\r?\n)??---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 
 MAX_CHARACTERS = 5_000_000  # of the YAML; cards that list a thousand language pairs come to a fifth of this
 MAX_SIZE = 10_000_000  # of its values: characters, and one for each value, with every alias expanded
