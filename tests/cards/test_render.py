@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
-from builders.column_types import type_name
 from builders.benchmarks import BENCHMARKS
 from builders.catalogue import Definition, Entry
+from builders.column_types import type_name
 from builders.spec import Prompts, Source, Tables, Version, dataset
 from builders.tasks import TYPES
 from cards import front_matter, markdown
