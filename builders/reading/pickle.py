@@ -10,7 +10,7 @@ import polars as pl
 
 from builders.reading.archives import open_raw
 from builders.reading.errors import malformed, shorten
-from builders.reading.values import check_record, make_schema
+from builders.reading.values import check_record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -69,7 +69,6 @@ def pickle_members(
     Raises SourceError as `read_pickle` does, for a pickle that is not a dict, for a name that is not a text, and for a record
     that does not match its columns, worded as the JSON readers word it and located by name: "record 'Candide'".
     """
-    make_schema(columns, optional)
     members = read_pickle(raw)
     check_record(raw, "", members, {})
     for number, (name, record) in enumerate(islice(members.items(), raw.limit), 1):
