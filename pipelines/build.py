@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from builders.errors import DatasetError, PublishError, SourceError
 from pipelines import command
-from pipelines.terminal import say
+from pipelines.terminal import configure_logging, say
 
 if TYPE_CHECKING:
     import argparse
@@ -110,8 +110,9 @@ def _results(
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    # Threads of polars do not survive a fork: every worker starts afresh.
-    with ProcessPoolExecutor(min(options.jobs, len(per_source)), mp_context=get_context("spawn")) as pool:
+    # Threads of polars do not survive a fork: every worker is a new process.
+    workers = min(options.jobs, len(per_source))
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=configure_logging) as pool:
         for results in pool.map(_attempt_all, per_source, [settings] * len(per_source)):
             yield from results
 
@@ -137,7 +138,7 @@ def _pusher(org: str) -> Callable[[BuildResult], Publication]:
     """
     from builders import catalogue
     from pipelines.hub import planning, publishing
-    from pipelines.raw.locations import default_cache
+    from pipelines.raw.cache import default_cache
 
     connection, order = publishing.login(), planning.PublishOptions(org, default_cache())
 

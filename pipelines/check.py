@@ -91,7 +91,7 @@ def resolve_release(name: str) -> Path:
     Raises UsageError where there is no such folder, SourceError or ReleaseError where the Hub has no such release.
     """
     if (at := client.parse_reference(name)) is not None:
-        from pipelines.raw.locations import default_cache
+        from pipelines.raw.cache import default_cache
 
         return client.fetch_release_at(client.connect(), *at, default_cache())
     path = Path(name)

@@ -7,6 +7,7 @@ failed; 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import signal
 import sys
@@ -14,15 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError
-from pipelines.terminal import say
+from pipelines.terminal import configure_logging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from builders.catalogue import Definition
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
 
 NAMES = "a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one"
+
+logger = logging.getLogger(__name__)
 
 
 def parser(command: str, what: str, examples: str) -> argparse.ArgumentParser:
@@ -50,7 +53,8 @@ def add_raw_options(arguments: argparse.ArgumentParser) -> None:
 
 def raw_settings(options: argparse.Namespace) -> RawSettings:
     """Where raw files are, as the options say."""
-    from pipelines.raw.locations import RawSettings, default_cache
+    from pipelines.raw.cache import default_cache
+    from pipelines.raw.settings import RawSettings
 
     return RawSettings(raw_dir=options.raw_dir, cache=options.cache or default_cache(), offline=options.offline)
 
@@ -84,7 +88,7 @@ def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
 
 def print_error(error: DatasetError) -> None:
     """An error as the user sees it."""
-    say(f"error: {error}")
+    logger.error("%s", error)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -96,6 +100,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 def run(main: Callable[[], int]) -> None:
     """Run a command and leave with its exit code; a user's mistake ends in an error, never in a traceback."""
+    configure_logging()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C: what was begun is cleaned up
     try:
         code = main()
@@ -104,7 +109,7 @@ def run(main: Callable[[], int]) -> None:
         print_error(error)
         code = error.exit_code
     except KeyboardInterrupt:
-        say("interrupted")
+        logger.info("interrupted")
         code = 130
     except BrokenPipeError:  # the reader of our results has gone, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -22,7 +22,7 @@ from pipelines.release import fingerprint, ledger, parquet, staging
 from pipelines.release.checkpoints import checkpoint_dir
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.parquet import hash_table
-from pipelines.terminal import watched
+from pipelines.terminal import show_read_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from builders.spec import Tables
     from pipelines.audit.integrity import Finding
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
     from pipelines.release.parquet import Table
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden"
@@ -234,7 +234,7 @@ def _write(
     task, splits = built.dataset.task, tuple(identity["splits"])
     scratch = folder / ".scratch"  # inside the staging folder, which the next build cleans if this one is killed
     scratch.mkdir()
-    with watched({key: given.raw for key, given in inputs.items()}) as files:
+    with show_read_progress({key: given.raw for key, given in inputs.items()}) as files:
         made = built.dataset.recipe(RawFiles(splits, files, scratch, left), **identity["recipe"]["options"])
     written = [
         parquet.write_table(frame, folder, config, split)

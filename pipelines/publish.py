@@ -10,7 +10,7 @@ from builders.errors import DatasetError, PublishError, UsageError
 from pipelines import command
 from pipelines.hub import client, planning, publishing
 from pipelines.release import comparison
-from pipelines.terminal import say, size_words
+from pipelines.terminal import format_size, say
 
 if TYPE_CHECKING:
     import argparse
@@ -74,7 +74,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _order(options: argparse.Namespace) -> planning.PublishOptions:
-    from pipelines.raw.locations import default_cache
+    from pipelines.raw.cache import default_cache
 
     return planning.PublishOptions(
         options.org,
@@ -98,9 +98,9 @@ def _page(plan: planning.Plan, published: publishing.Publication | None) -> list
     lines += [f"  as        {plan.repo}{created}, tag {plan.tag}", f"  rows      {rows}"]
     lines += [f"  content   {manifest['content_sha256']}"]
     if plan.writes:
-        lines.append(f"  files     {len(plan.writes)}, {size_words(sum(plan.sizes.values()))}")
+        lines.append(f"  files     {len(plan.writes)}, {format_size(sum(plan.sizes.values()))}")
         marks = {path: "=" if path in plan.kept else "+" for path in plan.writes} | dict.fromkeys(plan.deletes, "-")
-        lines += [f"    {mark} {path}  {size_words(plan.sizes[path]) if path in plan.sizes else ''}".rstrip()
+        lines += [f"    {mark} {path}  {format_size(plan.sizes[path]) if path in plan.sizes else ''}".rstrip()
                   for path, mark in marks.items()]  # fmt: skip
     lines += [f"  note      {note}" for note in plan.notes]
     if plan.changes:

@@ -88,7 +88,7 @@ def _page(built: Definition, row: dict[str, Any]) -> str:
     """One dataset, for reading."""
     from builders.spec import version_key
     from builders.tasks import layouts
-    from pipelines.raw.locations import address
+    from pipelines.raw.urls import file_url
 
     dataset, source = built.dataset, built.source
     columns = [f"{layout.config}: {', '.join(layout.columns)}" for layout in layouts(dataset.task)]
@@ -115,7 +115,7 @@ def _page(built: Definition, row: dict[str, Any]) -> str:
             if file.git_blob
             else "no digest known"
         )
-        lines.append(f"    {source.name}/{file.name}  {digest}  {address(file.location) or 'to be fetched by hand'}")
+        lines.append(f"    {source.name}/{file.name}  {digest}  {file_url(file.location) or 'to be fetched by hand'}")
     return "\n".join([*lines, "", f"  build it: python -m pipelines.build {dataset.name}"])
 
 
