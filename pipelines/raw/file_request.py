@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileRequest:
-    """One raw file to find, made by `make_request`.
+    """One raw file to find, created by `make_request`.
 
     file: what to find; where only a member of an archive is needed, the whole archive. pin: what the bytes of `file` must be.
     member: the member that is needed, for messages; None where `file` itself is.
@@ -60,5 +60,5 @@ def make_request(source: Source, file: RawFile, settings: RawSettings, member: R
 
 
 def reread_pin(request: FileRequest) -> FileRequest:
-    """The same request with the pin that is known now: another command may have recorded one."""
+    """The same request with its pin read again: another command may have recorded one meanwhile."""
     return replace(request, pin=find_pin(request.source.name, request.file, request.settings.lock_files))

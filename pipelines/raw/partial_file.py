@@ -91,7 +91,7 @@ class PartialFile:
             self.discard()
 
     def start(self, version: FileVersion, total: int | None) -> None:
-        """Prepare, when nothing has been received, for the version that the server sends. total: its size in bytes, if known."""
+        """Create an empty file, and note which version the server sends. total: its size in bytes, if known."""
         self.version = version
         self.path.touch()
         note = {key: value for key, value in asdict(_Note(self._url, version.etag, version.modified)).items() if value}
@@ -99,7 +99,7 @@ class PartialFile:
         self._hasher = Hasher(total if self.pin.git_blob else None)
 
     def resume(self, total: int | None) -> None:
-        """Prepare for the rest of the file: bytes left by an earlier command are hashed first."""
+        """Get ready for the rest of the file: bytes from an earlier command are hashed first."""
         self.resumed = True
         if self._hasher is None or self._hasher.size != self.size:
             self._hasher = self._hash_content(total)

@@ -1,4 +1,4 @@
-"""The URLs of raw files on GitHub, on the Hub and elsewhere, and the token that the Hub wants."""
+"""The URLs of raw files on GitHub, on the Hub and elsewhere, and the user's token for the Hub."""
 
 from __future__ import annotations
 

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 
 def test_json_is_one_object_per_file(tmp_path: Path) -> None:
-    shutil.copytree(
-        GOLDEN / "genie" / "raw", tmp_path / "raw" / "genie"
-    )  # a file fetched by hand, without a known digest
+    # A file fetched by hand, without a known digest, so that the golden one is accepted.
+    shutil.copytree(GOLDEN / "genie" / "raw", tmp_path / "raw" / "genie")
     path = tmp_path / "raw" / "genie" / "ratings.jsonl"
     done = run("fetch", "genie-reranking", "--raw-dir", str(tmp_path / "raw"), "--cache", str(tmp_path), "--json")
     assert (done.returncode, done.stderr) == (0, "")
