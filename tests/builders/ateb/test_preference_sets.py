@@ -27,7 +27,8 @@ from builders.shaping.preferences import ALONE, EMPTY, EQUAL, TIE, pair_systems,
 from builders.spec import Dropped, Raw, RawFiles
 from pipelines.audit import integrity
 from pipelines.make import GOLDEN
-from pipelines.raw.locations import RawSettings, locate
+from pipelines.raw.locations import locate
+from pipelines.raw.settings import RawSettings
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.preference_pairs import CONFIGS, assert_same, best_guess, chance, frame, judged, quick
 from tests.support.releases import definition_of
