@@ -919,7 +919,7 @@ def test_the_commands_publish_check_and_compare(hub: LoopbackHub, checkout_dir: 
     told = json.loads(pushed.stdout)["published"]
     assert (told["repo"], told["tag"], told["state"]) == (REPO, "v1.0.0", "published")
     assert hub.repos[REPO].tags == {"v1.0.0": told["commit"]}
-    assert pushed.stderr == f"{TERRA}@1.0.0: noted as published in ledger.json: commit it\n", "and no progress bars"
+    assert pushed.stderr == f"{TERRA}@1.0.0: recorded as published in ledger.json: commit it\n", "and no progress bars"
     assert json.loads((checkout_dir / "pipelines" / "ledger.json").read_text())[TERRA]["1.0.0"]["published"] == [REPO]
     again = run("publish", "terra", "--org", "org")
     assert (again.returncode, again.stderr) == (0, "")
