@@ -6,6 +6,7 @@ import polars as pl
 
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool
+from builders.shaping.merging import CLEAN_NOTES
 from builders.shaping.rows import refuse
 from builders.spec import KnownFinding, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import Retrieval
@@ -58,10 +59,7 @@ SOURCE = Source(
             "The recipe of the ATEB paper: the corpus is the correct answers of the test split.",
             known=_known("version 2.0.0 merges them."),
         ),
-        "2.0.0": Version(
-            "Merges duplicate queries, and answers that differ only in case or a final full stop, with their judgements.",
-            {"clean": True},
-        ),
+        "2.0.0": Version(CLEAN_NOTES, {"clean": True}),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),

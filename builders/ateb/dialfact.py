@@ -11,13 +11,9 @@ from builders.spec import Raw, RawFile, RawFiles, Source, Tables, Version, datas
 from builders.tasks import Classification
 
 COMMIT = "d400b250147e45c106b18e52254b1060f7c1575d"
-COLUMNS = {
-    "id": pl.String(),
-    "context": pl.List(pl.String),
-    "response": pl.String(),
-    "evidence_list": pl.List(pl.List(pl.String)),
-    "response_label": pl.String(),
-}
+TEXTS = ("id", "response", "response_label")
+LISTS = {"context": pl.List(pl.String), "evidence_list": pl.List(pl.List(pl.String))}
+COLUMNS = dict.fromkeys(TEXTS, pl.String()) | LISTS
 SNIPPET = 2  # the index in a piece of evidence: title, address, snippet, a number, sometimes a remark
 
 

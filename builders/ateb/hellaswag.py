@@ -6,6 +6,7 @@ import polars as pl
 
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool
+from builders.shaping.merging import CLEAN_NOTES
 from builders.shaping.rows import refuse
 from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Retrieval
@@ -40,10 +41,7 @@ SOURCE = Source(
     needs=("val",),
     versions={
         "1.0.0": "The recipe of the ATEB paper: the corpus is the correct endings of the validation split.",
-        "2.0.0": Version(
-            "Merges queries, and documents, that differ only in case, white space or final punctuation, with their judgements.",
-            {"clean": True},
-        ),
+        "2.0.0": Version(CLEAN_NOTES, {"clean": True}),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),

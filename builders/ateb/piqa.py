@@ -6,6 +6,7 @@ import polars as pl
 
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool, read_gold_labels
+from builders.shaping.merging import CLEAN_NOTES
 from builders.spec import KnownFinding, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Retrieval
 
@@ -51,10 +52,7 @@ SOURCE = Source(
             "The recipe of the ATEB paper: the corpus is the correct solutions of the validation split.",
             known=_known("version 2.0.0 merges them."),
         ),
-        "2.0.0": Version(
-            "Merges duplicate queries, ignoring case, and their judgements. The documents are the same.",
-            {"clean": True},
-        ),
+        "2.0.0": Version(f"{CLEAN_NOTES} No document is affected.", {"clean": True}),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),

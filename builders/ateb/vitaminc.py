@@ -15,7 +15,8 @@ ARCHIVES = {
     "vitaminc_real": "e8d7521c97168098e9489cd7e985ad6a3725a0a1",
     "vitaminc_synthetic": "df11b9b871bd91812f4460103e1bf6e6c21833ef",
 }
-FILES = {"train": ("train",), "validation": ("dev",), "test": ("real", "synthetic")}
+TEST = ("real", "synthetic")
+FILES = {"train": ("train",), "validation": ("dev",), "test": TEST}
 COLUMNS = dict.fromkeys(("unique_id", "claim", "evidence", "label"), pl.String())
 CLEANED = "Present in the source; version 2.0.0 drops these rows."
 BROKEN = KnownFinding(
@@ -59,11 +60,7 @@ SOURCE = Source(
     "vitaminc-classification",
     benchmark="ateb",
     task=Classification(labels=LABELS),
-    needs={
-        "train": ("train", "dev", "real", "synthetic"),
-        "validation": ("dev", "real", "synthetic"),
-        "test": ("real", "synthetic"),
-    },
+    needs={"train": ("train", "dev", *TEST), "validation": ("dev", *TEST), "test": TEST},
     versions={
         "1.0.0": Version(
             "The recipe of the ATEB paper: all rows of the source.",

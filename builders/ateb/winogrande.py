@@ -7,6 +7,7 @@ import polars as pl
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool
 from builders.shaping.labels import label_numbers
+from builders.shaping.merging import CLEAN_NOTES
 from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import Retrieval
 
@@ -44,7 +45,7 @@ SOURCE = Source(
     needs=("dev",),
     versions={
         "1.0.0": "The recipe of the ATEB paper: the corpus is the correct options of the development split.",
-        "2.0.0": Version("Merges documents that differ only in case, with their judgements.", {"clean": True}),
+        "2.0.0": Version(f"{CLEAN_NOTES} No query is affected.", {"clean": True}),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),

@@ -13,6 +13,9 @@ from builders.spec import Tables
 if TYPE_CHECKING:
     from builders.spec import Dropped
 
+# The notes of a version that merges duplicates.
+CLEAN_NOTES = "Merges queries that differ only in case, white space or final punctuation, and documents likewise."
+
 
 def merge_duplicates(tables: Tables, *, split: str) -> Tables:
     """Merge queries whose texts are equal once folded (builders.shaping.folding.fold_case), and documents likewise.

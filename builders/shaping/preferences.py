@@ -42,7 +42,7 @@ CONFLICTING = "the same pair occurs with the other response preferred"
 REPEATED = "the same pair occurs earlier"
 SINGLE = "no other system answered the prompt"
 # The notes of version 2.0.0 of every preference set.
-CLEAN_NOTES = "Drops pairs whose responses differ only in case or white space, repeated pairs, and pairs that contradict each other."
+CLEAN_NOTES = "Drops pairs whose responses differ only in case or white space, repeated pairs and contradictory pairs."
 NO_QUERIES: Mapping[str, pl.Series] = MappingProxyType({})
 
 
