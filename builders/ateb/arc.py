@@ -14,7 +14,7 @@ from builders.tasks import Retrieval
 ARCHIVE = https("https://s3-us-west-2.amazonaws.com/ai2-website/data/ARC-V1-Feb2018.zip")
 PREFIX = "ARC-Challenge"
 PROMPTS = Prompts("Retrieve the answer to the question.")
-REPEATED = "Two question stems occur twice in the test set, with different options and answers"
+REPEATS = "Two question stems occur twice in the test set, with different options and answers"
 OPTION = pl.Struct({"text": pl.String, "label": pl.String})
 COLUMNS: dict[str, pl.DataType] = {
     "id": pl.String(),
@@ -28,7 +28,7 @@ def _file(name: str, **digest: str | int) -> RawFile:
 
 
 def _known(why: str) -> tuple[KnownFinding, ...]:
-    return (KnownFinding("duplicate_text", "queries/test.text", 2, f"{REPEATED}; {why}"),)
+    return (KnownFinding("duplicate_text", "queries/test.text", 2, f"{REPEATS}; {why}"),)
 
 
 SOURCE = Source(

@@ -122,8 +122,8 @@ def helpfulness(raw: RawFiles, *, clean: bool = False) -> Tables:
     def build(split: str, later_queries: Mapping[str, pl.Series]) -> list[Tables]:
         pairs = _pair_answers(_read_transcripts(raw[f"helpful_{split}"]), split)
         differ = pl.col("query") != pl.col("other_query")
-        alike, dropped = drop(pairs, differ, "the dialogues before the answers differ", split=split)
-        tables = rerank_pairs(alike.drop("other_query"), split=split, clean=clean, later_queries=later_queries)
+        comparable, dropped = drop(pairs, differ, "the dialogues before the answers differ", split=split)
+        tables = rerank_pairs(comparable.drop("other_query"), split=split, clean=clean, later_queries=later_queries)
         return [Tables(tables.frames, dropped + tables.dropped, {f"pairs in {split}": pairs.height})]
 
     return rerank_splits(build, SPLITS, raw.splits, clean=clean)

@@ -15,7 +15,7 @@ PREFIX = "piqa"
 PROMPTS = Prompts("Given the following goal, retrieve a possible solution.")
 LABELS = {"0": 0, "1": 1}
 SOLUTIONS = ("sol1", "sol2")
-REPEATED = "Some goals occur several times in the validation set, each time with a different correct solution"
+REPEATS = "Some goals occur several times in the validation set, each time with a different correct solution"
 
 
 def _file(name: str, sha256: str, size: int) -> RawFile:
@@ -23,7 +23,7 @@ def _file(name: str, sha256: str, size: int) -> RawFile:
 
 
 def _known(why: str) -> tuple[KnownFinding, ...]:
-    return (KnownFinding("duplicate_text", "queries/test.text", 35, f"{REPEATED}; {why}"),)
+    return (KnownFinding("duplicate_text", "queries/test.text", 35, f"{REPEATS}; {why}"),)
 
 
 SOURCE = Source(

@@ -18,8 +18,8 @@ ARCHIVES = {
 TEST = ("real", "synthetic")
 FILES = {"train": ("train",), "validation": ("dev",), "test": TEST}
 COLUMNS = dict.fromkeys(("unique_id", "claim", "evidence", "label"), pl.String())
-CLEANED = "Present in the source; version 2.0.0 drops these rows."
-BROKEN = KnownFinding(
+SOURCE_DEFECT = "Present in the source; version 2.0.0 drops these rows."
+LOST_CHARACTERS = KnownFinding(
     "encoding_residue", "default/test.text", 144, "The source contains U+FFFD; the original characters are unknown."
 )
 
@@ -65,12 +65,12 @@ SOURCE = Source(
         "1.0.0": Version(
             "The recipe of the ATEB paper: all rows of the source.",
             known=(
-                KnownFinding("duplicate_text", "default/test.text", 529, CLEANED),
-                KnownFinding("conflicting_label", "default/test.label", 12, CLEANED),
-                BROKEN,
+                KnownFinding("duplicate_text", "default/test.text", 529, SOURCE_DEFECT),
+                KnownFinding("conflicting_label", "default/test.label", 12, SOURCE_DEFECT),
+                LOST_CHARACTERS,
             ),
         ),
-        "2.0.0": Version(CLEAN_NOTES, {"clean": True}, known=(BROKEN,)),
+        "2.0.0": Version(CLEAN_NOTES, {"clean": True}, known=(LOST_CHARACTERS,)),
     },
 )
 def classification(raw: RawFiles, *, clean: bool = False) -> Tables:

@@ -27,17 +27,17 @@ def merge_duplicates(tables: Tables, *, split: str) -> Tables:
     frames, dropped = dict(tables.frames), tables.dropped
     qrels = frames["qrels"][split].lazy().collect()
     for config, kind, column in (("queries", "query", "query-id"), ("corpus", "document", "corpus-id")):
-        frame, first_ids, merged = _merge_texts(frames[config][split].lazy().collect(), kind, split)
+        frame, first_ids, duplicates = _merge_texts(frames[config][split].lazy().collect(), kind, split)
         frames[config] = {split: frame}
         qrels = qrels.join(first_ids, left_on=column, right_on="id", how="left", maintain_order="left")
         qrels = qrels.with_columns(qrels["first_id"].alias(column)).drop("first_id")
-        dropped += merged
+        dropped += duplicates
     frames["qrels"] = {split: qrels.unique(["query-id", "corpus-id"], keep="first", maintain_order=True)}
     return Tables(frames, dropped, tables.observed)
 
 
 def _merge_texts(frame: pl.DataFrame, kind: str, split: str) -> tuple[pl.DataFrame, pl.DataFrame, tuple[Dropped, ...]]:
-    """The first row of each text; for every id, the id of the first row with its text (id, first_id); and the merged rows."""
+    """The first row of each text; for every id, the id of the first row with its text (id, first_id); and the duplicates."""
     rows = frame.with_columns(__folded=fold_case(pl.col("text")))
     first_ids = rows.select("id", first_id=pl.col("id").first().over("__folded"))
     reason = f"the {kind} repeats an earlier one and was merged into it"

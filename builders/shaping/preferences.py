@@ -38,9 +38,9 @@ TIE = "neither response is preferred"
 EMPTY = "a response is empty"
 EQUAL = "the responses are equal"
 EQUAL_IGNORING_CASE = "the responses differ only in case or white space"
-CONFLICTING = "the same pair occurs with the other response preferred"
-REPEATED = "the same pair occurs earlier"
-SINGLE = "no other system answered the prompt"
+CONTRADICTION = "the same pair occurs with the other response preferred"
+REPETITION = "the same pair occurs earlier"
+SINGLE_SYSTEM = "no other system answered the prompt"
 # The notes of version 2.0.0 of every preference set.
 CLEAN_NOTES = "Drops pairs whose responses differ only in case or white space, repeated pairs and contradictory pairs."
 NO_QUERIES: Mapping[str, pl.Series] = MappingProxyType({})
@@ -89,7 +89,7 @@ def pair_systems(ratings: pl.DataFrame, *, split: str) -> tuple[pl.DataFrame, tu
     rank = pl.Series([ranks[mean] for mean in means], dtype=pl.Int64)
     responses = responses.with_columns(rank=rank).with_row_index("row")
     responses = responses.sort(pl.col("row").min().over("id"), "system")
-    responses, dropped = drop(responses, pl.len().over("id") == 1, SINGLE, split=split)
+    responses, dropped = drop(responses, pl.len().over("id") == 1, SINGLE_SYSTEM, split=split)
     partners = responses.select("id", b_system="system", b="response", b_rank="rank")
     pairs = responses.join(partners, on="id", maintain_order="left_right").filter(pl.col("system") < pl.col("b_system"))
     preferred = pl.when(pl.col("rank") != pl.col("b_rank")).then(pl.col("rank") > pl.col("b_rank"))
@@ -119,15 +119,15 @@ def rerank_pairs(
     """
     a, b = (pl.col(side).str.strip_chars() for side in "ab")
     exclusions = {TIE: pl.col("a_preferred").is_null(), EMPTY: (a == "") | (b == ""), EQUAL: a == b}
-    kept, dropped = drop_each(pairs, exclusions, split=split)
+    rest, dropped = drop_each(pairs, exclusions, split=split)
     if clean:
-        kept, more = _drop_unclean(kept, split, later_queries)
+        rest, more = _drop_unclean(rest, split, later_queries)
         dropped += more
     hashes = {
-        side: hash_order(kept.select(pl.concat_str("id", side, separator=" ")).to_series(), SEED) for side in "ab"
+        side: hash_order(rest.select(pl.concat_str("id", side, separator=" ")).to_series(), SEED) for side in "ab"
     }
     a_first = hashes["a"] < hashes["b"]
-    lists = kept.select(
+    lists = rest.select(
         pl.col("id").alias("query-id"),
         pl.concat_list(pl.col("id") + "-0", pl.col("id") + "-1").alias("corpus-ids"),
         text=pl.when(a_first).then(pl.concat_list("a", "b")).otherwise(pl.concat_list("b", "a")),
@@ -137,7 +137,7 @@ def rerank_pairs(
     others = [column for column in pairs.columns if column not in ("id", "query", "a", "b", "a_preferred")]
     frames = {
         "corpus": documents.select(pl.col("corpus-id").alias("id"), pl.lit("").alias("title"), "text"),
-        "queries": kept.select("id", pl.col("query").alias("text"), *others),
+        "queries": rest.select("id", pl.col("query").alias("text"), *others),
         "qrels": documents.select("query-id", "corpus-id", "score"),
         "top_ranked": lists.select("query-id", "corpus-ids"),
     }
@@ -158,8 +158,8 @@ def _drop_unclean(
     pair = ["__query", "__first", "__second"]
     exclusions = {
         EQUAL_IGNORING_CASE: pl.col("__first") == pl.col("__second"),
-        CONFLICTING: pl.col("__preferred").n_unique().over(pair) > 1,
-        REPEATED: ~pl.struct(pair).is_first_distinct(),
+        CONTRADICTION: pl.col("__preferred").n_unique().over(pair) > 1,
+        REPETITION: ~pl.struct(pair).is_first_distinct(),
     }
     for later, queries in later_queries.items():
         exclusions[f"the query is also in the {later} split"] = fold_text(pl.col("query")).is_in(queries.implode())
