@@ -31,7 +31,7 @@ def read_elements(raw: Raw, brackets: str, piece: int) -> Iterator[tuple[str, by
     """Yield name and JSON text of each element of the array ("[]", names are "") or member of the object ("{}") in a file.
 
     piece: how many characters to read at a time, at least; an element may be longer. `raw.limit` counts elements. Bytes that are
-    not UTF-8 pass through: whoever parses the element refuses them, and knows its record.
+    not UTF-8 pass through: the parser of the element refuses them and names its record.
 
     Raises SourceError, with the record's number from 1, if the file is not such an array or object.
     """
@@ -67,7 +67,7 @@ def read_elements(raw: Raw, brackets: str, piece: int) -> Iterator[tuple[str, by
 
 
 def _skip_spaces(reader: io.TextIOWrapper, buffer: str, position: int, piece: int) -> str:
-    """The buffer from its next non-space character on; reads more as long as there is none. Empty at the end of the file."""
+    """The buffer from the next character that is not a space, read on if necessary; empty at the end of the file."""
     rest = buffer[position:].lstrip(JSON_SPACE)
     while not rest and (more := reader.read(piece)):
         rest = more.lstrip(JSON_SPACE)

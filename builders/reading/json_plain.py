@@ -10,12 +10,12 @@ from pyarrow import json
 def parse_plain_lines(lines: list[bytes], columns: pl.Schema) -> pl.DataFrame | None:
     """The frame of lines that each are one object with exactly these keys and a string under each; otherwise None.
 
-    None does not mean that the lines are malformed: the strict parser decides, and names the line. This one is pyarrow's, which
-    runs without the GIL. It refuses what it should (a repeated or unknown key, a value of another type, a lone surrogate, a bad
-    escape), but it ignores the encoding, checked here, and line ends: `{..}{..}` on one line is two rows to it, and an object
-    may continue in the next line. Counting rows finds the first kind unless the second makes up for it, which the first and
-    last characters exclude: a line that continues an object cannot begin with `{`. So if every line begins with `{` and ends
-    with `}`, each holds at least one whole object, and if there are as many rows as lines, each holds exactly one.
+    None does not mean that the lines are malformed: the strict parser decides, and names the line. pyarrow's parser runs without
+    the GIL. It refuses repeated and unknown keys, values of other types, lone surrogates and bad escapes, but it does not check
+    the encoding, so that is done here, and it ignores line ends: to it `{...}{...}` on one line is two rows, and an object may
+    continue on the next line. Counting rows is not enough, since the two can cancel out. So every line must also begin with `{`
+    and end with `}`. An object cannot continue with `{` after a value, so each line then holds at least one whole object, and
+    exactly one if there are as many rows as lines.
     """
     if any(dtype != pl.String for dtype in columns.values()):
         return None

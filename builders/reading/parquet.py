@@ -46,8 +46,8 @@ def read_parquet(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) 
         with pq.ParquetFile(_open(raw)) as file:
             leaves, selection = _select(raw, "", pa.struct(list(file.schema_arrow)), pl.Struct(schema), 0)
             table = file.read(columns=[file.schema.column(leaf).path for leaf in leaves])
-        # The cast drops and reorders fields. The new table lacks the file's metadata, which polars would take for UTF-8 without
-        # a check; `validate` checks the texts.
+        # The cast drops and reorders fields. `validate` checks that texts are UTF-8; the file's metadata, which polars would not
+        # check, are left behind.
         table = pa.table({field.name: table[field.name].cast(field.type) for field in selection}).slice(0, raw.limit)
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: a name in the footer that is not UTF-8

@@ -10,7 +10,7 @@ import polars as pl
 
 from builders.reading.archives import open_raw
 from builders.reading.errors import malformed, shorten
-from builders.reading.values import check_record, make_schema
+from builders.reading.values import check_record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -58,22 +58,22 @@ def read_pickle(raw: Raw) -> Any:
 
 
 def pickle_members(
-    raw: Raw, columns: Columns, *, optional: Collection[str] = ()
+    raw: Raw, columns: Columns, *, optional: Collection[str] = (), unit: str = "record"
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield name and record of each member of a pickle that is one dict of dicts, {"name": {...}, ...}, in its order.
 
     columns, optional: what every record must hold, under the rules of `builders.reading.json_lines`; `pl.Struct({})` accepts
-    every object. Keys that no column names stay in the record, unchecked. `raw.limit` counts members.
+    every object. Keys that no column names stay in the record, unchecked. unit: what a member is called in errors. `raw.limit`
+    counts members.
 
     Raises SourceError as `read_pickle` does, for a pickle that is not a dict, for a name that is not a text, and for a record
-    that does not match its columns, as the JSON readers word it; the location is the name: "record 'Candide'".
+    that does not match its columns, worded as the JSON readers word it and located by name: "record 'Candide'".
     """
-    make_schema(columns, optional)
     members = read_pickle(raw)
     check_record(raw, "", members, {})
     for number, (name, record) in enumerate(islice(members.items(), raw.limit), 1):
-        check_record(raw, f"record {number}", {"name": name}, {"name": pl.String()})
-        check_record(raw, f"record {shorten(name)}", record, columns, optional=optional)
+        check_record(raw, f"{unit} {number}", {"name": name}, {"name": pl.String()})
+        check_record(raw, f"{unit} {shorten(name)}", record, columns, optional=optional)
         yield name, record
 
 

@@ -225,6 +225,12 @@ def test_a_pickle_that_is_not_a_dict_is_refused(tmp_path: Path) -> None:
     assert error.expected == "an object"
 
 
+def test_errors_use_the_word_for_a_member_that_the_caller_gives(tmp_path: Path) -> None:
+    file = write_pickle(tmp_path, pickle.dumps({"Эмма": []}))
+    error = source_error(lambda: list(pickle_members(file, COLUMNS, unit="book")))
+    assert error.where == "source/some.pkl, book 'Эмма'"
+
+
 @pytest.mark.parametrize(("name", "what"), [(7, "name has the wrong type"), ("\ud800", "name is not valid Unicode")])
 def test_a_name_that_is_not_a_text_is_refused_with_its_number(name: Any, what: str, tmp_path: Path) -> None:
     error = member_error(tmp_path, BOOKS | {name: BOOKS["Faust"]})
