@@ -89,8 +89,8 @@ def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     (String: `<pair>-0` and `<pair>-1`, numbered by hash), title (""), text: the comments; queries: id (String: the pair,
     `<subreddit>-<split>-<line, 0-based>`), text (String: the instruction, a space and the post), domain (String: the subreddit),
     post_id (String: Reddit's); qrels: query-id, corpus-id, score (Int64: 1 preferred, 0 not); top_ranked: query-id, corpus-ids
-    (List(String): the two comments). clean: drop pairs that would distort scores (builders.shaping.preferences); pairs are
-    compared within their subreddit only.
+    (List(String): the two comments). clean: drop pairs that would distort scores (builders.shaping.preferences); repeated
+    and contradictory pairs are detected within each subreddit only.
 
     Raises SourceError for a label other than 0 and 1, and for a pair from another subreddit or split.
     """
