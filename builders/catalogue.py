@@ -166,12 +166,10 @@ def _matching(name: str) -> list[Entry]:
         return next(iter(beginnings.values()))
     if beginnings:
         raise UsageError(f"{name!r} is the beginning of several names", found=", ".join(beginnings), todo="say which")
-    nearest = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    raise UsageError(
-        f"no source, dataset or group is named {name!r}",
-        expected=f"perhaps {' or '.join(nearest)}" if nearest else None,
-        todo="list all names: python -m pipelines.show",
-    )
+    nearest = [repr(other) for other in difflib.get_close_matches(name, names, n=3, cutoff=0.5)]
+    hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
+    todo = f"{hint}List all names: python -m pipelines.show"
+    raise UsageError(f"no source, dataset or group is named {name!r}", todo=todo)
 
 
 def _named(name: str, every: list[Entry]) -> list[Entry]:

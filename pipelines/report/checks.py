@@ -18,7 +18,7 @@ from pipelines.foreign.datasets import read_datasets
 from pipelines.foreign.file_formats import unreadable_file
 from pipelines.foreign.salvage import at_own_locations, audit_foreign
 from pipelines.hub import client, repository
-from pipelines.raw.locations import default_cache
+from pipelines.raw.cache import default_cache
 from pipelines.release import folder
 from pipelines.release.verification import verify_release
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from builders import catalogue
 from pipelines.make import GOLDEN, BuildSettings
-from pipelines.raw.locations import RawSettings
+from pipelines.raw.settings import RawSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +30,8 @@ def definition_of(name: str) -> Definition:
 
 def sample_settings(folder: Path) -> BuildSettings:
     """The same, for any folder."""
-    places = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    return BuildSettings(folder / "outputs", places, sample=True, ledger=folder / "ledger.json", golden=GOLDEN)
+    raw = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
+    return BuildSettings(folder / "outputs", raw, sample=True, ledger=folder / "ledger.json", golden=GOLDEN)
 
 
 def tree(folder: Path) -> dict[str, bytes]:
