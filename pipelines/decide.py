@@ -36,7 +36,7 @@ WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in the order in which tr
 
 def main() -> int:
     """Decide what the command line asks for; an interrupted command goes on where it stopped. Returns the exit code."""
-    from builders.reading.archives import shorten
+    from builders.reading.errors import shorten
     from builders.rumteb import stsb_ru
     from builders.spec import Raw
     from pipelines.raw.download import locked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.reading.archives import malformed
+from builders.reading.errors import malformed
 from builders.shaping.choices import gold_pool, option_pool
 from builders.spec import KnownFinding, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import Retrieval

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.reading.archives import malformed, shorten
+from builders.reading.errors import malformed, shorten
 from builders.shaping.factuality import FEVER, LABELS, classify_pairs, labelled
 from builders.spec import Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.reading.archives import malformed, shorten
+from builders.reading.errors import malformed, shorten
 from builders.shaping.preferences import pair_systems, rerank_pairs
 from builders.spec import RawFiles, Source, Tables, Version, by_hand, dataset
 from builders.tasks import Reranking

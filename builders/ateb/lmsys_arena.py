@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.reading.archives import malformed, shorten
+from builders.reading.errors import malformed, shorten
 from builders.reading.parquet import read_parquet
 from builders.shaping.preferences import parse_preferences, rerank_pairs
 from builders.shaping.rows import drop

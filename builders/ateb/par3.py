@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from builders.reading import read_pickle
-from builders.reading.archives import malformed, shorten
+from builders.reading.errors import malformed, shorten
 from builders.shaping.cleaning import is_short
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop

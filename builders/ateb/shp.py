@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.reading.archives import malformed, shorten
+from builders.reading.errors import malformed, shorten
 from builders.shaping.preferences import parse_preferences, rerank_pairs, tables_by_split
 from builders.spec import RawFile, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking

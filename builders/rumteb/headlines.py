@@ -9,7 +9,7 @@ import polars as pl
 
 from builders.errors import RecipeError
 from builders.reading import json_members
-from builders.reading.archives import shorten
+from builders.reading.errors import shorten
 from builders.shaping.cleaning import DEDUPLICATED, SHORT, deduplicate_texts, is_short, keep_first_texts
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, refuse

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from builders.reading.archives import malformed, shorten
+from builders.reading.errors import malformed, shorten
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import EXAMPLES, drop
 from builders.shaping.sampling import hash_order

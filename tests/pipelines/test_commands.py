@@ -163,7 +163,7 @@ def test_a_file_without_a_known_digest_is_used_and_marked_unverified(tmp_path: P
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda lines: gzip.compress(b"".join(lines))[:-200], ["test.jsonl.gz", "end too early"]),
+        (lambda lines: gzip.compress(b"".join(lines))[:-200], ["test.jsonl.gz", "truncated data"]),
         (
             lambda lines: gzip.compress(b"".join([*lines[:4], b'{"prompt": \n', *lines[5:]])),
             ["test.jsonl.gz, line 5", "JSON"],

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.reading import read_csv
-from builders.reading.parquet import read_parquet
+from builders.reading import read_csv, read_parquet
 from builders.rumteb.ru_sci_bench.rubrics import label_names
 from builders.shaping.cleaning import REPEATED, clean_rows, deduplicate_texts
 from builders.shaping.labels import label_numbers

@@ -17,7 +17,7 @@ import polars as pl
 
 from builders.errors import SourceError
 from builders.reading import read_json_lines
-from builders.reading.archives import shorten
+from builders.reading.errors import shorten
 from builders.shaping.rows import refuse
 
 if TYPE_CHECKING:
