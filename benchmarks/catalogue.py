@@ -91,7 +91,7 @@ def built(dataset: Definition, version: str, settings: BuildSettings, expected: 
     from pipelines.make import make
 
     start = time.perf_counter()
-    outcome = make(dataset, version, settings, print)
+    outcome = make(dataset, version, settings)
     seconds = time.perf_counter() - start
     if outcome.state != expected:
         sys.exit(f"{dataset.dataset.name} is {outcome.state}, not {expected}")

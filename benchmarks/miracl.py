@@ -195,8 +195,8 @@ def build(folder: Path, name: str) -> None:
     places = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
     settings = BuildSettings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
     known = replace(known, source=replace(known.source, files=files))
-    made = make(known, known.dataset.newest, settings, lambda _: None)
-    print(f"{name}:", "; ".join(f"{count:,} {what}" for what, count in made.manifest["observed"].items()))
+    made = make(known, known.dataset.newest, settings)
+    print(f"{name}:", "; ".join(f"{count:,} {what}" for what, count in made.manifest.observed.items()))
 
 
 def recipe(folder: Path, name: str, scratch: Path, limit: int | None = None, **options: Any) -> Tables:

@@ -94,10 +94,10 @@ def build(folder: Path) -> None:
     files = {key: replace(file, sha256=None, bytes=None) for key, file in known.source.files.items()}
     places = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
     settings = BuildSettings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
-    made = make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings, print)
-    for drop in made.manifest["dropped"]:
+    made = make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings)
+    for drop in made.manifest.dropped:
         print(f"  left out: {drop['count']:,}, {drop['reason']}")
-    for what, count in made.manifest["observed"].items():
+    for what, count in made.manifest.observed.items():
         print(f"  {what}: {count:,}")
 
 

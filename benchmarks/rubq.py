@@ -249,7 +249,7 @@ def build(folder: Path) -> None:
     for name in DATASETS:
         known = catalogue.load(catalogue.entries()[name])
         files = {key: replace(file, git_blob=None) for key, file in known.source.files.items()}
-        make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings, print)
+        make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings)
 
 
 def recipe(folder: Path) -> None:

@@ -24,6 +24,8 @@ EXAMPLES = """\
 def main() -> int:
     """Fetch what the command line names; returns the exit code: that of the first file that failed, if any did."""
     options = _parse()
+    from pipelines.report import text
+
     places = command.raw_settings(options)
     code, rows = 0, [["file", "size", "sha256", "state", "from"]]
     for built, key in _files(command.resolve_datasets(options.names), options.splits):
@@ -38,7 +40,7 @@ def main() -> int:
         state = "verified" if found["verified"] else "unverified"
         rows.append([found["name"], size_words(found["bytes"]), found["sha256"][:16], state, found["origin"]])
     if not options.json and len(rows) > 1:
-        print(command.table(rows))
+        print(text.table(rows))
     return code
 
 
@@ -53,7 +55,7 @@ def _parse() -> argparse.Namespace:
 
 def _files(wanted: list[tuple[Definition, str]], splits: tuple[str, ...] | None) -> list[tuple[Definition, str]]:
     """Every raw file that the datasets need, once, with a dataset of its source."""
-    from pipelines.make import needed_files, requested_splits
+    from builders.catalogue import needed_files, requested_splits
 
     files: dict[tuple[str, str], tuple[Definition, str]] = {}
     for built, _ in wanted:

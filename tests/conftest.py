@@ -62,7 +62,7 @@ def golden_release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Bu
         dataset = definition_of(name)
         wanted = name, version or dataset.dataset.newest
         if wanted not in made:
-            made[wanted] = make(dataset, wanted[1], sample_settings(folder), lambda _: None)
+            made[wanted] = make(dataset, wanted[1], sample_settings(folder))
         return made[wanted]
 
     return release

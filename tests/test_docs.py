@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipelines.audit import quality
+from pipelines.audit import kinds
 from tests.support.paths import ROOT
 from tests.support.processes import checkout
 
@@ -52,8 +52,8 @@ def test_the_changelog_and_the_architecture_know_the_commands_and_the_findings()
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     for command in ("build", "fetch", "check", "show"):
         assert f"{command}.py" in text
-    assert "pipelines.audit.quality.KINDS" in text
-    assert quality.KINDS
+    assert "pipelines.audit.kinds.KINDS" in text
+    assert kinds.KINDS
 
 
 def test_adding_a_dataset_works_when_followed_literally(tmp_path: Path) -> None:

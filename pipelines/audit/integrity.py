@@ -7,42 +7,16 @@ query without candidates, two documents with one id). So a release that has any 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import polars as pl
 
 from builders import tasks
+from builders.column_types import type_name
+from cards.manifest import Finding, Severity
 
 Frames = Mapping[str, Mapping[str, "pl.LazyFrame"]]
 
 TRAIN_ROWS_OF_A_LABEL = 8  # mteb trains its classifiers on 8 texts of each label; with fewer it takes what there is
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something wrong with the data.
-
-    kind: one of the names in docs/architecture.md. severity: `error` (no release), `warning` or `info`.
-    config, split, column: where. count: rows concerned; share: of the rows looked at, 0 to 1. examples: up to five ids.
-    why: why it stays, where that is known (builders.spec.Known).
-    """
-
-    kind: str
-    severity: str
-    config: str
-    split: str
-    column: str
-    count: int
-    share: float
-    examples: tuple[str, ...] = ()
-    detail: str = ""
-    why: str = ""
-
-    @property
-    def location(self) -> str:
-        """config/split.column, as far as known."""
-        table = "/".join(part for part in (self.config, self.split) if part)
-        return f"{table}.{self.column}" if self.column else table
 
 
 def check_integrity(
@@ -94,7 +68,7 @@ def count_where(frame: pl.LazyFrame, wrong: pl.Expr) -> tuple[int, int, tuple[st
 
 
 def finding_where(
-    kind: str, severity: str, place: tuple[str, str, str], frame: pl.LazyFrame, wrong: pl.Expr
+    kind: str, severity: Severity, place: tuple[str, str, str], frame: pl.LazyFrame, wrong: pl.Expr
 ) -> list[Finding]:
     """A finding for the rows that meet a condition; none where no row does. place: config, split, column."""
     count, rows, examples = count_where(frame, wrong)
@@ -117,7 +91,7 @@ def _structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ...]) ->
             if column not in schema:
                 found.append(_whole("missing_column", layout.config, split, column, detail=f"expected {wanted}"))
         for column, dtype in schema.items():
-            wanted_type, name = layout.columns.get(column), tasks.type_name(dtype)
+            wanted_type, name = layout.columns.get(column), type_name(dtype)
             if name is None or wanted_type not in (None, name):
                 detail = f"{dtype}, expected {wanted_type or 'one of the types of builders.tasks'}"
                 found.append(_whole("wrong_type", layout.config, split, column, detail=detail))
@@ -269,7 +243,7 @@ def _few_rows(counts: dict[int, int], split: str, labels: tuple[str, ...], *, sa
     few = tuple(f"{name}: {count}" for name, count in rows if count < TRAIN_ROWS_OF_A_LABEL)
     if split != "train" or not few:
         return []
-    severity = "info" if sample else "warning"
+    severity: Severity = "info" if sample else "warning"
     return [
         Finding("few_rows_of_label", severity, "default", split, "label", len(few), len(few) / len(labels), few[:5])
     ]

@@ -8,7 +8,8 @@ import polars as pl
 
 from builders import tasks
 from builders.shaping.text import WHITE_SPACE
-from pipelines.audit.integrity import Finding, row_name
+from cards.manifest import Finding
+from pipelines.audit.integrity import row_name
 from pipelines.audit.kinds import KINDS, MANY_TIMES
 from pipelines.audit.statistics import label_counts, model_input
 from pipelines.audit.survey import findings_where

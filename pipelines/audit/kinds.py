@@ -13,7 +13,8 @@ from pipelines.audit.shingles import CHARACTERS, LONG, WORDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SEVERITIES = ("error", "warning", "info")
+    from cards.manifest import Severity
+
 MANY_TIMES = 10  # the median length that makes an outlier; the rows of the rarest label that make an imbalance
 
 FOLDED = "in Unicode's form NFKC and lower case, every run of punctuation and white space one space"
@@ -32,7 +33,7 @@ class Kind:
     counted: what a finding's count counts; its share is of all there are of these in the table, unless said otherwise.
     """
 
-    severity: str
+    severity: Severity
     definition: str
     counted: str = "rows"
 

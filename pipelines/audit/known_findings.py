@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from builders.spec import KnownFinding
-    from pipelines.audit.integrity import Finding
+    from cards.manifest import Finding
 
 
 def explain_findings(findings: Sequence[Finding], known: Sequence[KnownFinding]) -> list[Finding]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from builders import tasks
-    from pipelines.audit.integrity import Finding
+    from cards.manifest import Finding
 
 
 def find_leaks(surveys: Mapping[str, pl.DataFrame], layout: tasks.Layout) -> list[Finding]:

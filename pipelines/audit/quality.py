@@ -20,8 +20,9 @@ import polars as pl
 
 from builders import tasks
 from cards.front_matter import language
+from cards.manifest import SEVERITIES, Severity
 from pipelines.audit import judgements, leaks
-from pipelines.audit.kinds import KINDS, MANY_TIMES, SEVERITIES
+from pipelines.audit.kinds import KINDS, MANY_TIMES
 from pipelines.audit.languages import SAMPLE, foreign_languages, sample_texts
 from pipelines.audit.statistics import hash_seed, model_input
 from pipelines.audit.survey import findings_where, survey_tables, text_layouts
@@ -29,10 +30,9 @@ from pipelines.audit.survey import findings_where, survey_tables, text_layouts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pipelines.audit.integrity import Finding, Frames
+    from cards.manifest import Finding
+    from pipelines.audit.integrity import Frames
     from pipelines.audit.statistics import LanguageSamples
-
-__all__ = ["KINDS", "SEVERITIES", "audit_rows"]
 
 
 def audit_rows(
@@ -126,7 +126,7 @@ def _texts(task: tasks.Task, survey: pl.DataFrame, layout: tasks.Layout, split: 
     """What is wrong with texts by themselves and among those of their split."""
 
     found = []
-    by_design = "info" if isinstance(task, tasks.Reranking) or len(layout.text) > 1 else None
+    by_design: Severity | None = "info" if isinstance(task, tasks.Reranking) or len(layout.text) > 1 else None
     for column in layout.text:
         place = (layout.config, split, column)
         for kind in ("empty_text", "short_text", "html_residue", "encoding_residue"):

@@ -12,11 +12,12 @@ from builders import tasks
 from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
 from builders.shaping.text import WHITE_SPACE
-from pipelines.audit.integrity import Finding, finding_where, row_name
+from pipelines.audit.integrity import finding_where, row_name
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.statistics import collision_free_seed, model_input
 
 if TYPE_CHECKING:
+    from cards.manifest import Finding, Severity
     from pipelines.audit.integrity import Frames
 
 _ELEMENTS = (
@@ -97,7 +98,7 @@ def findings_where(
     wrong: pl.Expr,
     *,
     detail: str = "",
-    severity: str | None = None,
+    severity: Severity | None = None,
 ) -> list[Finding]:
     """A finding for the rows that meet a condition, with the severity of its kind unless one is given."""
     found = finding_where(kind, severity or KINDS[kind].severity, place, rows.lazy(), wrong)

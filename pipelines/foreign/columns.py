@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from builders import tasks
-from pipelines.audit.integrity import Finding
+from cards.manifest import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

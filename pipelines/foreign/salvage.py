@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders import tasks
+from cards.manifest import SEVERITIES
 from pipelines.audit import integrity, quality
 from pipelines.audit.languages import SAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipelines.audit.integrity import Finding
+    from cards.manifest import Finding
     from pipelines.foreign.datasets import ForeignDataset, Tables
 
 STRUCTURE = {"missing_table", "missing_column", "wrong_type", "unexpected_table", "unexpected_column", "empty_table"}
@@ -49,7 +50,7 @@ def at_own_locations(dataset: ForeignDataset, found: Sequence[Finding]) -> list[
         config, split = dataset.real.get((one.config, one.split), (one.config, one.split))
         named.setdefault(replace(one, config=config, split=split), one)
     pairs = [(one, itself) for itself, one in named.items()]
-    return sorted(pairs, key=lambda pair: quality.SEVERITIES.index(pair[0].severity))
+    return sorted(pairs, key=lambda pair: SEVERITIES.index(pair[0].severity))
 
 
 def _defects(dataset: ForeignDataset) -> tuple[list[Finding], tuple[str, ...]]:

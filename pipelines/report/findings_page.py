@@ -1,8 +1,9 @@
-"""python -m pipelines.report.findings_page > docs/findings.md : every kind of finding, from pipelines.audit.quality.KINDS."""
+"""python -m pipelines.report.findings_page > docs/findings.md : every kind of finding, from pipelines.audit.kinds.KINDS."""
 
 from __future__ import annotations
 
-from pipelines.audit.quality import KINDS, SEVERITIES
+from cards.manifest import SEVERITIES
+from pipelines.audit.kinds import KINDS
 
 MEANING = {
     "error": "It breaks a reader, or an evaluation passes over it in silence: such a release is not written, and a build that"
@@ -18,7 +19,7 @@ card: its kind, its severity, where it is (config, split, column), how many ther
 id. Errors are found by `pipelines/audit/integrity.py`, the others by `pipelines/audit/quality.py`, in all rows of all
 splits unless the definition says otherwise.
 
-This page is made from the definitions in the code, `pipelines.audit.quality.KINDS`:
+This page is made from the definitions in the code, `pipelines.audit.kinds.KINDS`:
 
 ```console
 python -m pipelines.report.findings_page > docs/findings.md

@@ -16,8 +16,9 @@ import polars as pl
 
 from builders import tasks
 from cards import markdown
+from cards.manifest import SEVERITIES
 from cards.render import CARDS
-from pipelines.audit import quality, statistics
+from pipelines.audit import kinds, statistics
 from pipelines.audit.integrity import row_name
 from pipelines.raw.digests import replace_text
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from builders.errors import DatasetError
-    from pipelines.audit.integrity import Finding, Frames
+    from cards.manifest import Finding
+    from pipelines.audit.integrity import Frames
     from pipelines.report.checks import CheckResult
 
 BARS = 40  # of a histogram at most, the last for what is longer than 99 % of the texts
@@ -78,7 +80,7 @@ def section(checked: CheckResult) -> dict[str, Any]:
         "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),
         "state": "damaged" if report["problems"] else "defective" if report["defects"] else "sound",
         "findings": [
-            told | {"definition": quality.KINDS[told["kind"]].definition, "rows": rows}
+            told | {"definition": kinds.KINDS[told["kind"]].definition, "rows": rows}
             for told, rows in zip(report["findings"], examples, strict=True)
         ],
         "charts": _charts(checked),
@@ -95,13 +97,13 @@ def failure(name: str, error: DatasetError) -> dict[str, Any]:
 def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
     """Write the report whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(path, _template().render(sections=sections, severities=quality.SEVERITIES))
+    replace_text(path, _template().render(sections=sections, severities=SEVERITIES))
 
 
 def _examples(checked: CheckResult) -> list[list[Example]]:
     """For each finding its examples, with what stands in their rows as far as these can be found again."""
     wanted: dict[tuple[str, str], set[str]] = {}
-    for one in checked.found:
+    for one in checked.findings:
         wanted.setdefault((one.config, one.split), set()).update(one.examples)
     rows = {place: _rows(checked.rows, place, names) for place, names in wanted.items()}
     pointed: dict[tuple[str, str], set[str]] = {}
@@ -122,7 +124,7 @@ def _examples(checked: CheckResult) -> list[list[Example]]:
             told += [(f"{config}: {column}", there[column]) for column in ("title", "text") if column in there]
         return Example(name, tuple((column, _shown(value)) for column, value in told if value != ""))
 
-    return [[example(one, name) for name in one.examples] for one in checked.found]
+    return [[example(one, name) for name in one.examples] for one in checked.findings]
 
 
 def _rows(frames: Frames, place: tuple[str, str], names: set[str]) -> dict[str, dict[str, Any]]:
@@ -159,7 +161,7 @@ def _charts(checked: CheckResult) -> list[Chart]:
     charts: dict[tuple[str, str], Chart] = {}
     for layout in tasks.layouts(checked.task):
         for split, frame in checked.frames.get(layout.config, {}).items():
-            table = "/".join(checked.real.get((layout.config, split), (layout.config, split)))
+            table = "/".join(checked.own_locations.get((layout.config, split), (layout.config, split)))
             made = [_lengths(frame, layout.config, column) for column in layout.text]
             label = "score" if layout.config == "qrels" else checked.task.type.label
             if layout.text and label == "score":

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from builders import tasks
 from pipelines.audit import integrity
+
+if TYPE_CHECKING:
+    from cards.manifest import Finding
 
 Tables = dict[str, dict[str, pl.DataFrame]]
 
@@ -96,7 +99,7 @@ def lazy(tables: Tables) -> dict[str, dict[str, pl.LazyFrame]]:
     return {config: {split: frame.lazy() for split, frame in splits.items()} for config, splits in tables.items()}
 
 
-def check(kind: str, tables: Tables, *, sample: bool = False) -> list[integrity.Finding]:
+def check(kind: str, tables: Tables, *, sample: bool = False) -> list[Finding]:
     return integrity.check_integrity(TASKS[kind], lazy(tables), TASKS[kind].splits, sample=sample)
 
 
@@ -144,7 +147,7 @@ class Planted:
     kind: str
     task: str
     change: Change
-    place: str
+    location: str
     count: int
     share: float
     examples: tuple[str, ...] = ()
@@ -152,4 +155,4 @@ class Planted:
     detail: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.task} {self.place}"
+        return f"{self.kind} {self.task} {self.location}"

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from builders import tasks
     from builders.spec import Tables
+    from cards.manifest import Finding
     from pipelines.make import BuildResult
 
 RETRIEVAL, RERANKING = DATASETS
@@ -241,7 +242,7 @@ def frame(tables: Tables, config: str) -> pl.DataFrame:
     return tables.frames[config]["dev"].lazy().collect()
 
 
-def defects(tables: Tables, task: tasks.Task) -> list[integrity.Finding]:
+def defects(tables: Tables, task: tasks.Task) -> list[Finding]:
     frames = {config: {split: one.lazy() for split, one in table.items()} for config, table in tables.frames.items()}
     return integrity.check_integrity(task, frames, ("dev",))
 

@@ -26,6 +26,7 @@ from tests.support.releases import definition_of, sample_settings
 
 if TYPE_CHECKING:
     from builders.spec import Tables
+    from cards.manifest import Finding
 
 RERANKING, RETRIEVAL = "rubq-reranking", "rubq-retrieval"
 
@@ -38,7 +39,7 @@ def rows(tables: Tables, config: str) -> list[tuple[Any, ...]]:
     return frame(tables, config).rows()
 
 
-def defects(tables: Tables, task: tasks.Task) -> list[integrity.Finding]:
+def defects(tables: Tables, task: tasks.Task) -> list[Finding]:
     frames = {config: {split: one.lazy() for split, one in table.items()} for config, table in tables.frames.items()}
     return integrity.check_integrity(task, frames, ("test",))
 

@@ -319,7 +319,7 @@ def test_a_planted_defect_is_the_one_that_is_found(planted: Planted) -> None:
     found, *others = check(planted.task, planted.change(clean(planted.task)))
     assert tuple(finding.kind for finding in others) == planted.also
     severity = "warning" if planted.kind == "few_rows_of_label" else "error"
-    assert (found.kind, found.severity, found.location) == (planted.kind, severity, planted.place)
+    assert (found.kind, found.severity, found.location) == (planted.kind, severity, planted.location)
     assert (found.count, found.share, found.examples) == (planted.count, pytest.approx(planted.share), planted.examples)
 
 

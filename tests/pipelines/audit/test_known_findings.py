@@ -9,7 +9,7 @@ import pytest
 
 from builders.errors import FindingsError
 from builders.spec import KnownFinding, Version
-from pipelines.audit.integrity import Finding
+from cards.manifest import Finding
 from pipelines.audit.known_findings import explain_findings, known_of_splits, verify_known_findings
 from pipelines.make import make
 from tests.support.releases import definition_of, sample_settings

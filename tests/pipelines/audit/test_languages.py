@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from builders import tasks
 from builders.shaping.sampling import sample
 from builders.spec import Raw, RawFiles
+from cards.manifest import Finding
 from pipelines.audit import languages
-from pipelines.audit.integrity import Finding
 from pipelines.audit.languages import (
     AT_ONCE,
     CHARACTERS,

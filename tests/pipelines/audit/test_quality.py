@@ -12,9 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builders import tasks
-from pipelines.audit import quality
-from pipelines.audit.integrity import Finding
-from pipelines.audit.quality import KINDS, audit_rows
+from cards.manifest import SEVERITIES, Finding
+from pipelines.audit.kinds import KINDS
+from pipelines.audit.quality import audit_rows
 from tests.pipelines.audit.test_integrity import PLANTED as DEFECTS
 from tests.support.tables import TASKS, Planted, Tables, both, changed, check, clean, lazy, with_rows, with_value
 
@@ -363,7 +363,7 @@ def test_a_planted_finding_is_the_one_that_is_found(planted: Planted) -> None:
         planted.examples,
         planted.detail,
     )
-    assert first.place == planted.place
+    assert first.location == planted.location
     assert tuple(other.kind for other in others) == planted.also
 
 
@@ -377,14 +377,14 @@ def test_every_kind_that_is_found_is_defined_and_every_defined_one_is_found() ->
 
 def test_a_definition_is_one_sentence() -> None:
     for name, kind in KINDS.items():
-        assert kind.severity in quality.SEVERITIES, name
+        assert kind.severity in SEVERITIES, name
         assert kind.definition.endswith("."), name
         assert ". " not in kind.definition, name
 
 
 def test_kinds_stand_by_severity() -> None:
     severities = [kind.severity for kind in KINDS.values()]
-    assert severities == sorted(severities, key=quality.SEVERITIES.index)
+    assert severities == sorted(severities, key=SEVERITIES.index)
 
 
 def duplicate_severities(kind: str, change: Any) -> dict[str, str]:

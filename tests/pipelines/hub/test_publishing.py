@@ -23,11 +23,11 @@ import yaml
 from builders.errors import FindingsError, PublishError, ReleaseError, SourceError, UsageError
 from builders.spec import Tables, Version
 from cards.front_matter import metadata
-from pipelines.hub import client, publishing
+from pipelines.hub import client, publishing, repository
 from pipelines.hub.planning import OUR_KEYS, Plan, PublishOptions, make_plan
 from pipelines.make import make
 from pipelines.raw.download import Patience
-from pipelines.release import ledger, parquet, staging
+from pipelines.release import folder, ledger, parquet, staging
 from pipelines.release.verification import is_manifest
 from tests.support.loopback_hub import READER, WRITER, Blob, Fault, LoopbackHub
 from tests.support.processes import checkout, environment
@@ -129,8 +129,8 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[De
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(parquet, "ROW_GROUP_ROWS", 7)
                 patch.setattr(parquet, "SHARD_BYTES", 10)
-                first = make(dataset, "1.0.0", settings, silent)
-            kept[name] = (dataset, {"1.0.0": first, "2.0.0": make(dataset, "2.0.0", settings, silent)})
+                first = make(dataset, "1.0.0", settings)
+            kept[name] = (dataset, {"1.0.0": first, "2.0.0": make(dataset, "2.0.0", settings)})
         return kept[name]
 
     return both
@@ -152,18 +152,18 @@ def publish(
     **settings: Any,
 ) -> publishing.Publication:
     connection = publishing.login(endpoint=hub.url, token=token, patience=patience(**settings))
-    return publishing.publish(dataset, outcome.place, order, connection, silent)
+    return publishing.publish(dataset, outcome.release_dir, order, connection)
 
 
 def plan(hub: LoopbackHub, dataset: Definition, outcome: BuildResult, order: PublishOptions) -> Plan:
     connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience())
-    return make_plan(dataset, outcome.place, order, connection)
+    return make_plan(dataset, outcome.release_dir, order, connection)
 
 
 def folder(outcome: BuildResult) -> dict[str, bytes]:
     """The files of a release on disk."""
-    paths = [path for path in outcome.place.rglob("*") if path.is_file()]
-    return {path.relative_to(outcome.place).as_posix(): path.read_bytes() for path in paths}
+    paths = [path for path in outcome.release_dir.rglob("*") if path.is_file()]
+    return {path.relative_to(outcome.release_dir).as_posix(): path.read_bytes() for path in paths}
 
 
 def content_of(tree: dict[str, bytes]) -> str | None:
@@ -174,11 +174,11 @@ def content_of(tree: dict[str, bytes]) -> str | None:
     manifest = json.loads(tree["manifest.json"])
     assert is_manifest(manifest)
     files = staging.files_of(manifest)
-    assert ours == {"manifest.json", "statistics.json", *(file["path"] for file in files)}
+    assert ours == {"manifest.json", "statistics.json", *(file.path for file in files)}
     for file in files:
-        assert hashlib.sha256(tree[file["path"]]).hexdigest() == file["sha256"]
-    assert f'revision="v{manifest["version"]}"' in tree["README.md"].decode()
-    return str(manifest["content_sha256"])
+        assert hashlib.sha256(tree[file.path]).hexdigest() == file.sha256
+    assert f'revision="v{manifest.version}"' in tree["README.md"].decode()
+    return str(manifest.content_sha256)
 
 
 def test_a_release_becomes_one_commit_with_a_tag_and_its_files_byte_for_byte(
@@ -195,7 +195,7 @@ def test_a_release_becomes_one_commit_with_a_tag_and_its_files_byte_for_byte(
     assert there.moves[1:] == [("main", published.commit), ("v1.0.0", published.commit)]
     commit = there.commits[published.commit]
     assert commit.title == f"{TERRA} 1.0.0"
-    assert outcomes["1.0.0"].manifest["content_sha256"] in commit.description
+    assert outcomes["1.0.0"].manifest.content_sha256 in commit.description
     assert not there.private
     assert all(blob.lfs == path.endswith(".parquet") for path, blob in commit.tree.items())
 
@@ -222,8 +222,8 @@ def test_a_second_version_leaves_the_first_in_its_tag_and_is_explained(
     assert corpus.examples["changed"] == [{"id": "10", "text": ["—", "Мундштука нет."]}]
     assert [row["id"] for row in corpus.examples["added"]] == ["2000"]
     repo = f"org/{RUBQ}"
-    assert content_of(hub.tree(repo, "v1.0.0")) == outcomes["1.0.0"].manifest["content_sha256"]
-    assert content_of(hub.tree(repo, "v2.0.0")) == outcomes["2.0.0"].manifest["content_sha256"]
+    assert content_of(hub.tree(repo, "v1.0.0")) == outcomes["1.0.0"].manifest.content_sha256
+    assert content_of(hub.tree(repo, "v2.0.0")) == outcomes["2.0.0"].manifest.content_sha256
     assert hub.tree(repo) == hub.tree(repo, "v2.0.0")
     history = hub.tree(repo)["README.md"].decode()
     assert "As in the paper." in history
@@ -255,7 +255,7 @@ def test_a_config_that_is_gone_goes_in_the_same_commit(hub: LoopbackHub, order: 
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
     manifest = json.loads(hub.tree(REPO)["manifest.json"])
-    manifest["tables"][0] |= {"config": "old", "files": [{"path": "old/dev-0.parquet", "bytes": 4, "sha256": "0" * 64}]}
+    manifest.tables[0] |= {"config": "old", "files": [{"path": "old/dev-0.parquet", "bytes": 4, "sha256": "0" * 64}]}
     hub.commit(REPO, {"manifest.json": json.dumps(manifest).encode(), "old/dev-0.parquet": b"PAR1"})
     publish(hub, dataset, outcomes["2.0.0"], order)
     assert "old/dev-0.parquet" not in hub.tree(REPO)
@@ -274,7 +274,7 @@ def test_keys_that_somebody_added_to_the_front_matter_survive_and_ours_win(
     assert "viewer, extra_gated_prompt, False" in planned.notes[-1]
     publish(hub, dataset, outcomes["2.0.0"], order)
     merged = hub.tree(REPO)["README.md"].decode()
-    built_card = (outcomes["2.0.0"].place / "README.md").read_text("utf-8")
+    built_card = (outcomes["2.0.0"].release_dir / "README.md").read_text("utf-8")
     head, body = (yaml.safe_load(merged.split("---\n")[1]), merged.split("---\n", 2)[2])
     assert head == yaml.safe_load(built_card.split("---\n")[1]) | {
         "viewer": False, "extra_gated_prompt": "Будьте добры", False: 1
@@ -292,7 +292,7 @@ def test_a_card_without_front_matter_of_its_own_is_replaced(
     publish(hub, dataset, outcomes["1.0.0"], order)
     hub.commit(REPO, {"README.md": card})
     publish(hub, dataset, outcomes["2.0.0"], order)
-    assert hub.tree(REPO)["README.md"] == (outcomes["2.0.0"].place / "README.md").read_bytes()
+    assert hub.tree(REPO)["README.md"] == (outcomes["2.0.0"].release_dir / "README.md").read_bytes()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -308,7 +308,7 @@ def test_a_tag_never_moves(
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
     before = hub.state()[0]
-    other = make(dataset, "1.0.0", replace(settings, golden=other_golden(tmp_path / "golden")), silent)
+    other = make(dataset, "1.0.0", replace(settings, golden=other_golden(tmp_path / "golden")))
     with pytest.raises(PublishError, match="published with other content") as caught:
         publish(hub, dataset, other, order)
     assert caught.value.exit_code == 5
@@ -322,7 +322,7 @@ def test_the_same_rows_in_other_files_are_already_published(
 ) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
-    whole = make(dataset, "1.0.0", settings, silent)
+    whole = make(dataset, "1.0.0", settings)
     assert staging.files_of(whole.manifest) != staging.files_of(outcomes["1.0.0"].manifest)
     assert publish(hub, dataset, whole, order).state == "already published"
 
@@ -332,11 +332,11 @@ def test_a_manifest_on_the_hub_is_not_believed(
 ) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
-    whole = make(dataset, "1.0.0", settings, silent)
+    whole = make(dataset, "1.0.0", settings)
     there = hub.repos[REPO]
     manifest = json.loads(hub.tree(REPO)["manifest.json"])
-    lying = hub.tree(REPO)[manifest["tables"][0]["files"][0]["path"]]
-    manifest["tables"][0]["files"] = manifest["tables"][0]["files"][:1]
+    lying = hub.tree(REPO)[manifest.tables[0]["files"][0]["path"]]
+    manifest.tables[0]["files"] = manifest.tables[0]["files"][:1]
     assert lying
     there.tags["v1.0.0"] = hub.commit(REPO, {"manifest.json": json.dumps(manifest).encode()})
     with pytest.raises(PublishError, match="not what its manifest says") as caught:
@@ -396,7 +396,7 @@ def test_a_pull_request_leaves_main_alone_and_is_tagged_once_merged(
     assert asked.state == "pull request opened"
     assert asked.url == f"{hub.url}/datasets/{REPO}/discussions/1"
     there = hub.repos[REPO]
-    assert content_of(hub.tree(REPO)) == outcomes["1.0.0"].manifest["content_sha256"]
+    assert content_of(hub.tree(REPO)) == outcomes["1.0.0"].manifest.content_sha256
     assert set(there.tags) == {"v1.0.0"}
     there.branches["main"] = there.branches["refs/pr/1"]
     assert publish(hub, dataset, outcomes["2.0.0"], replace(order, create_pr=True)).state == "published"
@@ -410,13 +410,13 @@ def test_a_gitignore_in_the_repository_leaves_nothing_out(
     publish(hub, dataset, outcomes["1.0.0"], order)
     hub.commit(REPO, {".gitignore": b"*.parquet\nmanifest.json\n"})
     publish(hub, dataset, outcomes["2.0.0"], order)
-    assert content_of(hub.tree(REPO)) == outcomes["2.0.0"].manifest["content_sha256"]
+    assert content_of(hub.tree(REPO)) == outcomes["2.0.0"].manifest.content_sha256
 
 
 def test_a_build_waits_until_its_release_is_published(
     hub: LoopbackHub, order: PublishOptions, settings: BuildSettings
 ) -> None:
-    outcome, said = make(definition_of(TERRA), "1.0.0", settings, silent), list[str]()
+    outcome, said = make(definition_of(TERRA), "1.0.0", settings), list[str]()
 
     def waits(words: str) -> None:
         said.append(words)
@@ -445,9 +445,9 @@ def test_samples_and_parts_are_not_published(
 def altered(outcome: BuildResult, tmp_path: Path, **changes: Any) -> BuildResult:
     """A copy of a release, which counts as a whole one, with another manifest."""
     place = tmp_path / "altered" / outcome.version
-    shutil.copytree(outcome.place, place)
+    shutil.copytree(outcome.release_dir, place)
     manifest = outcome.manifest | {"sample": False} | changes
-    staging.write_json(place / "manifest.json", manifest)
+    folder.write_json(place / "manifest.json", manifest)
     return replace(outcome, place=place, manifest=manifest)
 
 
@@ -468,7 +468,7 @@ def test_a_damaged_release_is_not_published(
 ) -> None:
     dataset, outcome = _first(releases())
     copy = altered(outcome, tmp_path)
-    (copy.place / "data" / "dev-00000-of-00002.parquet").write_bytes(b"PAR1")
+    (copy.release_dir / "data" / "dev-00000-of-00002.parquet").write_bytes(b"PAR1")
     with pytest.raises(PublishError, match="the release is damaged") as caught:
         publish(hub, dataset, copy, order)
     assert "dev-00000-of-00002.parquet has changed: 4 bytes" in str(caught.value)
@@ -479,7 +479,7 @@ def test_defects_in_the_rows_forbid_it_with_their_own_exit_code(
     hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path
 ) -> None:
     dataset, outcome = _first(releases())
-    broken = outcome.manifest["findings"] + [
+    broken = outcome.manifest.findings + [
         {
             "kind": "null_text",
             "severity": "error",
@@ -534,12 +534,12 @@ def test_a_namespace_that_is_not_ones_own_says_so(hub: LoopbackHub, order: Publi
     connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience())
     hub.fail(1, Fault(status=403))
     with pytest.raises(PublishError, match="committing failed") as caught:
-        publishing.publish(*_place(releases()), order, connection, silent)
+        publishing.publish(*_place(releases()), order, connection)
     assert f"a token that may write to {REPO}" in str(caught.value)
 
 
 def _place(both: Any) -> tuple[Definition, Path]:
-    return both[0], both[1]["1.0.0"].place
+    return both[0], both[1]["1.0.0"].release_dir
 
 
 def test_the_server_says_how_long_to_wait_within_reason(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
@@ -549,11 +549,11 @@ def test_the_server_says_how_long_to_wait_within_reason(hub: LoopbackHub, order:
         ({"Retry-After": "7"}, 7), ({"RateLimit": '"api";r=0;t=55'}, 55), ({"Retry-After": "86400"}, 300), ({}, 1)
     ):  # fmt: skip
         hub.fail(0, Fault(status=429, headers=headers))
-        assert client.snapshot(connection, "org/nothing") is None
+        assert repository.snapshot(connection, "org/nothing") is None
         assert waited.pop() == seconds
     hub.fail(0, Fault(status=503), always=True)
     with pytest.raises(PublishError, match="run the command again later"):
-        client.snapshot(connection, "org/nothing")
+        repository.snapshot(connection, "org/nothing")
     assert waited == [1, 2, 4]
 
 
@@ -582,13 +582,13 @@ def test_commits_again_and_again_end_in_an_error(hub: LoopbackHub, order: Publis
     with pytest.raises(PublishError, match="412") as caught:
         publish(hub, dataset, outcomes["2.0.0"], order)
     assert "somebody else commits" in str(caught.value)
-    assert content_of(hub.tree(REPO)) == outcomes["1.0.0"].manifest["content_sha256"]
+    assert content_of(hub.tree(REPO)) == outcomes["1.0.0"].manifest.content_sha256
 
 
 def elsewhere(outcome: BuildResult, tmp_path: Path) -> BuildResult:
     """The same release in another folder, as another machine has it."""
     place = tmp_path / "elsewhere" / outcome.dataset / outcome.version
-    shutil.copytree(outcome.place, place)
+    shutil.copytree(outcome.release_dir, place)
     return replace(outcome, place=place)
 
 
@@ -596,12 +596,12 @@ def test_of_two_publishers_with_other_rows_one_wins_and_the_other_says_so(
     hub: LoopbackHub, order: PublishOptions, releases: Any, settings: BuildSettings, tmp_path: Path
 ) -> None:
     dataset, outcomes = releases()
-    other = make(editions(TERRA, lambda frames: frames), "2.0.0", settings, silent)
+    other = make(editions(TERRA, lambda frames: frames), "2.0.0", settings)
     publish(hub, dataset, outcomes["1.0.0"], order)
     hub.meanwhile["/commit/main"] = lambda: publish(hub, dataset, outcomes["2.0.0"], order)
     with pytest.raises(PublishError, match="published with other content"):
         publish(hub, dataset, other, replace(order, cache=tmp_path / "another"), read=10.0)
-    assert content_of(hub.tree(REPO, "v2.0.0")) == outcomes["2.0.0"].manifest["content_sha256"]
+    assert content_of(hub.tree(REPO, "v2.0.0")) == outcomes["2.0.0"].manifest.content_sha256
     assert hub.tree(REPO) == hub.tree(REPO, "v2.0.0")
 
 
@@ -609,7 +609,7 @@ def test_what_another_publisher_has_committed_but_not_tagged_is_not_overwritten(
     hub: LoopbackHub, order: PublishOptions, releases: Any, settings: BuildSettings
 ) -> None:
     dataset, outcomes = releases()
-    other = make(editions(TERRA, lambda frames: frames), "2.0.0", settings, silent)
+    other = make(editions(TERRA, lambda frames: frames), "2.0.0", settings)
     publish(hub, dataset, outcomes["2.0.0"], order)
     del hub.repos[REPO].tags["v2.0.0"]
     before = hub.state()[0]
@@ -675,7 +675,7 @@ def test_what_does_not_read_back_is_not_tagged_and_mended_by_the_next_run(
     assert hub.repos[REPO].tags == {}
     again = publish(hub, dataset, outcomes["1.0.0"], order)
     assert again.plan.notes[-1] == "main holds a damaged copy of this release: it is written anew"
-    assert content_of(hub.tree(REPO, "v1.0.0")) == outcomes["1.0.0"].manifest["content_sha256"]
+    assert content_of(hub.tree(REPO, "v1.0.0")) == outcomes["1.0.0"].manifest.content_sha256
 
 
 KINDS = {
@@ -692,7 +692,7 @@ CASES = [*(("2.0.0", kind) for kind in KINDS), ("1.0.0", "the answer is cut")]
 def whole(hub: LoopbackHub, outcomes: dict[str, BuildResult]) -> None:
     """Main and tags show, and showed at every moment, a whole release or (main, at first) none."""
     there = hub.repos.get(REPO)
-    known = {f"v{version}": outcome.manifest["content_sha256"] for version, outcome in outcomes.items()}
+    known = {f"v{version}": outcome.manifest.content_sha256 for version, outcome in outcomes.items()}
     for ref, sha in there.moves if there else ():
         content = content_of(hub.tree(REPO, sha))
         assert content == known[ref] if ref in known else content in {None, *known.values()}
@@ -786,7 +786,7 @@ def as_published(
 ) -> tuple[BuildSettings, BuildResult]:
     """TERRa as if from complete raw files, built and published."""
     full = as_full(settings, tmp_path, monkeypatch)
-    outcome = make(definition_of(TERRA), "1.0.0", full, silent)
+    outcome = make(definition_of(TERRA), "1.0.0", full)
     publish(hub, definition_of(TERRA), outcome, replace(order, sample=False, ledger=settings.ledger))
     return full, outcome
 
@@ -797,23 +797,23 @@ def test_the_ledger_knows_what_is_published_and_then_not_even_force_replaces_it(
     full, outcome = as_published(hub, order, settings, tmp_path, monkeypatch)
     entry = json.loads(settings.ledger.read_text())[TERRA]["1.0.0"]
     assert entry == {**(ledger.ledger_entry(outcome.manifest) or {}), "published": [REPO]}
-    again = make(definition_of(TERRA), "1.0.0", replace(full, force=True), silent)
-    assert again.manifest["content_sha256"] == outcome.manifest["content_sha256"]
+    again = make(definition_of(TERRA), "1.0.0", replace(full, force=True))
+    assert again.manifest.content_sha256 == outcome.manifest.content_sha256
     assert json.loads(settings.ledger.read_text())[TERRA]["1.0.0"] == entry, "a new build does not forget it"
     changed = as_full(replace(full, golden=other_golden(tmp_path / "golden")), tmp_path, monkeypatch)
     for force in (False, True):
         with pytest.raises(ReleaseError, match="would get other rows than it had") as caught:
-            make(definition_of(TERRA), "1.0.0", replace(changed, force=force), silent)
+            make(definition_of(TERRA), "1.0.0", replace(changed, force=force))
         assert caught.value.where == f"published as {REPO}"
         assert "--force" not in str(caught.value)
-    assert staging.read_manifest(outcome.place) == again.manifest
+    assert folder.read_manifest(outcome.release_dir) == again.manifest
 
 
 def test_rows_that_the_ledger_does_not_know_of_a_version_are_not_published(
     hub: LoopbackHub, order: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = as_full(settings, tmp_path, monkeypatch)
-    outcome = make(definition_of(TERRA), "1.0.0", full, silent)
+    outcome = make(definition_of(TERRA), "1.0.0", full)
     known = json.loads(settings.ledger.read_text())
     known[TERRA]["1.0.0"]["content_sha256"] = "0" * 64
     settings.ledger.write_text(json.dumps(known))
@@ -831,10 +831,10 @@ def test_a_version_from_files_of_unknown_digest_says_so_and_is_known_once_it_is_
     published = publish(hub, dataset, whole, replace(order, sample=False))
     assert published.plan.notes == ("unverified raw file: val.jsonl",)
     assert ledger.find_entry(TERRA, "1.0.0", order.ledger) == {
-        "content_sha256": outcome.manifest["content_sha256"],
+        "content_sha256": outcome.manifest.content_sha256,
         "tables": [{key: table[key] for key in ("config", "split", "rows", "content_sha256")}
-                   for table in outcome.manifest["tables"]],
-        "raw": {"val.jsonl": outcome.manifest["raw"][0]["sha256"]},
+                   for table in outcome.manifest.tables],
+        "raw": {"val.jsonl": outcome.manifest.raw[0]["sha256"]},
         "published": [REPO],
     }  # fmt: skip
 
@@ -860,7 +860,7 @@ def test_datasets_loads_each_version_by_its_tag_whole_and_streaming(
     dataset, outcomes = releases(name)
     for outcome in outcomes.values():
         publish(hub, dataset, outcome, order)
-    tables = [(table["config"], table["split"]) for table in outcomes["1.0.0"].manifest["tables"]]
+    tables = [(table.config, table.split) for table in outcomes["1.0.0"].manifest.tables]
     wanted = [(config, split, version) for version in outcomes for config, split in tables]
     done = subprocess.run(
         [sys.executable, "-c", LOADER, f"org/{name}", *(f"{config} {split} v{version}" for config, split, version in wanted)],
@@ -870,7 +870,7 @@ def test_datasets_loads_each_version_by_its_tag_whole_and_streaming(
     lines = done.stdout.splitlines()
     assert len(lines) == len(wanted)
     for line, (config, split, version) in zip(lines, wanted, strict=True):
-        frames = staging.frames_of(outcomes[version].place, outcomes[version].manifest)
+        frames = folder.scan_tables(outcomes[version].release_dir, outcomes[version].manifest)
         rows = frames[config][split].collect().to_dicts()
         assert json.loads(line) == [rows, rows]
 

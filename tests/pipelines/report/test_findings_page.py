@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pipelines.audit.quality import KINDS
+from pipelines.audit.kinds import KINDS
 from pipelines.report.findings_page import page
 from tests.support.paths import ROOT
 

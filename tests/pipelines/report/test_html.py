@@ -13,7 +13,7 @@ import pytest
 
 from builders.errors import SourceError
 from pipelines import check
-from pipelines.audit import quality
+from pipelines.audit import kinds
 from pipelines.foreign.datasets import ForeignOptions
 from pipelines.report import checks
 from pipelines.report import html as html_report
@@ -114,7 +114,7 @@ def test_a_finding_is_shown_with_its_meaning_and_the_rows_it_is_about(tmp_path: 
     assert "defective" in page.text
     for kind in ("null_text", "dangling_qrel", "score_out_of_range"):
         assert kind in page.text
-        assert quality.KINDS[kind].definition in page.text
+        assert kinds.KINDS[kind].definition in page.text
     told = " ".join(page.text.split())
     assert "d3 text null" in told
     assert "q1 d9 score 1 queries: text who makes honey (test)" in told, (

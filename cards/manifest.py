@@ -1,0 +1,251 @@
+"""The manifest of a release: what it is made of, as frozen records, read and validated in one place.
+
+`manifest.json` is to programs what the card is to people, and the card is rendered from it; that is why the records are defined
+here and not in pipelines, which writes and reads the files. A manifest may come from the Hub: until `decode` has validated it, it
+is data, and its paths are not followed.
+
+docs/manifest.schema.json is generated from these records: python -m cards.manifest > docs/manifest.schema.json
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from builders.column_types import ColumnType  # noqa: TC001 - msgspec reads the types of the records
+from builders.errors import ReleaseError
+from builders.spec import VERSION, Dropped, Prompts
+
+FORMAT = 2  # 1: manifests from before there was a `format`; they hold all that is read today
+SEVERITIES = ("error", "warning", "info")
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+# A file in a folder of the release, under this name on every system: nothing that leaves the release's folder.
+DataPath = Annotated[str, msgspec.Meta(pattern=r"^(?!\.\.?/)[^/\\:\x00]+/(?!\.\.?$)[^/\\:\x00]+$")]
+VersionNumber = Annotated[str, msgspec.Meta(pattern=f"^{VERSION.pattern}$")]
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    type: ColumnType
+
+
+@dataclass(frozen=True)
+class File:
+    """A data file of a release: POSIX path below its folder, size in bytes, sha256 in hex."""
+
+    path: DataPath
+    bytes: Count
+    sha256: Sha256
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, one config and split. num_bytes: the size of its values (texts in UTF-8, numbers in 8 bytes)."""
+
+    config: str
+    split: str
+    rows: Count
+    columns: tuple[Column, ...]
+    content_sha256: Sha256
+    num_bytes: Count
+    files: tuple[File, ...]
+
+    @property
+    def location(self) -> str:
+        """What messages call it: `corpus/test`."""
+        return f"{self.config}/{self.split}"
+
+
+@dataclass(frozen=True)
+class RawEntry:
+    """A raw file as the build read it. verified: whether its digest was known before. url: None for a file fetched by hand."""
+
+    name: str
+    url: str | None
+    sha256: Sha256
+    bytes: Count
+    verified: bool
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The recipe of a release. sha256: over the builder and every module of builders/ that it imports."""
+
+    module: str
+    options: dict[str, Any]
+    sha256: Sha256
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A problem of the data.
+
+    kind: one of pipelines.audit.kinds. severity: `error` (no release is written), `warning` or `info`. config, split, column:
+    where; empty for all. count: rows concerned. share: of the rows examined, 0 to 1. examples: up to five row names. detail: what
+    tells it from other findings of its kind. why: why it stays, where a maintainer declared that (KnownFinding).
+    """
+
+    kind: str
+    severity: Severity
+    config: str
+    split: str
+    column: str
+    count: int
+    share: float
+    examples: tuple[str, ...] = ()
+    detail: str = ""
+    why: str = ""
+
+    @property
+    def location(self) -> str:
+        """What messages call it: `default/test.text`."""
+        table = "/".join(part for part in (self.config, self.split) if part)
+        return f"{table}.{self.column}" if self.column else table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """What the rows and the card of a release follow from: known before the build, equal where there is nothing to build.
+
+    limit: the number of raw records read of each file, None for all. report_sha256: over what gives the same rows another card.
+    """
+
+    dataset: str
+    version: VersionNumber
+    source: str
+    task: str
+    splits: tuple[str, ...]
+    sample: bool
+    partial: bool
+    limit: int | None = None
+    raw: tuple[RawEntry, ...]
+    recipe: Recipe
+    report_sha256: str = ""
+    prompts: Prompts | None = None
+
+    @property
+    def name(self) -> str:
+        """The dataset and its version, as on the command line: `rubq-retrieval@1.0.0`."""
+        return f"{self.dataset}@{self.version}"
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is the whole dataset, neither a sample nor a part."""
+        return not (self.sample or self.partial)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """All that is known of a release. The fields up to `prompts` that Identity has too mean the same.
+
+    content_sha256: identity of all rows (pipelines.release.content_hash). observed: numbers that the recipe counted. tools,
+    built_at: versions of libraries and the time (ISO 8601, UTC), outside every hash.
+    """
+
+    format: int = 1
+    dataset: str
+    version: VersionNumber
+    source: str
+    task: str
+    content_sha256: Sha256
+    tables: tuple[Table, ...]
+    splits: tuple[str, ...]
+    sample: bool
+    partial: bool
+    limit: int | None = None
+    raw: tuple[RawEntry, ...]
+    recipe: Recipe
+    report_sha256: str = ""
+    prompts: Prompts | None = None
+    dropped: tuple[Dropped, ...]
+    observed: dict[str, int] = field(default_factory=dict)
+    findings: tuple[Finding, ...]
+    tools: dict[str, str] = field(default_factory=dict)
+    built_at: str = ""
+
+    @property
+    def name(self) -> str:
+        """The dataset and its version, as on the command line: `rubq-retrieval@1.0.0`."""
+        return f"{self.dataset}@{self.version}"
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is the whole dataset, neither a sample nor a part."""
+        return not (self.sample or self.partial)
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """The data files of all tables."""
+        return tuple(file for table in self.tables for file in table.files)
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """The number of rows of each table, by its location."""
+        return {table.location: table.rows for table in self.tables}
+
+    def has_identity(self, identity: Identity) -> bool:
+        """Whether a build with this identity would give this release again."""
+        return all(getattr(self, one.name) == getattr(identity, one.name) for one in fields(identity))
+
+
+def decode(data: bytes, where: str) -> Manifest:
+    """A manifest from the bytes of a manifest.json; keys that are not known are ignored.
+
+    where: the file or repository, for the error.
+
+    Raises ReleaseError for invalid JSON, for a manifest of a later format, and, with the path of the first value that is wrong
+    (`$.tables[0].rows`), for anything else.
+    """
+    try:
+        written = msgspec.json.decode(data, type=_Format).format
+        if written <= FORMAT:
+            return msgspec.json.decode(data, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ReleaseError(
+            "invalid manifest",
+            where=where,
+            found=str(error),
+            expected="a manifest of this package (docs/manifest.schema.json)",
+            todo="build the release again, or fetch it again",
+        ) from None
+    raise ReleaseError(
+        "a later version of this package wrote the manifest",
+        where=where,
+        found=f"format {written}",
+        expected=f"format {FORMAT} or lower",
+        todo="update this package",
+    )
+
+
+def encode(manifest: Manifest) -> bytes:
+    """The bytes of a manifest.json: indented, UTF-8, keys in the order of the records, with a final newline."""
+    return msgspec.json.format(msgspec.json.encode(asdict(manifest)), indent=2) + b"\n"
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a manifest."""
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "manifest.json of a release"}
+    return head | msgspec.json.schema(Manifest)
+
+
+def options_as_read(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a recipe as a manifest gives them back: tuples become lists."""
+    return dict(msgspec.to_builtins(options))
+
+
+@dataclass(frozen=True)
+class _Format:
+    format: int = 1
+
+
+if __name__ == "__main__":
+    print(json.dumps(schema(), indent=2, ensure_ascii=False))
