@@ -68,7 +68,7 @@ def datasets(names: list[str], folder: Path) -> str:
     from builders import catalogue
     from pipelines.command import resolve_datasets
     from pipelines.make import BuildSettings
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
 
     places = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
     settings = BuildSettings(folder / "outputs", places, sample=True, ledger=folder / "ledger.json")

@@ -188,7 +188,7 @@ def build(folder: Path, name: str) -> None:
 
     from builders import catalogue
     from pipelines.make import BuildSettings, make
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
 
     known = catalogue.load(catalogue.entries()[name])
     files = {key: replace(file, sha256=None) for key, file in known.source.files.items()}

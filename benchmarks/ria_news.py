@@ -88,7 +88,7 @@ def build(folder: Path) -> None:
     sys.path.insert(0, str(ROOT))
     from builders import catalogue
     from pipelines.make import BuildSettings, make
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
 
     known = catalogue.load(catalogue.entries()["ria-news-retrieval"])
     files = {key: replace(file, sha256=None, bytes=None) for key, file in known.source.files.items()}

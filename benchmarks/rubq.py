@@ -242,7 +242,7 @@ def build(folder: Path) -> None:
 
     from builders import catalogue
     from pipelines.make import BuildSettings, make
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
 
     places = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
     settings = BuildSettings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")

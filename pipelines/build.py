@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import DatasetError, PublishError, SourceError
 from pipelines import command
+from pipelines.terminal import configure_logging
 
 if TYPE_CHECKING:
     import argparse
@@ -25,6 +27,8 @@ EXAMPLES = """\
   python -m pipelines.build hhrlhf-harmlessness --splits test  only what one split needs; marked as partial
   python -m pipelines.build cedr --push ORG                    build, check and publish as ORG/cedr-classification
   python -m pipelines.build all --dry-run                      show what would be done, and from which files"""
+
+logger = logging.getLogger(__name__)
 
 
 def main() -> int:
@@ -104,7 +108,9 @@ def _results(
                 yield _attempt(name, version, settings)
         return
     # Threads of polars do not survive a fork: every worker is a new process.
-    with ProcessPoolExecutor(min(jobs, len(per_source)), mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        min(jobs, len(per_source)), mp_context=get_context("spawn"), initializer=configure_logging
+    ) as pool:
         for results in pool.map(_attempt_all, per_source, [settings] * len(per_source)):
             yield from results
 
@@ -130,7 +136,7 @@ def _pusher(org: str) -> Callable[[BuildResult], Publication]:
     """
     from builders import catalogue
     from pipelines.hub import planning, publishing
-    from pipelines.raw.locations import default_cache
+    from pipelines.raw.cache import default_cache
 
     client, options = publishing.login(), planning.PublishOptions(org, default_cache())
 
@@ -142,8 +148,6 @@ def _pusher(org: str) -> Callable[[BuildResult], Publication]:
 
 
 def _show(result: BuildResult, publication: Publication | None, *, as_json: bool) -> None:
-    from pipelines.terminal import say
-
     if as_json:
         command.print_json(_as_json(result, publication))
         return
@@ -162,7 +166,7 @@ def _show(result: BuildResult, publication: Publication | None, *, as_json: bool
     if publication is not None:
         print(f"  on Hub    {publication.state}: {publication.url}, {publication.plan.tag}")
     for note in result.notes:
-        say(note)
+        logger.info(note)
 
 
 def _as_json(result: BuildResult, publication: Publication | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import signal
 import sys
@@ -15,14 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import DatasetError
+from pipelines.terminal import configure_logging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from builders.catalogue import Definition
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
 
 NAMES = "a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one"
+
+logger = logging.getLogger(__name__)
 
 
 def parser(command: str, description: str, examples: str) -> argparse.ArgumentParser:
@@ -48,7 +52,8 @@ def add_raw_options(arguments: argparse.ArgumentParser) -> None:
 
 def raw_settings(options: argparse.Namespace) -> RawSettings:
     """Where raw files are, as the options say."""
-    from pipelines.raw.locations import RawSettings, default_cache
+    from pipelines.raw.cache import default_cache
+    from pipelines.raw.settings import RawSettings
 
     return RawSettings(raw_dir=options.raw_dir, cache=options.cache or default_cache(), offline=options.offline)
 
@@ -81,9 +86,7 @@ def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
 
 def print_error(error: DatasetError) -> None:
     """Show an error on stderr."""
-    from pipelines.terminal import say
-
-    say(f"error: {error}")
+    logger.error("%s", error)
 
 
 def print_json(value: Any) -> None:
@@ -93,6 +96,7 @@ def print_json(value: Any) -> None:
 
 def run(main: Callable[[], int]) -> None:
     """Run a command and leave with its exit code; a user's mistake ends in an error, never in a traceback."""
+    configure_logging()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # clean up as after Ctrl-C
     try:
         code = main()
@@ -101,7 +105,7 @@ def run(main: Callable[[], int]) -> None:
         print_error(error)
         code = error.exit_code
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        logger.info("interrupted")
         code = 130
     except BrokenPipeError:  # the reader of our results has closed, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -14,7 +14,7 @@ from pipelines.raw.locations import plan_file
 from pipelines.release import fingerprint, folder, ledger
 from pipelines.release.checkpoints import checkpoint_dir
 from pipelines.release.comparison import describe_difference
-from pipelines.release.staging import locked, recover_release, staged_release
+from pipelines.release.staging import dataset_lock, recover_release, staged_release
 from pipelines.release.writing import write_release
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from cards.manifest import Manifest
     from pipelines.raw.inputs import Input
-    from pipelines.raw.locations import PlannedFile, RawSettings
+    from pipelines.raw.locations import PlannedFile
+    from pipelines.raw.settings import RawSettings
     from pipelines.release.ledger import LedgerEntry
 
 
@@ -83,7 +84,7 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
     inputs = _find_inputs(definition, splits, settings)
     release_dir = settings.output / dataset.name / version
     identity = _identity(definition, version, splits, inputs, settings)
-    with locked(settings.output, dataset.name):
+    with dataset_lock(settings.output, dataset.name):
         recover_release(release_dir)
         old = folder.read_manifest(release_dir)
         if old is not None:

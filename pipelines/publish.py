@@ -76,7 +76,7 @@ def _parse() -> argparse.Namespace:
 
 def _publish_options(options: argparse.Namespace) -> PublishOptions:
     from pipelines.hub.planning import PublishOptions
-    from pipelines.raw.locations import default_cache
+    from pipelines.raw.cache import default_cache
 
     return PublishOptions(
         options.org,
@@ -92,7 +92,7 @@ def _publish_options(options: argparse.Namespace) -> PublishOptions:
 def _page(plan: Plan, publication: Publication | None) -> list[str]:
     """A plan, and the result of publishing, for reading."""
     from pipelines.report.text import changes_page
-    from pipelines.terminal import size_words
+    from pipelines.terminal import format_size
 
     manifest = plan.manifest
     rows = ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items())
@@ -103,12 +103,12 @@ def _page(plan: Plan, publication: Publication | None) -> list[str]:
     lines += [f"  as        {plan.repo}{created}, tag {plan.tag}", f"  rows      {rows}"]
     lines += [f"  content   {manifest.content_sha256}"]
     if plan.writes:
-        lines.append(f"  files     {len(plan.writes)}, {size_words(sum(plan.sizes.values()))}")
+        lines.append(f"  files     {len(plan.writes)}, {format_size(sum(plan.sizes.values()))}")
         marks = {path: "=" if path in plan.unchanged else "+" for path in plan.writes} | dict.fromkeys(
             plan.deletes, "-"
         )
         for path, mark in marks.items():
-            size = size_words(plan.sizes[path]) if path in plan.sizes else ""
+            size = format_size(plan.sizes[path]) if path in plan.sizes else ""
             lines.append(f"    {mark} {path}  {size}".rstrip())
     lines += [f"  note      {note}" for note in plan.notes]
     if plan.changes:

@@ -90,7 +90,7 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
     """One dataset, for reading."""
     from builders.spec import version_key
     from builders.tasks import layouts
-    from pipelines.raw.locations import address
+    from pipelines.raw.urls import file_url
 
     dataset, source = definition.dataset, definition.source
     columns = [f"{layout.config}: {', '.join(layout.columns)}" for layout in layouts(dataset.task)]
@@ -109,7 +109,7 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
     lines += ["", "  raw files (below --raw-dir DIR, or downloaded):"]
     for key in {key: None for split in dataset.task.splits for key in dataset.needs[split]}:
         file = source.files[key]
-        where = address(file.location) or "to be fetched by hand"
+        where = file_url(file.location) or "to be fetched by hand"
         lines.append(f"    {source.name}/{file.name}  {_digest(file)}  {where}")
     return "\n".join([*lines, "", f"  build it: python -m pipelines.build {dataset.name}"])
 

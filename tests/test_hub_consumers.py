@@ -87,8 +87,7 @@ def test_every_dataset_loads_by_tag_with_the_rows_that_were_built(
     for version in versions:
         wanted = {repo: outcome for repo, outcome in outcomes.items() if outcome.version == version}
         tables = {
-            repo: [(table.config, table.split) for table in outcome.manifest.tables]
-            for repo, outcome in wanted.items()
+            repo: [(table.config, table.split) for table in outcome.manifest.tables] for repo, outcome in wanted.items()
         }
         loaded = consume(published, "rows", {"tables": tables, "revision": f"v{version}"}, tmp_path)
         for repo, outcome in wanted.items():

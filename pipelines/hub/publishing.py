@@ -18,7 +18,7 @@ from builders.errors import PublishError
 from pipelines.hub import client, planning, repository
 from pipelines.release import folder, ledger
 from pipelines.release.comparison import describe_difference
-from pipelines.release.staging import locked
+from pipelines.release.staging import dataset_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +66,7 @@ def publish(definition: Definition, release_dir: Path, options: PublishOptions, 
     """
     if not release_dir.is_dir():
         return _publish(definition, release_dir, options, hub)
-    with locked(
+    with dataset_lock(
         release_dir.parents[1], definition.dataset.name
     ):  # or a build might exchange the files during the upload
         return _publish(definition, release_dir, options, hub)

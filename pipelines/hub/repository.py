@@ -14,10 +14,10 @@ from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, Revi
 from builders.errors import ReleaseError
 from builders.spec import version_key
 from cards.manifest import decode
+from pipelines.files import locked
 from pipelines.hub.client import Trouble, call, call_failed
 from pipelines.raw import digests
 from pipelines.release import folder
-from pipelines.release.staging import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -118,7 +118,7 @@ def fetch_release(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
     Raises ReleaseError where it holds no release, or only a part of one.
     """
     release_dir = _commit_dir(repo, at, cache)
-    with locked(release_dir.parent, at.sha):
+    with locked(_lock_file(release_dir), repo, activity="fetching", remove=True):
         if folder.read_manifest(release_dir) is None:
             new = release_dir.with_name(f".{at.sha}.new")
             shutil.rmtree(new, ignore_errors=True)
@@ -134,7 +134,10 @@ def fetch_files(hub: HubClient, repo: str, at: Snapshot, paths: Iterable[str], c
     Raises the client's error for a file without the digest that the Hub lists.
     """
     commit_dir = _commit_dir(repo, at, cache)
-    with locked(commit_dir.parent, at.sha), tempfile.TemporaryDirectory(prefix=".", dir=commit_dir.parent) as temporary:
+    with (
+        locked(_lock_file(commit_dir), repo, activity="fetching", remove=True),
+        tempfile.TemporaryDirectory(prefix=".", dir=commit_dir.parent) as temporary,
+    ):
         for path in paths:
             if not (commit_dir / path).exists():
                 arrived = download(hub, repo, at.sha, path, Path(temporary))
@@ -146,6 +149,10 @@ def fetch_files(hub: HubClient, repo: str, at: Snapshot, paths: Iterable[str], c
 
 def _commit_dir(repo: str, at: Snapshot, cache: Path) -> Path:
     return cache / "hub" / repo / at.sha
+
+
+def _lock_file(commit_dir: Path) -> Path:
+    return commit_dir.with_name(f".{commit_dir.name}.lock")
 
 
 def _verify(hub: HubClient, where: str, file: Path, expected: str) -> None:

@@ -14,7 +14,7 @@ from pipelines.raw.locations import locate
 
 if TYPE_CHECKING:
     from builders.spec import Source
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
 

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pipelines.release import fingerprint
-from pipelines.release.staging import locked
+from pipelines.release.staging import dataset_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def checkpoint_dir(cache: Path, identity: Identity) -> Iterator[Path]:
     most one; a sample has one of its own, so that it never throws away hours of work.
     """
     prefix = "sample-" if identity.sample else ""
-    with locked(cache / "checkpoints", identity.dataset):
+    with dataset_lock(cache / "checkpoints", identity.dataset):
         folder = cache / "checkpoints" / identity.dataset / f"{prefix}{_digest(identity)}"
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from filelock import FileLock
 
 from builders.errors import ReleaseError
 from cards.manifest import Count, Sha256  # noqa: TC001 - msgspec reads the types of the records
+from pipelines.files import locked, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,20 +96,14 @@ def _update(dataset: str, version: str, change: Callable[[LedgerEntry | None], L
     checkout = (ledger.parent.parent / "pyproject.toml").is_file() or ledger != LEDGER
     if not checkout or not os.access(ledger.parent, os.W_OK):
         return False
-    lock = ledger.with_name(f".{ledger.name}.lock")
-    with FileLock(lock):
+    with locked(ledger.with_name(f".{ledger.name}.lock"), "the ledger", remove=True):
         content = _read(ledger)
         old = content.get(dataset, {}).get(version)
         entry = change(old)
-        if old == entry:
-            lock.unlink()
-            return False
-        content.setdefault(dataset, {})[version] = entry
-        new = ledger.with_name(f".{ledger.name}.new")
-        new.write_text(_dump(content), encoding="utf-8", newline="\n")
-        new.replace(ledger)
-        lock.unlink()
-        return True
+        if old != entry:
+            content.setdefault(dataset, {})[version] = entry
+            write_atomically(ledger, _dump(content))
+        return old != entry
 
 
 def _read(ledger: Path) -> dict[str, dict[str, LedgerEntry]]:

@@ -13,41 +13,24 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import logging
 import os
 import shutil
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
-
+from pipelines.files import locked
 from pipelines.release.folder import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-logger = logging.getLogger(__name__)
 
-
-@contextmanager
-def locked(output: Path, dataset: str) -> Iterator[None]:
-    """Hold a dataset's lock; while another command holds it, log that and wait."""
-    output.mkdir(parents=True, exist_ok=True)
-    path = output / f".{dataset}.lock"
-    lock = FileLock(path)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        logger.info("%s: waiting for another command that writes it", dataset)
-        lock.acquire()
-    try:
-        yield
-    finally:
-        # Unlinked while held: whoever waits sees that its file is gone and makes a new one.
-        path.unlink(missing_ok=True)
-        lock.release()
+def dataset_lock(output: Path, dataset: str) -> AbstractContextManager[None]:
+    """Hold a dataset's lock below an output folder; it is removed afterwards."""
+    return locked(output / f".{dataset}.lock", dataset, remove=True)
 
 
 @contextmanager

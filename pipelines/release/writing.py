@@ -16,7 +16,7 @@ from cards.render import render
 from pipelines.audit import integrity, known_findings, quality, statistics
 from pipelines.release import fingerprint, folder, parquet
 from pipelines.release.content_hash import dataset_sha256
-from pipelines.terminal import watched
+from pipelines.terminal import show_read_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ def _run_recipe(
     """The tables that the recipe returns, and their files."""
     scratch = release_dir / ".scratch"  # inside the staging folder, which the next build removes if this one is killed
     scratch.mkdir()
-    with watched(raw) as files:
+    with show_read_progress(raw) as files:
         tables = definition.dataset.recipe(
             RawFiles(identity.splits, files, scratch, checkpoints), **identity.recipe.options
         )

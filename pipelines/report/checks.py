@@ -14,7 +14,7 @@ from pipelines.audit import integrity, known_findings, quality, statistics
 from pipelines.audit.languages import SAMPLE
 from pipelines.foreign import data_files, datasets, salvage
 from pipelines.hub import client, repository
-from pipelines.raw.locations import default_cache
+from pipelines.raw.cache import default_cache
 from pipelines.release import folder
 from pipelines.release.verification import verify_release
 

@@ -20,7 +20,7 @@ from cards.manifest import SEVERITIES
 from cards.render import CARDS
 from pipelines.audit import kinds, statistics
 from pipelines.audit.integrity import row_name
-from pipelines.raw.digests import replace_text
+from pipelines.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -97,7 +97,7 @@ def failure(name: str, error: DatasetError) -> dict[str, Any]:
 def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
     """Write the report whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(path, _template().render(sections=sections, severities=SEVERITIES))
+    write_atomically(path, _template().render(sections=sections, severities=SEVERITIES))
 
 
 def _examples(checked: CheckResult) -> list[list[Example]]:

@@ -10,7 +10,7 @@ from builders import catalogue
 from builders.errors import ReleaseError, UsageError
 from builders.spec import VERSION, version_key
 from pipelines.hub import client, repository
-from pipelines.raw.locations import default_cache
+from pipelines.raw.cache import default_cache
 from pipelines.release import folder
 from pipelines.report.checks import fetch_dataset
 

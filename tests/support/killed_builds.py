@@ -17,7 +17,7 @@ from typing import Any
 
 from builders import catalogue
 from pipelines.make import BuildSettings, make
-from pipelines.raw.locations import RawSettings
+from pipelines.raw.settings import RawSettings
 from pipelines.release import staging
 
 

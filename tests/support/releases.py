@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from builders import catalogue
 from pipelines.make import GOLDEN, BuildSettings
-from pipelines.raw.locations import RawSettings
+from pipelines.raw.settings import RawSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
