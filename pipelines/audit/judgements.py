@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders import tasks
+from builders.shaping.text import WHITE_SPACE
 from cards.manifest import Finding
 from pipelines.audit.integrity import row_name
 from pipelines.audit.kinds import KINDS, MANY_TIMES
-from pipelines.audit.statistics import WHITE_SPACE, label_counts, model_input
+from pipelines.audit.statistics import label_counts, model_input
 from pipelines.audit.survey import findings_where
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from builders import tasks
+from builders.shaping.text import WHITE_SPACE
 from pipelines.audit.integrity import row_name
 from pipelines.audit.languages import language_shares, sample_texts
 
@@ -29,12 +30,6 @@ Texts = dict[tuple[str, str, str], dict[str, Any]]  # (config, split, column) ->
 
 AT_ONCE = 50_000  # repeated texts that are compared in one pass
 QUANTILES = (1, 5, 25, 50, 75, 95, 99)  # per cent
-
-# What Python's str.strip() takes away, as mteb uses it; polars' own strip_chars() leaves U+001C to U+001F.
-WHITE_SPACE = (
-    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000"
-)
 
 
 def describe_tables(

@@ -11,9 +11,10 @@ import polars as pl
 from builders import tasks
 from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
+from builders.shaping.text import WHITE_SPACE
 from pipelines.audit.integrity import finding_where, row_name
 from pipelines.audit.kinds import KINDS
-from pipelines.audit.statistics import WHITE_SPACE, collision_free_seed, model_input
+from pipelines.audit.statistics import collision_free_seed, model_input
 
 if TYPE_CHECKING:
     from cards.manifest import Finding, Severity
