@@ -63,7 +63,11 @@ def unreadable_file(files: Sequence[Path], error: Exception) -> SourceError:
             for _ in _scan(file_format, [file]).collect_batches():
                 pass
         except (pl.exceptions.PolarsError, OSError) as cause:
-            content = content_types.describe_content(content_types.read_head(file), file.stat().st_size) if file.is_file() else "no file"
+            content = (
+                content_types.describe_content(content_types.read_head(file), file.stat().st_size)
+                if file.is_file()
+                else "no file"
+            )
             return SourceError(
                 "cannot read the file",
                 where=_location(file, file_format),
