@@ -16,7 +16,7 @@ from builders import tasks
 from builders.errors import FindingsError, ReleaseError, SourceError, UsageError
 from builders.spec import Raw, RawFiles
 from cards.render import render
-from pipelines.audit import integrity, known_findings, quality, statistics
+from pipelines.audit import integrity, known_findings, languages, quality, statistics, text_hashes
 from pipelines.raw.locations import locate, plan_file
 from pipelines.release import fingerprint, ledger, parquet, staging
 from pipelines.release.checkpoints import checkpoint_dir
@@ -252,10 +252,12 @@ def _write(
             errors = [finding for finding in findings if finding.severity == "error"]
             if errors:
                 raise _forbidden(identity, errors)
-            seed, heard = statistics.hash_seed(task, frames), statistics.sample_languages(task, frames)
-            describing = beside.submit(statistics.describe_tables, task, frames, seed, heard)
-            findings += quality.audit_rows(task, frames, splits, built.dataset.languages, seed=seed, heard=heard)
-            described = describing.result()
+            seed, sampled_texts = text_hashes.hash_seed(task, frames), languages.sample_tables(task, frames)
+            describing = beside.submit(statistics.describe_tables, task, frames, seed, sampled_texts)
+            findings += quality.audit_rows(
+                task, frames, splits, built.dataset.languages, seed=seed, sampled_texts=sampled_texts
+            )
+            described = statistics.as_json(describing.result())
         finally:
             read_back.result()  # rows that are not what was written explain whatever else goes wrong
     findings = _settled(built, identity, findings)
@@ -279,7 +281,7 @@ def _settled(built: Definition, identity: dict[str, Any], findings: list[Finding
     if identity["sample"]:
         return findings
     if identity["partial"]:
-        declared = known_findings.known_of_splits(declared, identity["splits"])
+        declared = known_findings.known_findings_of_splits(declared, identity["splits"])
     known_findings.verify_known_findings(
         f"{identity['dataset']}@{identity['version']}", findings, declared, built.entry.module
     )

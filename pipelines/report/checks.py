@@ -10,8 +10,9 @@ import polars as pl
 from builders import catalogue
 from builders.errors import ReleaseError
 from builders.tasks import layouts
-from pipelines.audit import integrity, known_findings, quality, statistics
+from pipelines.audit import integrity, known_findings, quality
 from pipelines.audit.languages import SAMPLE
+from pipelines.audit.tables import count_rows
 from pipelines.foreign import data_files, datasets, salvage
 from pipelines.hub import client
 from pipelines.raw.locations import default_cache
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from builders import tasks
     from cards.manifest import Finding
-    from pipelines.audit.integrity import Frames
+    from pipelines.audit.tables import Frames
     from pipelines.foreign.datasets import ForeignDataset, ForeignOptions
 
 
@@ -137,7 +138,7 @@ def _tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
         for split, frame in dataset.frames.get(layout.config, {}).items():
             real = dataset.real[layout.config, split]
             tables[real] = {
-                "config": real[0], "split": real[1], "rows": statistics.row_count(frame),
+                "config": real[0], "split": real[1], "rows": count_rows(frame),
                 "columns": dict(dataset.schemas[real]),
             }  # fmt: skip
     return list(tables.values())

@@ -19,7 +19,8 @@ from cards import markdown
 from cards.manifest import SEVERITIES
 from cards.render import CARDS
 from pipelines.audit import kinds, statistics
-from pipelines.audit.integrity import row_name
+from pipelines.audit.label_statistics import count_labels
+from pipelines.audit.tables import count_rows, model_input, row_name
 from pipelines.raw.digests import replace_text
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from builders.errors import DatasetError
     from cards.manifest import Finding
-    from pipelines.audit.integrity import Frames
+    from pipelines.audit.tables import Frames
     from pipelines.report.checks import CheckResult
 
 BARS = 40  # of a histogram at most, the last for what is longer than 99 % of the texts
@@ -70,10 +71,8 @@ class Chart:
 def section(checked: CheckResult) -> dict[str, Any]:
     """What a report shows of one dataset: all that has to be read from its rows is read here."""
     report = checked.report
-    full = checked.frames and all(
-        statistics.row_count(frame) for own in checked.frames.values() for frame in own.values()
-    )
-    described = statistics.describe_tables(checked.task, checked.frames) if full else {}
+    full = checked.frames and all(count_rows(frame) for own in checked.frames.values() for frame in own.values())
+    described = statistics.as_json(statistics.describe_tables(checked.task, checked.frames)) if full else {}
     examples = _examples(checked)
     return {
         "report": report,
@@ -166,7 +165,7 @@ def _charts(checked: CheckResult) -> list[Chart]:
             label = "score" if layout.config == "qrels" else checked.task.type.label
             if layout.text and label == "score":
                 made.append(_scores(frame))
-            elif label and layout.config in ("qrels", "default") and statistics.row_count(frame):
+            elif label and layout.config in ("qrels", "default") and count_rows(frame):
                 made.append(_labels(checked.task, frame, label))
             for chart in made:
                 charts.setdefault((table, chart.what), replace(chart, table=table))
@@ -175,7 +174,7 @@ def _charts(checked: CheckResult) -> list[Chart]:
 
 def _lengths(frame: pl.LazyFrame, config: str, column: str) -> Chart:
 
-    text = statistics.model_input(config, column).str.len_chars().alias("length")
+    text = model_input(config, column).str.len_chars().alias("length")
     lengths = frame.select(text).collect(engine="streaming")["length"]
     ordered = lengths.sort()
     usual, longest = ordered[(lengths.len() * 99) // 100 - (lengths.len() >= 100)], ordered[-1]
@@ -215,7 +214,7 @@ def _bars(places: pl.Series, names: Sequence[str]) -> tuple[Bar, ...]:
 
 
 def _labels(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
-    counts = statistics.label_counts(frame, column)
+    counts = count_labels(frame, column)
     names = tasks.label_names(task) if column != "score" else ()
     named = {_shown("none" if label is None else _named(label, names)): count for label, count in counts.items()}
     frequent = sorted(named.items(), key=lambda item: -item[1])
