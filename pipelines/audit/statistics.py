@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from types import GenericAlias
 from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
@@ -159,30 +158,30 @@ def as_json(statistics: Mapping[str, SplitStatistics]) -> dict[str, Any]:
 def read_statistics(path: Path) -> dict[str, SplitStatistics]:
     """The statistics of each split from a statistics.json; unknown keys are ignored.
 
-    Raises ReleaseError if the file cannot be read, and for invalid statistics, naming the path of the first wrong value
-    (`$.test.num_samples`).
+    Raises ReleaseError if the file cannot be read, and for invalid statistics, naming the split and the path of the first wrong
+    value (`test: ... at $.num_samples`).
     """
+    statistics, split = {}, ""
     try:
-        content = path.read_bytes()
-        keys = {key for split in msgspec.json.decode(content, type=dict[str, dict[str, Any]]).values() for key in split}
-        by_split: dict[str, SplitStatistics] = msgspec.json.decode(
-            content, type=GenericAlias(dict, (str, _record_type(keys)))
-        )
+        for split, content in msgspec.json.decode(path.read_bytes(), type=dict[str, msgspec.Raw]).items():
+            statistics[split] = _decode_split(content)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ReleaseError(
             "invalid statistics",
             where=str(path),
-            found=str(error),
+            found=f"{split}: {error}" if split else str(error),
             expected="the statistics.json of a release",
             todo="build the release again, or fetch it again",
         ) from None
-    return by_split
+    return statistics
 
 
-def _record_type(keys: set[str]) -> type[Any]:
-    """The record whose fields are most like these keys: with the fewest in only one of both."""
-    records: tuple[type[Any], ...] = get_args(SplitStatistics)
-    return min(records, key=lambda record: len(keys ^ {field.name for field in fields(record)}))
+def _decode_split(content: msgspec.Raw) -> SplitStatistics:
+    """The statistics of a split as the record whose fields are most like its keys: with the fewest in only one of both."""
+    keys = msgspec.json.decode(content, type=dict[str, msgspec.Raw]).keys()
+    records: tuple[type[SplitStatistics], ...] = get_args(SplitStatistics)
+    record = min(records, key=lambda record: len(keys ^ {field.name for field in fields(record)}))
+    return msgspec.json.decode(content, type=record)
 
 
 def _describe_split(task: tasks.Task, frames: Frames, split: str, texts: Texts, seed: int) -> SplitStatistics:
