@@ -43,7 +43,9 @@ class Kind:
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "missing_table": Kind("error", "A table of the task is missing for a split.", "tables"),
-        "unexpected_table": Kind("error", "A table belongs neither to the task nor to a requested split.", "tables"),
+        "unexpected_table": Kind(
+            "error", "A table is not one of the task's, or its split was not requested.", "tables"
+        ),
         "missing_column": Kind("error", "A table lacks a column that its readers need.", "columns"),
         "unexpected_column": Kind("error", "A table with fixed columns has another one.", "columns"),
         "wrong_type": Kind("error", "The type of a column is not the one that its readers expect.", "columns"),

@@ -128,7 +128,7 @@ def test_cedr_has_the_published_rows_labels_and_duplicates(real: Callable[[str],
     assert found["duplicate_text", "train", "text"] == 28
     assert found["duplicate_text", "test", "text"] == 7
     leaks = {one["detail"]: one["count"] for one in outcome.manifest["findings"] if one["kind"] == "split_leak"}
-    assert leaks == {"in train": 7, "in train, but for case, punctuation, white space or the form of characters": 6}
+    assert leaks == {"in train": 7, "in train, ignoring case, punctuation, white space and Unicode form": 6}
 
 
 def test_terra_has_the_published_pairs(real: Callable[[str], BuildResult]) -> None:
