@@ -19,8 +19,8 @@ from pipelines.audit.tables import finding_column, model_inputs
 if TYPE_CHECKING:
     from cards.manifest import Finding, Severity
 
-# (split, earlier split) -> the rows of the first, by position, that are near-duplicates of a row of the second. A split counts
-# as earlier than itself: then of an earlier row.
+# (split, earlier split) -> positions of the rows of the first that are near-duplicates of a row of the second, or, if both are the
+# same split, of an earlier row.
 NearDuplicates = Mapping[tuple[str, str], pl.Series]
 
 
@@ -40,14 +40,14 @@ def audit_duplicates(
             is_repeated = ~pl.col("texts").is_first_distinct()
             findings += findings_where("duplicate_pair", (layout.config, split, ""), survey, is_repeated)
         if isinstance(task, tasks.PairClassification | tasks.STS):
-            findings += _swapped_pairs(layout, split, survey)
+            findings += _find_swapped_pairs(layout, split, survey)
         rows = first_rows(survey.with_row_index("__position"))
         is_near = pl.col("__position").is_in(near_duplicates[split, split].implode())
         findings += findings_where("near_duplicate", (layout.config, split, finding_column(layout)), rows, is_near)
     return findings
 
 
-def near_duplicates_by_split(
+def find_near_duplicates_by_split(
     layout: tasks.Layout, frames: Mapping[str, pl.LazyFrame], surveys: Surveys
 ) -> NearDuplicates:
     """The near-duplicates among the different texts of some splits of a table, which are compared in this order.
@@ -70,7 +70,7 @@ def near_duplicates_by_split(
     return near_duplicates
 
 
-def _swapped_pairs(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[Finding]:
+def _find_swapped_pairs(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[Finding]:
     """Pairs of two different texts that occur in reverse order in an earlier row."""
     rows = survey.with_columns(swapped=swapped_texts(layout)).with_row_index("__position")
     firsts = rows.unique("texts", keep="first", maintain_order=True)

@@ -132,7 +132,7 @@ def _check_judgements(frames: Frames, split: str) -> list[Finding]:
 
 
 def _check_candidates(frames: Frames, split: str) -> list[Finding]:
-    """Candidate lists that are missing, dangling or repeated, that have dangling or repeated documents, or lack a class."""
+    """Candidate lists that are missing, dangling or repeated, that have dangling or repeated documents, or lack a negative."""
     ranked, queries = frames["top_ranked"][split], frames["queries"][split]
     ranked_queries = read_column(ranked, "query-id").implode()
     query_ids = read_column(queries, "id").implode()

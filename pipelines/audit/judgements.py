@@ -13,7 +13,7 @@ from builders import tasks
 from cards.manifest import Finding
 from pipelines.audit.findings import EXAMPLES, findings_where
 from pipelines.audit.kinds import KINDS
-from pipelines.audit.labels import conflicting_labels
+from pipelines.audit.labels import find_conflicting_labels
 from pipelines.audit.tables import WHITE_SPACE, model_input, read_column, row_name
 
 if TYPE_CHECKING:
@@ -37,17 +37,17 @@ def audit_judgements(
         texts=pl.concat_str("query-id", "texts", separator=" "),
         label="score",
     )
-    findings = conflicting_labels(judgements, ("qrels", split, "score"))
+    findings = find_conflicting_labels(judgements, ("qrels", split, "score"))
     if isinstance(task, tasks.Retrieval):
-        findings += _unjudged_twins(qrels, documents, ["texts"], split)
+        findings += _find_unjudged_twins(qrels, documents, ["texts"], split)
     else:
         ranked = frames["top_ranked"][split].explode("corpus-ids").rename({"corpus-ids": "corpus-id"})
         candidates = ranked.collect(engine="streaming").join(documents, on="corpus-id", maintain_order="left")
-        findings += _unjudged_twins(qrels, candidates, ["query-id", "texts"], split)
-    return findings + _queries_in_corpus(frames, split, corpus_survey, seed)
+        findings += _find_unjudged_twins(qrels, candidates, ["query-id", "texts"], split)
+    return findings + _find_queries_in_corpus(frames, split, corpus_survey, seed)
 
 
-def _unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str], split: str) -> list[Finding]:
+def _find_unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str], split: str) -> list[Finding]:
     """A finding for the documents of a pool with the text of a positive of a query, not judged for that query.
 
     by: the columns in which twins of the pool agree: the texts, and the query if every query has its own pool. Twins are counted
@@ -73,7 +73,7 @@ def _unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str], spli
     return [Finding("unjudged_twin", severity, "qrels", split, "", count, share, examples)]
 
 
-def _queries_in_corpus(frames: Frames, split: str, corpus_survey: pl.DataFrame, seed: int) -> list[Finding]:
+def _find_queries_in_corpus(frames: Frames, split: str, corpus_survey: pl.DataFrame, seed: int) -> list[Finding]:
     """A finding for the queries that equal a document or a title, ignoring surrounding white space."""
     corpus, queries = frames["corpus"][split], frames["queries"][split]
     query = pl.col("text").str.strip_chars(WHITE_SPACE)

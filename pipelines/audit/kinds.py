@@ -22,8 +22,8 @@ FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space on
 NEAR = (
     f"the texts share at least {MIN_SHARED_PERCENT} % of their shingles (Jaccard similarity; of a pair, on both sides), which are"
     f" the runs of {SHINGLE_WORDS} words of a folded text of {LONG_TEXT_WORDS} words or more, and the runs of"
-    f" {SHINGLE_CHARACTERS} characters of a shorter one; MinHash proposes the texts to compare and misses about one pair in a"
-    " million, more if hundreds of texts are half alike"
+    f" {SHINGLE_CHARACTERS} characters of a shorter one; MinHash proposes the texts to compare and misses fewer than one"
+    " pair in a million, more if hundreds of texts are half alike"
 )
 
 

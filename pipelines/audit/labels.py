@@ -24,19 +24,19 @@ def audit_labels(task: tasks.Task, frames: Frames, split: str, survey: pl.DataFr
     if not task.type.label:
         return []
     location = ("default", split, task.type.label)
-    findings = conflicting_labels(survey, location)
+    findings = find_conflicting_labels(survey, location)
     if not isinstance(task, tasks.STS):
-        findings += _label_imbalance(task, frames["default"][split], location)
+        findings += _find_label_imbalance(task, frames["default"][split], location)
     return findings
 
 
-def conflicting_labels(rows: pl.DataFrame, location: Location) -> list[Finding]:
+def find_conflicting_labels(rows: pl.DataFrame, location: Location) -> list[Finding]:
     """A finding for the texts with two or more labels. rows: the columns id, texts and label."""
     by_text = rows.group_by("texts", maintain_order=True).agg(pl.col("id").first(), pl.col("label").n_unique())
     return findings_where("conflicting_label", location, by_text, pl.col("label") > 1)
 
 
-def _label_imbalance(task: tasks.Task, frame: pl.LazyFrame, location: Location) -> list[Finding]:
+def _find_label_imbalance(task: tasks.Task, frame: pl.LazyFrame, location: Location) -> list[Finding]:
     """A finding for the rare labels, including those that the task names and no row has."""
     counts = {label: count for label, count in count_labels(frame, location[-1]).items() if label is not None}
     if names := tasks.label_names(task):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from builders import tasks
 from cards.manifest import SEVERITIES
-from pipelines.audit.duplicates import audit_duplicates, near_duplicates_by_split
+from pipelines.audit.duplicates import audit_duplicates, find_near_duplicates_by_split
 from pipelines.audit.judgements import audit_judgements
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.labels import audit_labels
@@ -97,7 +97,7 @@ def _audit_families(
             [{split: by_split[split]} for split in splits] if layout.config == "corpus" else [by_split]
         )
         for group in groups:
-            near_duplicates = near_duplicates_by_split(layout, frames[layout.config], group)
+            near_duplicates = find_near_duplicates_by_split(layout, frames[layout.config], group)
             findings += audit_duplicates(task, layout, group, near_duplicates)
             findings += audit_leaks(task, layout, group, near_duplicates)
     for split in splits:

@@ -83,8 +83,8 @@ def rough_shingles(texts: Sequence[pl.Series]) -> Ragged:
         is_long = words_to - words_from >= LONG_TEXT_WORDS
         is_short = ~is_long & (words_to > words_from)
         numbers = _word_numbers(symbols, word_starts)
-        words = _slices(numbers, words_from[is_long], words_to[is_long])
-        letters = _letters(_slices(symbols, word_starts[words_from[is_short]], text_starts[1:][is_short]))
+        words = _take_slices(numbers, words_from[is_long], words_to[is_long])
+        letters = _split_letters(_take_slices(symbols, word_starts[words_from[is_short]], text_starts[1:][is_short]))
         for mask, units, size in ((is_long, words, SHINGLE_WORDS), (is_short, letters, SHINGLE_CHARACTERS)):
             rows.append(np.flatnonzero(mask))
             parts.append(hash_runs(units, size, salt=position + 1))
@@ -140,7 +140,7 @@ def _word_numbers(symbols: Array, word_starts: Numbers) -> Array:
     return numbers
 
 
-def _slices(values: Array, starts: Numbers, stops: Numbers) -> Ragged:
+def _take_slices(values: Array, starts: Numbers, stops: Numbers) -> Ragged:
     """The slices values[start:stop] as rows."""
     offsets = offsets_from_lengths(stops - starts)
     indices = np.repeat(starts - offsets[:-1], stops - starts)
@@ -155,7 +155,7 @@ def offsets_from_lengths(lengths: Numbers) -> Numbers:
     return offsets
 
 
-def _letters(texts: Ragged) -> Ragged:
+def _split_letters(texts: Ragged) -> Ragged:
     """One symbol for each letter, and one 0 for each gap between words. Texts start with a letter and end with a gap."""
     symbols = texts.values
     mask = symbols != LEAD
@@ -196,5 +196,5 @@ def gather_rows(rows: Sequence[Array], parts: Sequence[Ragged], count: int) -> R
     part_starts = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
     starts = np.concatenate([part.offsets[:-1] + start for part, start in zip(parts, part_starts, strict=True)])
     lengths = np.concatenate([part.lengths for part in parts])
-    sorted_rows = _slices(values, starts[order], (starts + lengths)[order])
+    sorted_rows = _take_slices(values, starts[order], (starts + lengths)[order])
     return Ragged(sorted_rows.values, sorted_rows.offsets[np.searchsorted(targets[order], np.arange(count + 1))])

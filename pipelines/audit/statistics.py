@@ -26,7 +26,7 @@ from pipelines.audit.relevance_statistics import (
     describe_candidates,
     describe_judgements,
 )
-from pipelines.audit.tables import Frames, Location, count_rows
+from pipelines.audit.tables import Frames, Location, available_splits, count_rows
 from pipelines.audit.text_hashes import hash_seed
 from pipelines.audit.text_statistics import TextStatistics, describe_texts
 
@@ -146,8 +146,7 @@ def describe_tables(
     """
     seed = hash_seed(task, frames) if seed is None else seed
     texts = describe_texts(task, frames, seed, sample_tables(task, frames) if sampled_texts is None else sampled_texts)
-    splits = [split for split in task.splits if split in frames[tasks.layouts(task)[0].config]]
-    return {split: _describe_split(task, frames, split, texts, seed) for split in splits}
+    return {split: _describe_split(task, frames, split, texts, seed) for split in available_splits(task, frames)}
 
 
 def as_json(statistics: Mapping[str, SplitStatistics]) -> dict[str, Any]:

@@ -21,6 +21,11 @@ WHITE_SPACE = (
 )
 
 
+def available_splits(task: tasks.Task, frames: Frames) -> list[str]:
+    """The splits of a task that the frames have, in the task's order."""
+    return [split for split in task.splits if split in frames[tasks.layouts(task)[0].config]]
+
+
 def text_layouts(task: tasks.Task) -> list[tasks.Layout]:
     """The layouts of a task's tables that have columns of texts."""
     return [layout for layout in tasks.layouts(task) if layout.text]
@@ -28,12 +33,10 @@ def text_layouts(task: tasks.Task) -> list[tasks.Layout]:
 
 def text_columns(task: tasks.Task, frames: Frames) -> dict[Location, pl.LazyFrame]:
     """Every column of texts as a frame with one column, `text`, holding what a model receives."""
-    evaluated = frames[tasks.layouts(task)[0].config]
     return {
         (layout.config, split, column): frames[layout.config][split].select(text=model_input(layout.config, column))
         for layout in text_layouts(task)
-        for split in task.splits
-        if split in evaluated
+        for split in available_splits(task, frames)
         for column in layout.text
     }
 

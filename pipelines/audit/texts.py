@@ -54,11 +54,11 @@ def audit_texts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[
         location = (layout.config, split, column)
         for kind in TEXT_CONDITIONS:
             findings += findings_where(kind, location, survey, pl.col(f"{kind} {column}"))
-        findings += _length_outliers(survey, f"length {column}", location)
+        findings += _find_length_outliers(survey, f"length {column}", location)
     return findings
 
 
-def _length_outliers(survey: pl.DataFrame, column: str, location: Location) -> list[Finding]:
+def _find_length_outliers(survey: pl.DataFrame, column: str, location: Location) -> list[Finding]:
     lengths = survey[column].filter(survey[column] > 0).sort()
     if lengths.is_empty():
         return []
