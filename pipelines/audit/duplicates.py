@@ -19,8 +19,8 @@ from pipelines.audit.tables import finding_column, model_inputs
 if TYPE_CHECKING:
     from cards.manifest import Finding, Severity
 
-# (split, earlier split) -> positions of the rows of the first that are near-duplicates of a row of the second, or, if both are the
-# same split, of an earlier row.
+# (split, earlier split) -> positions of the rows of the first that are near-duplicates of a row of the second, or, if both are
+# the same split, of an earlier row.
 NearDuplicates = Mapping[tuple[str, str], pl.Series]
 
 
