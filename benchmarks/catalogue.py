@@ -68,7 +68,7 @@ def datasets(names: list[str], folder: Path) -> str:
     from builders import catalogue
     from pipelines.command import resolve_datasets
     from pipelines.make import BuildSettings
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
 
     places = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
     settings = BuildSettings(folder / "outputs", places, sample=True, ledger=folder / "ledger.json")
@@ -91,7 +91,7 @@ def built(dataset: Definition, version: str, settings: BuildSettings, expected: 
     from pipelines.make import make
 
     start = time.perf_counter()
-    outcome = make(dataset, version, settings, print)
+    outcome = make(dataset, version, settings)
     seconds = time.perf_counter() - start
     if outcome.state != expected:
         sys.exit(f"{dataset.dataset.name} is {outcome.state}, not {expected}")

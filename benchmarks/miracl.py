@@ -188,15 +188,15 @@ def build(folder: Path, name: str) -> None:
 
     from builders import catalogue
     from pipelines.make import BuildSettings, make
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
 
     known = catalogue.load(catalogue.entries()[name])
     files = {key: replace(file, sha256=None) for key, file in known.source.files.items()}
     places = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
     settings = BuildSettings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
     known = replace(known, source=replace(known.source, files=files))
-    made = make(known, known.dataset.newest, settings, lambda _: None)
-    print(f"{name}:", "; ".join(f"{count:,} {what}" for what, count in made.manifest["observed"].items()))
+    made = make(known, known.dataset.newest, settings)
+    print(f"{name}:", "; ".join(f"{count:,} {what}" for what, count in made.manifest.observed.items()))
 
 
 def recipe(folder: Path, name: str, scratch: Path, limit: int | None = None, **options: Any) -> Tables:

@@ -88,16 +88,16 @@ def build(folder: Path) -> None:
     sys.path.insert(0, str(ROOT))
     from builders import catalogue
     from pipelines.make import BuildSettings, make
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
 
     known = catalogue.load(catalogue.entries()["ria-news-retrieval"])
     files = {key: replace(file, sha256=None, bytes=None) for key, file in known.source.files.items()}
     places = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
     settings = BuildSettings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
-    made = make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings, print)
-    for drop in made.manifest["dropped"]:
+    made = make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings)
+    for drop in made.manifest.dropped:
         print(f"  left out: {drop['count']:,}, {drop['reason']}")
-    for what, count in made.manifest["observed"].items():
+    for what, count in made.manifest.observed.items():
         print(f"  {what}: {count:,}")
 
 

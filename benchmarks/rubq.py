@@ -242,14 +242,14 @@ def build(folder: Path) -> None:
 
     from builders import catalogue
     from pipelines.make import BuildSettings, make
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
 
     places = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
     settings = BuildSettings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
     for name in DATASETS:
         known = catalogue.load(catalogue.entries()[name])
         files = {key: replace(file, git_blob=None) for key, file in known.source.files.items()}
-        make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings, print)
+        make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings)
 
 
 def recipe(folder: Path) -> None:

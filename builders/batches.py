@@ -1,4 +1,4 @@
-"""Work on one batch after another, on several threads, in the order of the batches."""
+"""Process batches on several threads and keep their order."""
 
 from __future__ import annotations
 
@@ -15,38 +15,37 @@ if TYPE_CHECKING:
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
 
-MOST_THREADS = 8  # each holds a batch: this bounds the memory on large machines
+MAX_THREADS = 8  # each thread holds one batch: this bounds memory on large machines
 
 
 def map_in_order(
-    work: Callable[[Batch], Result], batches: Iterable[Batch], *, threads: int | None = None
+    function: Callable[[Batch], Result], batches: Iterable[Batch], *, threads: int | None = None
 ) -> Iterator[Result]:
-    """work(batch) for every batch, in their order, whatever the number of threads.
+    """Yield function(batch) for every batch, in the order of the batches, however many threads run.
 
-    threads: how many work, one a core unless given; the caller's own makes the batches, no more than one ahead of them. This
-    pays where `work` spends its time outside Python's lock, as polars does. The first error, in the order of the batches,
-    ends it.
+    threads: the size of the pool; by default one per core, up to MAX_THREADS. The caller's thread reads the batches, at most
+    one more than the pool has threads. This pays off where `function` releases the GIL, as polars does. The first error, in
+    the order of the batches, stops the iteration and is raised.
     """
-
-    threads = threads or min(os.cpu_count() or 1, MOST_THREADS)
-    waiting: deque[Future[Result]] = deque()
+    threads = threads or min(os.cpu_count() or 1, MAX_THREADS)
+    pending: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
             for batch in batches:
-                waiting.append(pool.submit(work, batch))
-                if len(waiting) > threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+                pending.append(pool.submit(function, batch))
+                if len(pending) > threads:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
         finally:
-            for future in waiting:
+            for future in pending:
                 future.cancel()
 
 
 def prefetch(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """The same batches, made on another thread while those before them are used, no more than two of them."""
+    """Yield the same batches; another thread produces up to two of them ahead of the consumer."""
     source = iter(batches)
-    for next_one in map_in_order(lambda _: list(islice(source, 1)), repeat(None), threads=1):
-        if not next_one:
+    for batch_or_end in map_in_order(lambda _: list(islice(source, 1)), repeat(None), threads=1):
+        if not batch_or_end:
             return
-        yield from next_one
+        yield from batch_or_end

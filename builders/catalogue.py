@@ -118,6 +118,38 @@ def resolve(names: Iterable[str]) -> list[tuple[Entry, str | None]]:
     return [(entry, chosen[entry.dataset]) for entry in entries().values() if entry.dataset in chosen]
 
 
+def requested_splits(definition: Definition, requested: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The splits to build, in the task's order; all of them where none is requested.
+
+    Raises UsageError for a split that the dataset does not have.
+    """
+    name, splits = definition.dataset.name, definition.dataset.task.splits
+    unknown = [split for split in requested or () if split not in splits]
+    if unknown:
+        raise UsageError(f"{name} has no split {unknown[0]!r}", expected=", ".join(splits), todo="correct --splits")
+    return splits if requested is None else tuple(split for split in splits if split in requested)
+
+
+def requested_version(definition: Definition, requested: str | None) -> str:
+    """The requested version, or the newest.
+
+    Raises UsageError for a version that the dataset does not have.
+    """
+    if requested is not None and requested not in definition.dataset.versions:
+        raise UsageError(
+            f"{definition.dataset.name} has no version {requested!r}",
+            expected=", ".join(definition.dataset.versions),
+            todo="leave the version out for the newest",
+        )
+    return requested or definition.dataset.newest
+
+
+def needed_files(definition: Definition, splits: tuple[str, ...]) -> list[str]:
+    """The keys of the raw files that some splits take, in the order of the source."""
+    keys = {key for split in splits for key in definition.dataset.needs[split]}
+    return [key for key in definition.source.files if key in keys]
+
+
 def _matching(name: str) -> list[Entry]:
     """The entries that one name means: exact names first, then beginnings."""
     every = list(entries().values())
@@ -134,12 +166,10 @@ def _matching(name: str) -> list[Entry]:
         return next(iter(beginnings.values()))
     if beginnings:
         raise UsageError(f"{name!r} is the beginning of several names", found=", ".join(beginnings), todo="say which")
-    nearest = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    raise UsageError(
-        f"no source, dataset or group is named {name!r}",
-        expected=f"perhaps {' or '.join(nearest)}" if nearest else None,
-        todo="list all names: python -m pipelines.show",
-    )
+    nearest = [repr(other) for other in difflib.get_close_matches(name, names, n=3, cutoff=0.5)]
+    hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
+    todo = f"{hint}List all names: python -m pipelines.show"
+    raise UsageError(f"no source, dataset or group is named {name!r}", todo=todo)
 
 
 def _named(name: str, every: list[Entry]) -> list[Entry]:

@@ -1,21 +1,19 @@
-"""What can go wrong, in words a user can act on.
+"""Every error that a command reports, and the exit code it ends in.
 
 DatasetError                 1  the build or the check failed
-├── RecipeError              1  the raw data cannot give what the recipe promises (too few rows of a class, ...)
+├── RecipeError              1  the raw data cannot satisfy the recipe (too few rows of a class, ...)
 ├── ReleaseError             1  a release cannot be written, read or replaced
 ├── UsageError               2  the command line asks for something that does not exist
-├── SourceError              3  a raw file is missing, is not the pinned one, or is malformed
-├── FindingsError            4  what is wrong with the data forbids the release
+├── SourceError              3  a raw file is missing, malformed or not the pinned one
+├── FindingsError            4  defects in the data block the release
 └── PublishError             5  publishing failed
-
-The number is the exit code of the command that meets the error.
 """
 
 from __future__ import annotations
 
 
 class DatasetError(Exception):
-    """An error of the user's world: what happened, where, what was found, what was expected, what to do next."""
+    """An error that the user can act on: what happened, where, what was found, what was expected, what to do."""
 
     exit_code = 1
 
@@ -36,12 +34,12 @@ class DatasetError(Exception):
         self.todo = todo
 
     def __str__(self) -> str:
-        """One line for each thing known, in a fixed order."""
-        rows = [("where", self.where), ("found", self.found), ("expected", self.expected), ("to do", self.todo)]
-        return "\n".join([self.what, *(f"  {label + ':':<10}{text}" for label, text in rows if text is not None)])
+        """One line per part, always in the same order; missing parts are left out."""
+        parts = [("where", self.where), ("found", self.found), ("expected", self.expected), ("to do", self.todo)]
+        return "\n".join([self.what, *(f"  {label + ':':<10}{text}" for label, text in parts if text is not None)])
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Survive the way from a worker process: keyword arguments do not pass through Exception's own pickling."""
+        """Let worker processes pass errors back: the default pickling of exceptions loses keyword arguments."""
         return _rebuild, (type(self), self.args)
 
 
@@ -53,7 +51,7 @@ def _rebuild(
 
 
 class RecipeError(DatasetError):
-    """The raw data cannot give what the recipe promises."""
+    """The raw data cannot satisfy the recipe."""
 
 
 class ReleaseError(DatasetError):
@@ -67,13 +65,13 @@ class UsageError(DatasetError):
 
 
 class SourceError(DatasetError):
-    """A raw file is missing, is not the pinned one, or is malformed."""
+    """A raw file is missing, malformed or not the pinned one."""
 
     exit_code = 3
 
 
 class FindingsError(DatasetError):
-    """What is wrong with the data forbids the release."""
+    """Defects in the data block the release."""
 
     exit_code = 4
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, get_args
 
-import polars as pl
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -246,16 +244,3 @@ def label_names(task: Task) -> tuple[str, ...]:
             return pair
         case _:
             return ()
-
-
-def type_name(dtype: pl.DataType) -> str | None:
-    """The name of a polars type among the six that a release may hold; None for any other."""
-    names: dict[pl.DataType, str] = {
-        pl.String(): "string",
-        pl.Int64(): "int64",
-        pl.Float64(): "float64",
-        pl.Boolean(): "bool",
-        pl.List(pl.String()): "list<string>",
-        pl.List(pl.Int64()): "list<int64>",
-    }
-    return names.get(dtype)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from builders.tasks import config_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from builders.catalogue import Definition
+    from cards.manifest import Manifest, Table
 
 # ISO 639-3, as mteb writes languages, to ISO 639-1, as the Hub does, and English: those that pipelines.audit.languages can tell.
 LANGUAGES = {
@@ -33,12 +32,12 @@ LANGUAGES = {
 SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B")
 
 
-def metadata(built: Definition, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
     """The metadata of a card, in the order in which it is written.
 
     Raises ValueError for a language that LANGUAGES does not know.
     """
-    source, dataset = built.source, built.dataset
+    source, dataset = definition.source, definition.dataset
     languages = [language(code)[0] for code in dataset.languages]
     task, benchmark = dataset.task.type, dataset.benchmark
     configs = by_config(manifest)
@@ -52,7 +51,7 @@ def metadata(built: Definition, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "multilinguality": ["translation" if translation else "monolingual" if len(languages) == 1 else "multilingual"],
         "annotations_creators": list(source.annotations),
         "source_datasets": [f"extended|other-{source.name}"],
-        "size_categories": [size_category(sum(table["rows"] for table in manifest["tables"]))],
+        "size_categories": [size_category(sum(table.rows for table in manifest.tables))],
         "task_categories": list(task.hub_categories),
         "task_ids": list(task.hub_ids),
         "tags": ["mteb", "text", *([benchmark.name] if benchmark else []), "embedding-datasets", task.name.lower()],
@@ -61,11 +60,11 @@ def metadata(built: Definition, manifest: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def by_config(manifest: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+def by_config(manifest: Manifest) -> dict[str, list[Table]]:
     """The tables of a manifest by config, in its order."""
-    configs: dict[str, list[Mapping[str, Any]]] = {}
-    for table in manifest["tables"]:
-        configs.setdefault(table["config"], []).append(table)
+    configs: dict[str, list[Table]] = {}
+    for table in manifest.tables:
+        configs.setdefault(table.config, []).append(table)
     return configs
 
 
@@ -92,26 +91,24 @@ def _license(source: str, license_id: str, homepage: str) -> dict[str, str]:
     return {"license": "other", "license_name": f"{source.replace('_', '-')}-terms", "license_link": homepage}
 
 
-def _config(name: str, tables: list[Mapping[str, Any]], prefix: str, *, alone: bool) -> dict[str, Any]:
+def _config(name: str, tables: list[Table], prefix: str, *, alone: bool) -> dict[str, Any]:
     """A config, with a prefix to its name, and its files. The only one of a dataset is what loads when none is named."""
     folder = config_folder(name)
-    files = [{"split": table["split"], "path": f"{folder}/{table['split']}-*"} for table in tables]
+    files = [{"split": table.split, "path": f"{folder}/{table.split}-*"} for table in tables]
     return {"config_name": prefix + name, "data_files": files, **({"default": True} if alone else {})}
 
 
-def _info(name: str, tables: list[Mapping[str, Any]]) -> dict[str, Any]:
+def _info(name: str, tables: list[Table]) -> dict[str, Any]:
     """Columns and sizes of a config.
 
     num_bytes, without which `datasets` warns at every load that the card is malformed, is the size of the values.
     """
     return {
         "config_name": name,
-        "features": [_feature(column["name"], column["type"]) for column in tables[0]["columns"]],
-        "splits": [
-            {"name": table["split"], "num_bytes": table["num_bytes"], "num_examples": table["rows"]} for table in tables
-        ],
-        "download_size": sum(file["bytes"] for table in tables for file in table["files"]),
-        "dataset_size": sum(table["num_bytes"] for table in tables),
+        "features": [_feature(column.name, column.type) for column in tables[0].columns],
+        "splits": [{"name": table.split, "num_bytes": table.num_bytes, "num_examples": table.rows} for table in tables],
+        "download_size": sum(file.bytes for table in tables for file in table.files),
+        "dataset_size": sum(table.num_bytes for table in tables),
     }
 
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from builders.column_types import ColumnType  # noqa: TC001 - msgspec reads the types of the records
 from builders.errors import ReleaseError
 from builders.spec import VERSION, Dropped, Prompts
 
@@ -26,7 +27,6 @@ Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 # A file in a folder of the release, under this name on every system: nothing that leaves the release's folder.
 DataPath = Annotated[str, msgspec.Meta(pattern=r"^(?!\.\.?/)[^/\\:\x00]+/(?!\.\.?$)[^/\\:\x00]+$")]
 VersionNumber = Annotated[str, msgspec.Meta(pattern=f"^{VERSION.pattern}$")]
-ColumnType = Literal["string", "int64", "float64", "bool", "list<string>", "list<int64>"]
 Severity = Literal["error", "warning", "info"]
 
 
@@ -172,8 +172,15 @@ class Manifest:
     tools: dict[str, str] = field(default_factory=dict)
     built_at: str = ""
 
-    name = Identity.name
-    complete = Identity.complete
+    @property
+    def name(self) -> str:
+        """The dataset and its version, as on the command line: `rubq-retrieval@1.0.0`."""
+        return f"{self.dataset}@{self.version}"
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is the whole dataset, neither a sample nor a part."""
+        return not (self.sample or self.partial)
 
     @property
     def files(self) -> tuple[File, ...]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition
     from builders.spec import Dataset
+    from cards.manifest import Manifest
 
 CARDS = Path(__file__).parent
 OF_A_VERSION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
@@ -42,40 +43,40 @@ class Prose:
 
 
 def render(
-    built: Definition,
-    manifest: Mapping[str, Any],
+    definition: Definition,
+    manifest: Manifest,
     statistics: Mapping[str, Any],
     examples: Mapping[str, Mapping[str, Any]],
 ) -> str:
     """The README.md of a release.
 
-    manifest, statistics: as in manifest.json and statistics.json. examples: one real row of each config, by column.
+    statistics: as in statistics.json. examples: one real row of each config, by column.
 
-    Raises ValueError for prose, a citation or a language that is missing.
+    Raises ValueError for missing prose, a missing citation or an unknown language.
     """
-
-    head = yaml.safe_dump(front_matter.metadata(built, manifest), sort_keys=False, allow_unicode=True, width=120)
+    dataset, source = definition.dataset, definition.source
+    head = yaml.safe_dump(front_matter.metadata(definition, manifest), sort_keys=False, allow_unicode=True, width=120)
     splits = _splits(manifest)
     return _template().render(
         front_matter=head,
-        source=built.source,
-        dataset=built.dataset,
+        source=source,
+        dataset=dataset,
         manifest=manifest,
         examples=examples,
-        prose=prose(built.source.name, built.dataset.name, manifest["version"]),
-        recipe=inspect.getdoc(built.dataset.recipe) or "",
-        languages=[front_matter.language(code)[1] for code in built.dataset.languages],
-        labels=_labels(built.dataset.task),
+        prose=prose(source.name, dataset.name, manifest.version),
+        recipe=inspect.getdoc(dataset.recipe) or "",
+        languages=[front_matter.language(code)[1] for code in dataset.languages],
+        labels=_labels(dataset.task),
         configs=front_matter.by_config(manifest),
         splits=splits,
-        missing=[split for split in built.dataset.task.splits if split not in splits],
-        unverified=[raw["name"] for raw in manifest["raw"] if not raw["verified"]],
-        task_type=built.dataset.task.type,
-        task=_mteb_task(built.dataset, manifest),
-        versions=sorted(built.dataset.versions.items(), key=lambda item: version_key(item[0]), reverse=True),
+        missing=[split for split in dataset.task.splits if split not in splits],
+        unverified=[raw.name for raw in manifest.raw if not raw.verified],
+        task_type=dataset.task.type,
+        task=_mteb_task(dataset, manifest),
+        versions=sorted(dataset.versions.items(), key=lambda item: version_key(item[0]), reverse=True),
         statistics={split: list(_flat(values)) for split, values in statistics.items()},
-        findings=sorted(manifest["findings"], key=lambda finding: SEVERITIES.index(finding["severity"])),
-        citations=[bibtex(key) for key in _citations(built)],
+        findings=sorted(manifest.findings, key=lambda finding: SEVERITIES.index(finding.severity)),
+        citations=[bibtex(key) for key in _citations(definition)],
     )
 
 
@@ -151,14 +152,14 @@ def _sections(text: str, mark: str) -> dict[str, str]:
     return {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
 
-def _citations(built: Definition) -> tuple[str, ...]:
+def _citations(definition: Definition) -> tuple[str, ...]:
     """The keys of what to cite: the source, what the dataset adds, the benchmark; each once."""
-    benchmark = built.dataset.benchmark.citations if built.dataset.benchmark else ()
-    return tuple(dict.fromkeys((*built.source.citations, *built.dataset.citation, *benchmark)))
+    benchmark = definition.dataset.benchmark.citations if definition.dataset.benchmark else ()
+    return tuple(dict.fromkeys((*definition.source.citations, *definition.dataset.citation, *benchmark)))
 
 
-def _splits(manifest: Mapping[str, Any]) -> list[str]:
-    return list(dict.fromkeys(table["split"] for table in manifest["tables"]))
+def _splits(manifest: Manifest) -> list[str]:
+    return list(dict.fromkeys(table.split for table in manifest.tables))
 
 
 def _labels(task: tasks.Task) -> str:
@@ -168,7 +169,7 @@ def _labels(task: tasks.Task) -> str:
     return ", ".join(f"{index} {markdown.code(name)}" for index, name in enumerate(tasks.label_names(task)))
 
 
-def _mteb_task(dataset: Dataset, manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+def _mteb_task(dataset: Dataset, manifest: Manifest) -> dict[str, Any] | None:
     """What the mteb task of a dataset is written with, as Python; None where a split that mteb needs is not there."""
     task, split = dataset.task, tasks.evaluated_split(dataset.task)
     needed = {split}
@@ -187,7 +188,7 @@ def _mteb_task(dataset: Dataset, manifest: Mapping[str, Any]) -> dict[str, Any] 
         settings = {"min_score": f"{task.low:g}", "max_score": f"{task.high:g}"}
     if isinstance(task, tasks.Clustering):
         settings = {"max_fraction_of_documents_to_embed": "None  # all of them: mteb's default is 4 %"}
-    prompt: Any = manifest["prompts"]["instruction"] if manifest["prompts"] else None
+    prompt: Any = manifest.prompts.instruction if manifest.prompts else None
     if prompt and isinstance(task, (tasks.Retrieval, tasks.Reranking)):
         prompt = {"query": prompt}
     return {

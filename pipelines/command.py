@@ -1,4 +1,4 @@
-"""What the commands share: options, how errors and results are shown, exit codes.
+"""What the commands share: options, how errors are shown, exit codes.
 
 0 done, 1 the build or check failed, 2 usage, 3 a source is missing or wrong, 4 quality findings forbid it, 5 publishing
 failed; 130 interrupted.
@@ -7,29 +7,33 @@ failed; 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import json
+import logging
 import os
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from builders.errors import DatasetError
-from pipelines.terminal import say
+from pipelines.terminal import configure_logging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from builders.catalogue import Definition
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.settings import RawSettings
 
 NAMES = "a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one"
 
+logger = logging.getLogger(__name__)
 
-def parser(command: str, what: str, examples: str) -> argparse.ArgumentParser:
-    """A parser whose --help teaches: what the command does, its options, examples, exit codes."""
+
+def parser(command: str, description: str, examples: str) -> argparse.ArgumentParser:
+    """A parser with a --help that teaches: what the command does, its options, examples, exit codes."""
     return argparse.ArgumentParser(
         prog=f"python -m pipelines.{command}",
-        description=what,
+        description=description,
         epilog=f"examples:\n{examples}\n\nexit codes: 0 done, 1 failed, 2 usage, 3 a source is missing or wrong, "
         "4 findings forbid it, 5 publishing failed",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -38,10 +42,8 @@ def parser(command: str, what: str, examples: str) -> argparse.ArgumentParser:
 
 
 def add_raw_options(arguments: argparse.ArgumentParser) -> None:
-    """The options that say where raw files are."""
-    arguments.add_argument(
-        "--raw-dir", type=Path, metavar="DIR", help="raw files that are here already: DIR/<source>/<file>"
-    )
+    """Add the options that say where raw files are."""
+    arguments.add_argument("--raw-dir", type=Path, metavar="DIR", help="local raw files: DIR/<source>/<file>")
     arguments.add_argument(
         "--cache", type=Path, metavar="DIR", help="where downloads are kept (default: the user's cache)"
     )
@@ -50,7 +52,8 @@ def add_raw_options(arguments: argparse.ArgumentParser) -> None:
 
 def raw_settings(options: argparse.Namespace) -> RawSettings:
     """Where raw files are, as the options say."""
-    from pipelines.raw.locations import RawSettings, default_cache
+    from pipelines.raw.cache import default_cache
+    from pipelines.raw.settings import RawSettings
 
     return RawSettings(raw_dir=options.raw_dir, cache=options.cache or default_cache(), offline=options.offline)
 
@@ -64,7 +67,7 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 def positive_int(text: str) -> int:
-    """A number from 1."""
+    """A whole number from 1."""
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"a whole number from 1, not {text!r}")
     return int(text)
@@ -76,27 +79,25 @@ def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
     Raises UsageError for names or versions that do not exist.
     """
     from builders import catalogue
-    from pipelines.make import requested_version
 
     loaded = [(catalogue.load(entry), version) for entry, version in catalogue.resolve(names)]
-    return [(built, requested_version(built, version)) for built, version in loaded]
+    return [(definition, catalogue.requested_version(definition, version)) for definition, version in loaded]
 
 
 def print_error(error: DatasetError) -> None:
-    """An error as the user sees it."""
-    say(f"error: {error}")
+    """Show an error on stderr."""
+    logger.error("%s", error)
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows in columns, the first one as a heading."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+def print_json(value: Any) -> None:
+    """One JSON object on a line of stdout."""
+    print(json.dumps(value, ensure_ascii=False), flush=True)
 
 
 def run(main: Callable[[], int]) -> None:
     """Run a command and leave with its exit code; a user's mistake ends in an error, never in a traceback."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C: what was begun is cleaned up
+    configure_logging()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # clean up as after Ctrl-C
     try:
         code = main()
         sys.stdout.flush()
@@ -104,12 +105,12 @@ def run(main: Callable[[], int]) -> None:
         print_error(error)
         code = error.exit_code
     except KeyboardInterrupt:
-        say("interrupted")
+        logger.info("interrupted")
         code = 130
-    except BrokenPipeError:  # the reader of our results has gone, as `| head` does
+    except BrokenPipeError:  # the reader of our results has closed, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except OSError as error:  # a full disk, a folder that may not be written: the user's world, not a defect of ours
+    except OSError as error:  # a full disk, a folder without permission: the user's system, not a defect of ours
         print_error(DatasetError(error.strerror or str(error), where=error.filename and str(error.filename)))
         code = 1
     sys.exit(code)

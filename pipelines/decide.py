@@ -36,10 +36,10 @@ WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in the order in which tr
 
 def main() -> int:
     """Decide what the command line asks for; an interrupted command goes on where it stopped. Returns the exit code."""
-    from builders.reading.archives import shorten
+    from builders.reading.errors import shorten
     from builders.rumteb import stsb_ru
     from builders.spec import Raw
-    from pipelines.raw.download import locked
+    from pipelines.raw.cache import lock_cached_file
     from pipelines.raw.locations import locate
 
     options = _parse()
@@ -48,7 +48,7 @@ def main() -> int:
     target = options.raw_dir / stsb_ru.SOURCE.name / stsb_ru.DECISIONS
     classifier = stsb_ru.CLASSIFIER if options.model is None else _name(options.model)
     raw = Raw(f"{stsb_ru.SOURCE.name}/{stsb_ru.DECISIONS}", target)
-    with locked(places.cache / raw.name, raw.name):
+    with lock_cached_file(places.cache / raw.name, raw.name, activity="writing"):
         if not target.exists():
             model, revision = (stsb_ru.MODEL, stsb_ru.REVISION) if options.model is None else (str(options.model), None)
             decide(sentences, load(model, revision, offline=options.offline), classifier, target)

@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import DatasetError
 from pipelines import command
-from pipelines.terminal import size_words
+from pipelines.terminal import format_size
 
 if TYPE_CHECKING:
     import argparse
 
-    from builders.catalogue import Definition
-    from pipelines.raw.locations import RawSettings
+    from pipelines.raw.locations import LocatedFile
 
 EXAMPLES = """\
   python -m pipelines.fetch rubq                         download what rubq's datasets are built from
-  python -m pipelines.fetch all --raw-dir DIR --offline  verify what is here, say what is missing
+  python -m pipelines.fetch all --raw-dir DIR --offline  verify the files in DIR, list the missing ones
   python -m pipelines.fetch hhrlhf-harmlessness --splits test"""
 
 
 def main() -> int:
-    """Fetch what the command line names; returns the exit code: that of the first file that failed, if any did."""
+    """Fetch the raw files of the named datasets; returns the exit code: that of the first file that failed, or 0."""
     options = _parse()
-    places = command.raw_settings(options)
+    from builders.catalogue import needed_files, requested_splits
+    from pipelines.raw.locations import locate
+    from pipelines.report.text import table
+
+    settings = command.raw_settings(options)
+    sources = {}  # by source and file: datasets of one source share files
+    for definition, _ in command.resolve_datasets(options.names):
+        for key in needed_files(definition, requested_splits(definition, options.splits)):
+            sources[definition.source.name, key] = definition.source
     code, rows = 0, [["file", "size", "sha256", "state", "from"]]
-    for built, key in _files(command.resolve_datasets(options.names), options.splits):
+    for (_, key), source in sources.items():
         try:
-            found = _find(built, key, places)
+            file = locate(source, key, settings)
         except DatasetError as error:
             command.print_error(error)
             code = code or error.exit_code
             continue
         if options.json:
-            print(json.dumps(found, ensure_ascii=False), flush=True)
-        state = "verified" if found["verified"] else "unverified"
-        rows.append([found["name"], size_words(found["bytes"]), found["sha256"][:16], state, found["origin"]])
+            command.print_json(_to_json(source.name, file))
+        state = "verified" if file.verified else "unverified"
+        rows.append([f"{source.name}/{file.name}", format_size(file.bytes), file.sha256[:16], state, file.origin])
     if not options.json and len(rows) > 1:
-        print(command.table(rows))
+        print(table(rows))
     return code
 
 
@@ -46,32 +52,21 @@ def _parse() -> argparse.Namespace:
     arguments = command.parser("fetch", "Find or download raw files and verify them.", EXAMPLES)
     arguments.add_argument("names", nargs="+", metavar="NAME", help=command.NAMES)
     command.add_raw_options(arguments)
-    arguments.add_argument("--splits", type=command.split_names, metavar="A,B", help="only what these splits need")
-    arguments.add_argument("--json", action="store_true", help="one JSON object a file on stdout, for programs")
+    arguments.add_argument("--splits", type=command.split_names, metavar="A,B", help="only the files of these splits")
+    arguments.add_argument("--json", action="store_true", help="one JSON object per file on stdout, for programs")
     return arguments.parse_args()
 
 
-def _files(wanted: list[tuple[Definition, str]], splits: tuple[str, ...] | None) -> list[tuple[Definition, str]]:
-    """Every raw file that the datasets need, once, with a dataset of its source."""
-    from pipelines.make import needed_files, requested_splits
-
-    files: dict[tuple[str, str], tuple[Definition, str]] = {}
-    for built, _ in wanted:
-        for key in needed_files(built, requested_splits(built, splits)):
-            files.setdefault((built.source.name, key), (built, key))
-    return list(files.values())
-
-
-def _find(built: Definition, key: str, places: RawSettings) -> dict[str, Any]:
-    from pipelines.raw.locations import locate
-
-    found = locate(built.source, key, places)
-    kept = {name: getattr(found, name) for name in ("url", "sha256", "bytes", "verified", "origin")}
+def _to_json(source: str, file: LocatedFile) -> dict[str, Any]:
     return {
-        "name": f"{built.source.name}/{found.name}",
-        **kept,
-        "path": str(found.raw.path),
-        "member": found.raw.member,
+        "name": f"{source}/{file.name}",
+        "url": file.url,
+        "sha256": file.sha256,
+        "bytes": file.bytes,
+        "verified": file.verified,
+        "origin": file.origin,
+        "path": str(file.raw.path),
+        "member": file.raw.member,
     }
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError, PublishError, UsageError
 from pipelines import command
-from pipelines.hub import client, planning, publishing
-from pipelines.release import comparison
-from pipelines.terminal import say, size_words
 
 if TYPE_CHECKING:
     import argparse
+
+    from pipelines.hub.planning import Plan, PublishOptions
+    from pipelines.hub.publishing import Publication
 
 EXAMPLES = """\
   python -m pipelines.publish cedr --org ORG --dry-run       what would be written, and how it differs from the newest tag
@@ -25,28 +24,30 @@ EXAMPLES = """\
 def main() -> int:
     """Publish what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = _parse()
-    wanted = command.resolve_datasets(options.names)
-    if options.repo_name and len(wanted) > 1:
-        raise UsageError("--repo-name is for one dataset", found=f"{len(wanted)} datasets", todo="name one")
-    order = _order(options)
-    connection = client.connect(PublishError) if options.dry_run else publishing.login()
+    from pipelines.hub import client, planning, publishing
+
+    datasets = command.resolve_datasets(options.names)
+    if options.repo_name and len(datasets) > 1:
+        raise UsageError("--repo-name is for one dataset", found=f"{len(datasets)} datasets", todo="name one")
+    settings = _publish_options(options)
+    hub = client.connect(PublishError) if options.dry_run else publishing.login()
     code = 0
-    for built, version in wanted:
-        place = options.output / built.dataset.name / version
+    for definition, version in datasets:
+        release_dir = options.output / definition.dataset.name / version
         try:
             if options.dry_run:
-                plan, published = planning.make_plan(built, place, order, connection), None
+                plan, publication = planning.make_plan(definition, release_dir, settings, hub), None
             else:
-                published = publishing.publish(built, place, order, connection, say)
-                plan = published.plan
+                publication = publishing.publish(definition, release_dir, settings, hub)
+                plan = publication.plan
         except DatasetError as error:
             command.print_error(error)
             code = code or error.exit_code
             continue
         if options.json:
-            print(json.dumps(publishing.to_json(plan, published), ensure_ascii=False), flush=True)
+            command.print_json(publishing.to_json(plan, publication))
         else:
-            print("\n".join(_page(plan, published)), flush=True)
+            print("\n".join(_page(plan, publication)), flush=True)
     return code
 
 
@@ -73,10 +74,11 @@ def _parse() -> argparse.Namespace:
     return arguments.parse_args()
 
 
-def _order(options: argparse.Namespace) -> planning.PublishOptions:
-    from pipelines.raw.locations import default_cache
+def _publish_options(options: argparse.Namespace) -> PublishOptions:
+    from pipelines.hub.planning import PublishOptions
+    from pipelines.raw.cache import default_cache
 
-    return planning.PublishOptions(
+    return PublishOptions(
         options.org,
         default_cache(),
         repo_name=options.repo_name,
@@ -87,24 +89,30 @@ def _order(options: argparse.Namespace) -> planning.PublishOptions:
     )
 
 
-def _page(plan: planning.Plan, published: publishing.Publication | None) -> list[str]:
-    """A plan, and what became of it, for reading."""
+def _page(plan: Plan, publication: Publication | None) -> list[str]:
+    """A plan, and the result of publishing, for reading."""
+    from pipelines.report.text import changes_page
+    from pipelines.terminal import format_size
+
     manifest = plan.manifest
-    rows = ", ".join(f"{table['config']}/{table['split']} {table['rows']:,}" for table in manifest["tables"])
-    lines = [f"{manifest['dataset']} {plan.version}: {published.state if published else plan.state}"]
-    if published:
-        lines += [f"  at        {published.url}", f"  commit    {published.commit}"]
-    created = " (to be created)" if plan.at is None and not published else ""
+    rows = ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items())
+    lines = [f"{manifest.dataset} {plan.version}: {publication.state if publication else plan.state}"]
+    if publication:
+        lines += [f"  at        {publication.url}", f"  commit    {publication.commit}"]
+    created = " (to be created)" if plan.at is None and not publication else ""
     lines += [f"  as        {plan.repo}{created}, tag {plan.tag}", f"  rows      {rows}"]
-    lines += [f"  content   {manifest['content_sha256']}"]
+    lines += [f"  content   {manifest.content_sha256}"]
     if plan.writes:
-        lines.append(f"  files     {len(plan.writes)}, {size_words(sum(plan.sizes.values()))}")
-        marks = {path: "=" if path in plan.kept else "+" for path in plan.writes} | dict.fromkeys(plan.deletes, "-")
-        lines += [f"    {mark} {path}  {size_words(plan.sizes[path]) if path in plan.sizes else ''}".rstrip()
-                  for path, mark in marks.items()]  # fmt: skip
+        lines.append(f"  files     {len(plan.writes)}, {format_size(sum(plan.sizes.values()))}")
+        marks = {path: "=" if path in plan.unchanged else "+" for path in plan.writes} | dict.fromkeys(
+            plan.deletes, "-"
+        )
+        for path, mark in marks.items():
+            size = format_size(plan.sizes[path]) if path in plan.sizes else ""
+            lines.append(f"    {mark} {path}  {size}".rstrip())
     lines += [f"  note      {note}" for note in plan.notes]
     if plan.changes:
-        lines += ["", f"  against v{plan.against}:", *(f"  {line}".rstrip() for line in comparison.page(plan.changes))]
+        lines += ["", f"  against v{plan.against}:", *(f"  {line}".rstrip() for line in changes_page(plan.changes))]
     return lines
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines import command
-from pipelines.report import benchmark_table
 
 if TYPE_CHECKING:
     import argparse
 
     from builders.catalogue import Definition
+    from builders.spec import RawFile
 
 EXAMPLES = """\
   python -m pipelines.show                    the catalogue
@@ -24,26 +23,28 @@ EXAMPLES = """\
 def main() -> int:
     """Show what the command line names."""
     options = _parse()
-    wanted = [built for built, _ in command.resolve_datasets(options.names or ["all"])]
+    from pipelines.report import benchmark_table, text
+
+    definitions = [definition for definition, _ in command.resolve_datasets(options.names or ["all"])]
     if options.json:
-        for built in wanted:
-            print(json.dumps(describe(built, options.output), ensure_ascii=False))
+        for definition in definitions:
+            command.print_json(describe(definition, options.output))
     elif len(options.names) == 1 and options.names[0] in benchmark_table.TASKS:
         [name] = options.names
-        rows = benchmark_table.table_rows(name, [describe(built, options.output) for built in wanted])
-        print(f"{command.table(rows)}\n\n{benchmark_table.NOTES[name]}")
-    elif len(wanted) > 1:
+        rows = benchmark_table.table_rows(name, [describe(one, options.output) for one in definitions])
+        print(f"{text.table(rows)}\n\n{benchmark_table.NOTES[name]}")
+    elif len(definitions) > 1:
         heading = ["dataset", "group", "task", "source", "license", "newest", "built"]
-        found = [describe(built, options.output) for built in wanted]
-        print(command.table([heading, *([str(row[column]) for column in heading] for row in found)]))
+        described = [describe(one, options.output) for one in definitions]
+        print(text.table([heading, *([str(row[column]) for column in heading] for row in described)]))
     else:
-        print(_page(wanted[0], describe(wanted[0], options.output)))
+        print(_page(definitions[0], describe(definitions[0], options.output)))
     return 0
 
 
-def describe(built: Definition, output: Path) -> dict[str, Any]:
-    """What a catalogue says of a dataset; `built`: the versions that lie in the output folder."""
-    dataset, source = built.dataset, built.source
+def describe(definition: Definition, output: Path) -> dict[str, Any]:
+    """What the catalogue says of a dataset; `built`: the versions in the output folder."""
+    dataset, source = definition.dataset, definition.source
     return {
         "dataset": dataset.name,
         "group": dataset.group,
@@ -51,7 +52,7 @@ def describe(built: Definition, output: Path) -> dict[str, Any]:
         "source": source.name,
         "license": source.license,
         "newest": dataset.newest,
-        "built": ", ".join(_built(output / dataset.name)) or "-",
+        "built": ", ".join(_built_versions(output / dataset.name)) or "-",
         "summary": dataset.summary,
         "languages": list(dataset.languages),
         "splits": list(dataset.task.splits),
@@ -72,35 +73,35 @@ def _parse() -> argparse.Namespace:
     return arguments.parse_args()
 
 
-def _built(folder: Path) -> list[str]:
-    from pipelines.release import staging
+def _built_versions(dataset_dir: Path) -> list[str]:
+    from pipelines.release.folder import read_manifest
 
-    versions = sorted(path.name for path in folder.glob("[0-9]*") if path.is_dir()) if folder.is_dir() else []
+    if not dataset_dir.is_dir():
+        return []
     marked = []
-    for version in versions:
-        manifest = staging.read_manifest(folder / version)
-        marks = [mark for mark in ("sample", "partial") if manifest and manifest[mark]]
+    for version in sorted(path.name for path in dataset_dir.glob("[0-9]*") if path.is_dir()):
+        manifest = read_manifest(dataset_dir / version)
+        marks = [mark for mark in ("sample", "partial") if manifest and getattr(manifest, mark)]
         marked.append(f"{version} ({', '.join(marks)})" if marks else version)
     return marked
 
 
-def _page(built: Definition, row: dict[str, Any]) -> str:
+def _page(definition: Definition, row: dict[str, Any]) -> str:
     """One dataset, for reading."""
     from builders.spec import version_key
     from builders.tasks import layouts
-    from pipelines.raw.locations import address
+    from pipelines.raw.urls import file_url
 
-    dataset, source = built.dataset, built.source
+    dataset, source = definition.dataset, definition.source
     columns = [f"{layout.config}: {', '.join(layout.columns)}" for layout in layouts(dataset.task)]
+    versions = sorted(row["versions"], key=version_key)
     facts = {
         "task": f"{row['task']} ({dataset.group}), {', '.join(row['languages'])}",
         "splits": ", ".join(row["splits"]),
         "tables": "; ".join(columns),
         "source": f"{source.title}, {source.license}, {source.homepage}",
         "options": ", ".join(f"{name}={value!r}" for name, value in row["options"].items()) or "none",
-        "versions": "; ".join(
-            f"{number}: {row['versions'][number]}" for number in sorted(row["versions"], key=version_key)
-        ),
+        "versions": "; ".join(f"{number}: {row['versions'][number]}" for number in versions),
         "built": row["built"],
     }
     lines = [f"{dataset.name} - {dataset.summary}", ""]
@@ -108,15 +109,15 @@ def _page(built: Definition, row: dict[str, Any]) -> str:
     lines += ["", "  raw files (below --raw-dir DIR, or downloaded):"]
     for key in {key: None for split in dataset.task.splits for key in dataset.needs[split]}:
         file = source.files[key]
-        digest = (
-            f"sha256 {file.sha256[:16]}"
-            if file.sha256
-            else f"git {file.git_blob[:16]}"
-            if file.git_blob
-            else "no digest known"
-        )
-        lines.append(f"    {source.name}/{file.name}  {digest}  {address(file.location) or 'to be fetched by hand'}")
+        where = file_url(file.location) or "to be fetched by hand"
+        lines.append(f"    {source.name}/{file.name}  {_digest(file)}  {where}")
     return "\n".join([*lines, "", f"  build it: python -m pipelines.build {dataset.name}"])
+
+
+def _digest(file: RawFile) -> str:
+    if file.sha256:
+        return f"sha256 {file.sha256[:16]}"
+    return f"git {file.git_blob[:16]}" if file.git_blob else "no digest known"
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ os.environ["HF_HUB_DISABLE_XET"] = "1"
 os.environ.pop("HF_TOKEN", None)
 
 from pipelines.make import BuildResult, BuildSettings, make
+from pipelines.terminal import configure_logging
 from tests.support.paths import SOURCES
 from tests.support.releases import definition_of, sample_settings
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 hypothesis_settings.register_profile("steady", deadline=None, derandomize=True)
 hypothesis_settings.register_profile("explore", deadline=None)
 hypothesis_settings.load_profile("steady")
+configure_logging()  # as every command does: tests read log messages where users do, on stderr
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -62,7 +64,7 @@ def golden_release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Bu
         dataset = definition_of(name)
         wanted = name, version or dataset.dataset.newest
         if wanted not in made:
-            made[wanted] = make(dataset, wanted[1], sample_settings(folder), lambda _: None)
+            made[wanted] = make(dataset, wanted[1], sample_settings(folder))
         return made[wanted]
 
     return release

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines.release import staging
 from tests.support.releases import NAMES, definition_of
 
 if TYPE_CHECKING:
@@ -23,8 +22,8 @@ def test_datasets_loads_every_table_of_a_release_folder(
     import datasets
 
     outcome = golden_release(name)
-    folder = str(outcome.place)
-    frames = staging.frames_of(outcome.place, outcome.manifest)
+    folder = str(outcome.release_dir)
+    frames = folder.scan_tables(outcome.release_dir, outcome.manifest)
     subset = definition_of(name).dataset.subset
     second = {f"{subset}-{config}": config for config in frames if subset}
     assert set(datasets.get_dataset_config_names(folder)) == {*frames, *second}
@@ -46,13 +45,13 @@ def test_the_card_declares_the_types_and_sizes_that_datasets_finds(
     import datasets
 
     outcome = golden_release(name)
-    for table in outcome.manifest["tables"]:
-        builder = datasets.load_dataset_builder(str(outcome.place), table["config"], cache_dir=str(tmp_path))
+    for table in outcome.manifest.tables:
+        builder = datasets.load_dataset_builder(str(outcome.release_dir), table.config, cache_dir=str(tmp_path))
         declared, present = (
             builder.info.features,
             datasets.Dataset.from_parquet(
-                [str(outcome.place / file["path"]) for file in table["files"]], cache_dir=str(tmp_path)
+                [str(outcome.release_dir / file.path) for file in table.files], cache_dir=str(tmp_path)
             ),
         )
         assert declared == present.features
-        assert builder.info.splits[table["split"]].num_examples == present.num_rows
+        assert builder.info.splits[table.split].num_examples == present.num_rows

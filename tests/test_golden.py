@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import difflib
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pipelines.make import GOLDEN, BuildResult
-from pipelines.release import staging
+from pipelines.release import folder
 from tests.support.releases import NAMES, definition_of
 
 if TYPE_CHECKING:
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 def expected_files(outcome: BuildResult) -> dict[str, str]:
     """What the folder of a dataset's golden sample should hold, by file name."""
     files = {}
-    for config, splits in staging.frames_of(outcome.place, outcome.manifest).items():
+    for config, splits in folder.scan_tables(outcome.release_dir, outcome.manifest).items():
         for split, frame in splits.items():
             rows = frame.collect().iter_rows(named=True)
             files[f"{config}.{split}.jsonl"] = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    counts: dict[str, Any] = {key: outcome.manifest[key] for key in ("dropped", "observed")}
+    manifest = outcome.manifest
+    counts: dict[str, Any] = {"dropped": [asdict(one) for one in manifest.dropped], "observed": manifest.observed}
     files["counts.json"] = json.dumps(counts, ensure_ascii=False, indent=2) + "\n"
     return files
 

@@ -17,7 +17,7 @@ import pytest
 from pipelines.hub import publishing
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult, make
-from pipelines.release import staging
+from pipelines.release import folder
 from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.paths import ROOT
 from tests.support.releases import NAMES, definition_of, sample_settings
@@ -52,7 +52,7 @@ def published(
     with LoopbackHub() as server:
         connection = publishing.login(endpoint=server.url, token=WRITER)
         for name in NAMES:
-            publishing.publish(definition_of(name), golden_release(name).place, order, connection, lambda _: None)
+            publishing.publish(definition_of(name), golden_release(name).release_dir, order, connection)
         yield server
 
 
@@ -76,7 +76,7 @@ def consume(server: LoopbackHub, what: str, job: dict[str, Any], folder: Path) -
 
 
 def cards_of(names: tuple[str, ...], golden_release: Callable[[str], BuildResult]) -> dict[str, str]:
-    return {f"{ORG}/{name}": (golden_release(name).place / staging.CARD).read_text("utf-8") for name in names}
+    return {f"{ORG}/{name}": (golden_release(name).release_dir / folder.CARD).read_text("utf-8") for name in names}
 
 
 def test_every_dataset_loads_by_tag_with_the_rows_that_were_built(
@@ -87,12 +87,11 @@ def test_every_dataset_loads_by_tag_with_the_rows_that_were_built(
     for version in versions:
         wanted = {repo: outcome for repo, outcome in outcomes.items() if outcome.version == version}
         tables = {
-            repo: [(table["config"], table["split"]) for table in outcome.manifest["tables"]]
-            for repo, outcome in wanted.items()
+            repo: [(table.config, table.split) for table in outcome.manifest.tables] for repo, outcome in wanted.items()
         }
         loaded = consume(published, "rows", {"tables": tables, "revision": f"v{version}"}, tmp_path)
         for repo, outcome in wanted.items():
-            for config, splits in staging.frames_of(outcome.place, outcome.manifest).items():
+            for config, splits in folder.scan_tables(outcome.release_dir, outcome.manifest).items():
                 for split, frame in splits.items():
                     expected = frame.collect().to_dicts()
                     assert loaded[f"{repo} {config} {split}"] == [expected, expected]
@@ -136,8 +135,8 @@ def test_sentence_transformers_measures_retrieval(
 def real_build(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], BuildResult]:
     """The release 1.0.0 of a dataset from real raw files."""
     settings = sample_settings(tmp_path_factory.mktemp("real"))
-    settings = replace(settings, sample=False, places=replace(settings.places, raw_dir=real_sources))
-    return lambda name: make(definition_of(name), "1.0.0", settings, lambda _: None)
+    settings = replace(settings, sample=False, places=replace(settings.raw, raw_dir=real_sources))
+    return lambda name: make(definition_of(name), "1.0.0", settings)
 
 
 @MTEB
@@ -147,7 +146,7 @@ def test_mteb_evaluates_complete_real_sets(real_build: Callable[[str], BuildResu
     with LoopbackHub() as server:
         connection = publishing.login(endpoint=server.url, token=WRITER)
         for name in names:
-            publishing.publish(definition_of(name), real_build(name).place, order, connection, lambda _: None)
+            publishing.publish(definition_of(name), real_build(name).release_dir, order, connection)
         scores = consume(server, "cards", {"cards": cards_of(names, real_build)}, tmp_path)
     assert scores[f"{ORG}/europarl-bitext"] > 10 / 360, "names and numbers alone do ten times better than chance"
     assert scores[f"{ORG}/ru-paraphraser-sts"] > 0.3, "paraphrases share words"
@@ -174,7 +173,7 @@ def test_built_in_tasks_run_unchanged_on_our_builds_and_find_the_published_stati
         for name, repo, revision in BUILT_IN.values():
             publishing.publish(
                 definition_of(name),
-                real_build(name).place,
+                real_build(name).release_dir,
                 replace(order, repo_name=repo.split("/")[1]),
                 connection,
                 lambda _: None,

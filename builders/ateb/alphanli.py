@@ -1,11 +1,11 @@
-"""ART, the data of αNLI: how a story's start comes to its end, by one of two hypotheses (Bhagavatula et al., 2020)."""
+"""ART, the data of αNLI: stories with a start, an end and two hypotheses that could connect them (Bhagavatula et al., 2020)."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.shaping.choices import gold_lines, gold_pool, option_pool
+from builders.shaping.choices import build_gold_pool, build_option_pool, read_gold_labels
 from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, dataset, https, member
 from builders.tasks import Retrieval
 
@@ -42,17 +42,17 @@ SOURCE = Source(
     benchmark="ateb",
     task=Retrieval(),
     needs=("dev", "dev_labels"),
-    versions={"1.0.0": "The recipe of the ATEB paper: the gold hypotheses of the development split are the corpus."},
+    versions={"1.0.0": "The recipe of the ATEB paper: the corpus is the correct hypotheses of the development split."},
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
 def retrieval(raw: RawFiles) -> Tables:
-    """Find what happened between the start and the end of a story among the right hypotheses of all stories.
+    """Given the start and end of a story, find what happened in between, among the correct hypotheses of all stories.
 
-    corpus: id, title (""), text (String: the distinct right hypotheses of the development split, in order); queries: id, text
+    corpus: id, title (""), text (String: the distinct correct hypotheses of the development split, in order); queries: id, text
     (String: `Start: {obs1} End: {obs2}`); qrels: query-id, corpus-id (String), score (Int64, 1).
     """
-    return gold_pool(questions(raw["dev"], raw["dev_labels"]), prefix=PREFIX, split="test")
+    return build_gold_pool(read_questions(raw["dev"], raw["dev_labels"]), prefix=PREFIX, split="test")
 
 
 @dataset(
@@ -61,28 +61,28 @@ def retrieval(raw: RawFiles) -> Tables:
     task=Retrieval(),
     needs=("dev", "dev_labels", "train"),
     versions={
-        "1.0.0": "RAR-b's published construction: all hypotheses of the development and train splits are the corpus."
+        "1.0.0": "RAR-b's published construction: the corpus is all hypotheses of the development and train splits."
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
 def rarb(raw: RawFiles) -> Tables:
-    """Find what happened between the start and the end of a story among all hypotheses, right and wrong, of all stories.
+    """Given the start and end of a story, find what happened in between, among the correct and wrong hypotheses of all stories.
 
     corpus: id, title (""), text (String: the distinct hypotheses of the development and train splits, in this order);
     queries: id, text (String: `Start: {obs1} End: {obs2}`); qrels: query-id, corpus-id (String), score (Int64, 1).
     """
-    dev = questions(raw["dev"], raw["dev_labels"])
+    dev = read_questions(raw["dev"], raw["dev_labels"])
     train = read_json_lines(raw["train"], dict.fromkeys(HYPOTHESES, pl.String()))
-    return option_pool(dev, [train.select(options=pl.concat_list(HYPOTHESES))], prefix=PREFIX, split="test")
+    return build_option_pool(dev, [train.select(options=pl.concat_list(HYPOTHESES))], prefix=PREFIX, split="test")
 
 
-def questions(raw: Raw, labels: Raw) -> pl.DataFrame:
-    """The question table of builders.shaping.choices: query (both observations), options (the two hypotheses), gold.
+def read_questions(raw: Raw, labels: Raw) -> pl.DataFrame:
+    """The table of questions for builders.shaping.choices: query (both observations), options (the two hypotheses), gold.
 
-    Raises SourceError where the label file has another number of lines, or a label other than 1 and 2.
+    Raises SourceError if the label file has a different number of lines, or a label other than 1 and 2.
     """
     rows = read_json_lines(raw, dict.fromkeys(("obs1", "obs2", *HYPOTHESES), pl.String()))
-    gold = gold_lines(labels, LABELS, raw, rows.height)
+    gold = read_gold_labels(labels, LABELS, raw, rows.height)
     query = pl.format("Start: {} End: {}", "obs1", "obs2")
     return rows.select(query=query, options=pl.concat_list(HYPOTHESES), gold=gold)

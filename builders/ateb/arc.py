@@ -1,29 +1,34 @@
-"""ARC: grade-school science questions with three to five choices, the hard ones (Clark et al., 2018)."""
+"""ARC: grade-school science questions with three to five options; the Challenge set (Clark et al., 2018)."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.reading.archives import malformed
-from builders.shaping.choices import gold_pool, option_pool
+from builders.shaping.choices import build_gold_pool, build_option_pool
+from builders.shaping.merging import CLEAN_NOTES
+from builders.shaping.rows import refuse
 from builders.spec import KnownFinding, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import Retrieval
 
 ARCHIVE = https("https://s3-us-west-2.amazonaws.com/ai2-website/data/ARC-V1-Feb2018.zip")
 PREFIX = "ARC-Challenge"
 PROMPTS = Prompts("Retrieve the answer to the question.")
-TWO_STEMS = "Two stems of the test set stand twice, with other options and another answer"
-CHOICE = pl.Struct({"text": pl.String, "label": pl.String})
+REPEATS = "Two question stems occur twice in the test set, with different options and answers"
+OPTION = pl.Struct({"text": pl.String, "label": pl.String})
 COLUMNS: dict[str, pl.DataType] = {
     "id": pl.String(),
-    "question": pl.Struct({"stem": pl.String, "choices": pl.List(CHOICE)}),
+    "question": pl.Struct({"stem": pl.String, "choices": pl.List(OPTION)}),
     "answerKey": pl.String(),
 }
 
 
 def _file(name: str, **digest: str | int) -> RawFile:
     return member(ARCHIVE, f"ARC-V1-Feb2018-2/ARC-Challenge/{name}", name=name, **digest)
+
+
+def _known(why: str) -> tuple[KnownFinding, ...]:
+    return (KnownFinding("duplicate_text", "queries/test.text", 2, f"{REPEATS}; {why}"),)
 
 
 SOURCE = Source(
@@ -51,26 +56,22 @@ SOURCE = Source(
     needs=("test",),
     versions={
         "1.0.0": Version(
-            "The recipe of the ATEB paper: the gold answers of the test split are the corpus.",
-            known=(KnownFinding("duplicate_text", "queries/test.text", 2, f"{TWO_STEMS}; version 2.0.0 merges them."),),
+            "The recipe of the ATEB paper: the corpus is the correct answers of the test split.",
+            known=_known("version 2.0.0 merges them."),
         ),
-        "2.0.0": Version(
-            "Equal texts merged, and judged together: 2 queries that repeat an earlier one, 10 documents that are another's"
-            " but for case or a full stop.",
-            {"clean": True},
-        ),
+        "2.0.0": Version(CLEAN_NOTES, {"clean": True}),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
 def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
-    """Find the right answer to a science question among the right answers to all of them.
+    """Find the correct answer to a science question among the correct answers to all questions.
 
-    corpus: id, title (""), text (String: the distinct right answers of the test split, in order); queries: id, text
-    (String: the question's stem as it stands); qrels: query-id, corpus-id (String), score (Int64, 1). clean: equal queries
-    and documents are merged (builders.shaping.merging).
+    corpus: id, title (""), text (String: the distinct correct answers of the test split, in order); queries: id, text
+    (String: the question's stem, unchanged); qrels: query-id, corpus-id (String), score (Int64, 1). clean: merge duplicate
+    queries and documents (builders.shaping.merging).
     """
-    return gold_pool(questions(raw["test"]), prefix=PREFIX, split="test", clean=clean)
+    return build_gold_pool(read_questions(raw["test"]), prefix=PREFIX, split="test", clean=clean)
 
 
 @dataset(
@@ -80,44 +81,42 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     needs=("test", "train", "dev"),
     versions={
         "1.0.0": Version(
-            "RAR-b's published construction: all options of the test, train and dev splits are the corpus.",
-            known=(
-                KnownFinding(
-                    "duplicate_text", "queries/test.text", 2, f"{TWO_STEMS}; RAR-b's published queries have them."
-                ),
-            ),
+            "RAR-b's published construction: the corpus is all options of the test, train and dev splits.",
+            known=_known("RAR-b's published queries repeat them too."),
         ),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
 def rarb(raw: RawFiles) -> Tables:
-    """Find the right answer to a science question among all options of all questions.
+    """Find the correct answer to a science question among all options of all questions.
 
     corpus: id, title (""), text (String: the distinct options of the test, train and dev splits, in this order); queries: id,
-    text (String: the question's stem as it stands); qrels: query-id, corpus-id (String), score (Int64, 1).
+    text (String: the question's stem, unchanged); qrels: query-id, corpus-id (String), score (Int64, 1).
     """
-    others = [questions(raw["train"]), questions(raw["dev"])]
-    return option_pool(questions(raw["test"]), others, prefix=PREFIX, split="test")
+    test, train, dev = (read_questions(raw[split]) for split in ("test", "train", "dev"))
+    return build_option_pool(test, [train, dev], prefix=PREFIX, split="test")
 
 
-def questions(raw: Raw) -> pl.DataFrame:
-    """The question table of builders.shaping.choices: query (the stem), options, gold.
+def read_questions(raw: Raw) -> pl.DataFrame:
+    """The table of questions for builders.shaping.choices: query (the stem), options, gold.
 
-    Raises SourceError where the answer key is not the label of exactly one choice.
+    Raises SourceError if the answer key is not the label of exactly one option.
     """
-    question = pl.col("question").struct
-    rows = read_json_lines(raw, COLUMNS).with_row_index("line", offset=1)
-    choices = rows.select("line", "answerKey", choices=question.field("choices")).explode("choices").unnest("choices")
-    right = choices.with_columns(place=pl.int_range(pl.len()).over("line")).filter(
-        pl.col("label") == pl.col("answerKey")
+    question, element = pl.col("question").struct, pl.element()
+    texts, labels = (question.field("choices").list.eval(element.struct.field(name)) for name in ("text", "label"))
+    key_and_labels = pl.concat_list("answerKey", "labels").list
+    rows = (
+        read_json_lines(raw, COLUMNS)
+        .select("answerKey", query=question.field("stem"), options=texts, labels=labels)
+        .with_columns(matches=key_and_labels.eval((element.slice(1) == element.first()).arg_true()))
     )
-    hits = rows.join(right.group_by("line").len("hits"), on="line", how="left", maintain_order="left")
-    wrong = hits.filter(pl.col("hits").fill_null(0) != 1)
-    if wrong.height:
-        first = wrong.row(0, named=True)
-        expected = "the label of one choice: " + ", ".join(choice["label"] for choice in first["question"]["choices"])
-        what = "the answer key fits no choice, or several"
-        raise malformed(raw, f"line {first['line']}", what, found=repr(first["answerKey"]), expected=expected)
-    texts = question.field("choices").list.eval(pl.element().struct.field("text"))
-    return rows.select(query=question.field("stem"), options=texts, gold=right.sort("line").get_column("place"))
+    refuse(
+        rows,
+        pl.col("matches").list.len() != 1,
+        raw,
+        "the answer key does not match exactly one option",
+        found=pl.format("{} for the options {}", "answerKey", pl.col("labels").list.join(", ")),
+        expected="the label of one option",
+    )
+    return rows.select("query", "options", gold=pl.col("matches").list.first().cast(pl.Int64))

@@ -1,4 +1,4 @@
-"""BeaverTails: questions put to a language model and its answers, with the kinds of harm people saw in them (Ji et al., 2023)."""
+"""BeaverTails: questions to a language model and its answers, labelled with categories of harm (Ji et al., 2023)."""
 
 from __future__ import annotations
 
@@ -27,13 +27,18 @@ CATEGORIES = (
     "terrorism,organized_crime",
     "violence,aiding_and_abetting,incitement",
 )
-LINK = KnownFinding("html_residue", "default/test.text", 1, "The model wrote `<Link>` where a link might stand.")
 COLUMNS = {
     "prompt": pl.String(),
     "response": pl.String(),
     "category": pl.Struct(dict.fromkeys(CATEGORIES, pl.Boolean)),
     "is_safe": pl.Boolean(),
 }
+DUPLICATES = KnownFinding(
+    "duplicate_text", "default/test.text", 2, "The source repeats them; version 2.0.0 drops them."
+)
+PLACEHOLDER = KnownFinding(
+    "html_residue", "default/test.text", 1, "The model wrote `<Link>` as a placeholder for a link."
+)
 
 
 def _file(split: str, sha256: str | None = None) -> RawFile:
@@ -49,8 +54,8 @@ SOURCE = Source(
     annotations=("crowdsourced",),
     files={
         "train": _file("train", "2e24b85dd599224eeb7379da297223bad50e11fea9fee6a7fdb4bd26aedec315"),
-        # The Hub's own file has sha256 0ce619bf4c421c12e578445b1fb8d1aedf4bf05ca3eb985f4ddf498a784769ff. It is not pinned: copies
-        # of the same rows that were written anew, which are in wide use, would be refused.
+        # The file on the Hub has sha256 0ce619bf4c421c12e578445b1fb8d1aedf4bf05ca3eb985f4ddf498a784769ff. Pinning it would reject
+        # the widely used copies that hold the same rows in other bytes.
         "test": _file("test"),
     },
 )
@@ -62,46 +67,41 @@ SOURCE = Source(
     task=Classification(labels=LABELS, splits=("train", "test")),
     needs={"train": ("train", "test"), "test": ("test",)},
     versions={
-        "1.0.0": Version(
-            "The recipe of the ATEB paper: all rows of the 30k set.",
-            known=(
-                KnownFinding(
-                    "duplicate_text", "default/test.text", 2, "The source has them; version 2.0.0 leaves them out."
-                ),
-                LINK,
-            ),
-        ),
+        "1.0.0": Version("The recipe of the ATEB paper: all rows of the 30k set.", known=(DUPLICATES, PLACEHOLDER)),
         "2.0.0": Version(
-            "Left out: texts with two labels, repeated ones (2 rows of test), and those of train that test has.",
+            "Drops texts with conflicting labels, repeated texts, and train texts that are also in test.",
             {"clean": True},
-            known=(LINK,),
+            known=(PLACEHOLDER,),
         ),
     },
 )
 def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
-    """Is a question with its answer safe, seen as a whole?
+    """Classify a question and its answer together as safe or unsafe.
 
-    All rows of the 30k set, or those that are `clean` (builders.shaping.cleaning), in its order. Columns: id (String: the line
-    of the raw file, 0-based); text (String: the prompt, a space and the response); label (Int64: 1 safe, 0 unsafe); label_text
-    (String); category (List(String): the kinds of harm that people saw, in the source's order; empty for none). Observed of the
-    source, whatever is clean: rows whose label and kinds of harm do not agree.
+    All rows of the 30k set in source order; with `clean`, without the rows that would distort scores (builders.shaping.cleaning).
+    Columns: id (String: the 0-based line of the raw file); text (String: the prompt, a space and the response); label (Int64: 1
+    safe, 0 unsafe); label_text (String); category (List(String): the categories of harm that annotators chose, in source order;
+    may be empty). Observed, with and without `clean`: source rows whose label contradicts their categories of harm.
     """
-    frames = {split: _rows(file) for split, file in raw.files.items()}
-    disagree = (pl.col("category").list.len() == 0) != (pl.col("label") == 1)
-    contrary = sum(frames[split].filter(disagree).height for split in raw.splits)
-    observed = {"safe rows with a kind of harm, unsafe rows without": contrary}
-    kept, dropped = clean_rows(frames, raw.splits) if clean else (frames, ())
-    return Tables({"default": {split: kept[split] for split in raw.splits}}, dropped, observed)
+    frames = {split: _read_rows(file) for split, file in raw.files.items()}
+    contradictory = (pl.col("category").list.len() == 0) != (pl.col("label") == 1)
+    count = sum(frames[split].filter(contradictory).height for split in raw.splits)
+    rows, dropped = clean_rows(frames, raw.splits) if clean else (frames, ())
+    return Tables(
+        {"default": {split: rows[split] for split in raw.splits}},
+        dropped,
+        {"safe rows with a kind of harm, unsafe rows without": count},
+    )
 
 
-def _rows(raw: Raw) -> pl.DataFrame:
-    rows = read_json_lines(raw, COLUMNS).with_row_index("line")
+def _read_rows(raw: Raw) -> pl.DataFrame:
     label = pl.col("is_safe").cast(pl.Int64)
-    named = [pl.when(pl.col("category").struct.field(name)).then(pl.lit(name)) for name in CATEGORIES]
+    names = [pl.when(pl.col("category").struct.field(name)).then(pl.lit(name)) for name in CATEGORIES]
+    rows = read_json_lines(raw, COLUMNS).with_row_index("line")
     return rows.select(
         id=pl.col("line").cast(pl.String),
         text=pl.concat_str("prompt", "response", separator=" "),
         label=label,
         label_text=label.replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
-        category=pl.concat_list(named).list.drop_nulls(),
+        category=pl.concat_list(names).list.drop_nulls(),
     )

@@ -1,25 +1,20 @@
-"""DialFact: answers in a conversation, with evidence from Wikipedia for or against them (Gupta et al., 2022)."""
+"""DialFact: responses in a conversation, with Wikipedia evidence that supports or refutes them (Gupta et al., 2022)."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.reading.archives import malformed, shorten
-from builders.shaping.factuality import FEVER, LABELS, classify_pairs, labelled
+from builders.shaping.factuality import CLEAN_NOTES, FEVER, LABELS, classify_pairs, number_labels
+from builders.shaping.rows import refuse
 from builders.spec import Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification
 
 COMMIT = "d400b250147e45c106b18e52254b1060f7c1575d"
-TEXT = pl.String()
-COLUMNS = {
-    "id": TEXT,
-    "context": pl.List(TEXT),
-    "response": TEXT,
-    "evidence_list": pl.List(pl.List(TEXT)),
-    "response_label": TEXT,
-}
-SNIPPET = 2  # a piece of evidence is a list: title, address, snippet, a number, and a remark or none
+TEXTS = ("id", "response", "response_label")
+LISTS = {"context": pl.List(pl.String), "evidence_list": pl.List(pl.List(pl.String))}
+COLUMNS = dict.fromkeys(TEXTS, pl.String()) | LISTS
+SNIPPET = 2  # the index in a piece of evidence: title, address, snippet, a number, sometimes a remark
 
 
 def _file(name: str, git_blob: str) -> RawFile:
@@ -31,8 +26,8 @@ SOURCE = Source(
     title="DialFact, a benchmark for fact-checking in dialogue",
     license="other",
     license_note=(
-        "The repository holds the BSD 3-Clause licence, which its README grants for the code; none is named for the data. The"
-        " evidence is text of Wikipedia, under CC BY-SA."
+        "The repository contains the BSD 3-Clause licence, which its README grants for the code; none is named for the data. The"
+        " evidence is text from Wikipedia, under CC BY-SA."
     ),
     homepage="https://github.com/salesforce/DialFact",
     citation="gupta2022dialfact",
@@ -50,57 +45,53 @@ SOURCE = Source(
     task=Classification(labels=LABELS, splits=("validation", "test")),
     needs={"validation": ("validation", "test"), "test": ("test",)},
     versions={
-        "1.0.0": "The recipe of the ATEB paper, as far as it says: all rows of the source.",
-        "2.0.0": Version(
-            "Left out: texts with two labels, repeated ones, those of validation that test has, and those with a side of no"
-            " more than a character, as where there is neither evidence nor a turn before.",
-            {"clean": True},
-        ),
+        "1.0.0": "The recipe of the ATEB paper, as far as the paper describes it: all rows of the source.",
+        "2.0.0": Version(CLEAN_NOTES, {"clean": True}),
     },
 )
 def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
-    """Does the evidence support an answer given in a conversation, refute it, or neither?
+    """Does the evidence support a response in a conversation, refute it, or neither?
 
-    All rows of the source, or those that are `clean` (builders.shaping.cleaning), in its order. The premise is the snippets of
-    evidence that are not blank, joined by a space; where there is none, the turn before the answer. Columns: id (String: the
-    line of the raw file, 0-based); response_id (String: the source's id); text (String: `Premise: {premise} Hypothesis:
-    {answer}`); label (Int64: 0 entailment = SUPPORTS, 1 neutral = NOT ENOUGH INFO, 2 contradiction = REFUTES); label_text
-    (String). Observed of the source, whatever is clean: rows without evidence.
+    All rows of the source in order; with `clean`, without the rows that would distort scores (builders.shaping.cleaning). The
+    premise is the non-blank evidence snippets, joined by a space, or the previous turn if there are none. Columns: id (String:
+    the 0-based line of the raw file); response_id (String: the source's id); text (String: `Premise: {premise} Hypothesis:
+    {response}`); label (Int64: 0 entailment = SUPPORTS, 1 neutral = NOT ENOUGH INFO, 2 contradiction = REFUTES); label_text
+    (String). Observed, with and without `clean`: source rows without evidence.
+
+    Raises SourceError for a piece of evidence that is too short to have a snippet.
     """
-    frames: dict[str, pl.DataFrame] = {}
-    bare = blank = 0
-    for split, file in raw.files.items():
-        rows = _rows(file)
-        if split in raw.splits:
-            without = rows.filter(pl.col("evidence") == "")
-            bare, blank = bare + without.height, blank + without.filter(pl.col("turn") == "").height
-        premise = pl.when(pl.col("evidence") == "").then("turn").otherwise("evidence")
-        named = rows.select("id", "response_id", "response_label", premise=premise, hypothesis="response")
-        frames[split] = labelled(named, file, label="response_label", numbers=FEVER)
-    observed = {"rows without evidence": bare, "rows without evidence and without a turn before": blank}
-    made = classify_pairs(frames, raw.splits, clean=clean)
-    return Tables(made.frames, made.dropped, observed)
+    frames = {split: _read_rows(file) for split, file in raw.files.items()}
+    without_evidence = pl.concat([frames[split].filter("without_evidence") for split in raw.splits])
+    pairs = {split: rows.drop("without_evidence") for split, rows in frames.items()}
+    tables = classify_pairs(pairs, raw.splits, clean=clean)
+    observed = {
+        "rows without evidence": without_evidence.height,
+        "rows without evidence and without a turn before": without_evidence.filter(premise="").height,
+    }
+    return Tables(tables.frames, tables.dropped, observed)
 
 
-def _rows(raw: Raw) -> pl.DataFrame:
-    """Columns: id, response_id, response, response_label, evidence (the snippets that are not blank) and turn (the last one of
-    the context), both "" where there is none.
-
-    Raises SourceError for a piece of evidence that is too short to hold a snippet.
-    """
+def _read_rows(raw: Raw) -> pl.DataFrame:
+    """Columns: id, response_id, without_evidence (Boolean), premise, hypothesis, label."""
     rows = read_json_lines(raw, COLUMNS).with_row_index("line")
     piece = pl.element()
-    short = rows.filter(pl.col("evidence_list").list.eval(piece.list.len() <= SNIPPET).list.any())
-    if short.height:
-        what, found = "a piece of evidence has no snippet", str(short["evidence_list"][0].to_list())
-        expected = "lists of title, address, snippet, ..."
-        raise malformed(raw, f"line {short['line'][0] + 1}", what, found=shorten(found, 200), expected=expected)
+    refuse(
+        rows,
+        pl.col("evidence_list").list.eval(piece.list.len() <= SNIPPET).list.any(),
+        raw,
+        "a piece of evidence has no snippet",
+        found="evidence_list",
+        expected="lists of title, address, snippet, ...",
+    )
     snippets = pl.col("evidence_list").list.eval(piece.list.get(SNIPPET))
-    return rows.select(
+    evidence = snippets.list.eval(piece.filter(piece.str.strip_chars() != "")).list.join(" ")
+    turn = pl.col("context").list.last().fill_null("")
+    pairs = rows.select(
+        "response_label",
         id=pl.col("line").cast(pl.String),
         response_id="id",
-        response="response",
-        response_label="response_label",
-        evidence=snippets.list.eval(piece.filter(piece.str.strip_chars() != "")).list.join(" "),
-        turn=pl.col("context").list.last().fill_null(""),
+        without_evidence=evidence == "",
+        premise=pl.when(evidence == "").then(turn).otherwise(evidence),
+        hypothesis="response",
     )
+    return number_labels(pairs, raw, label="response_label", numbers=FEVER)

@@ -1,11 +1,11 @@
-"""e-SNLI: captions of photos and sentences on them, with what follows, what may be and what cannot (Camburu et al., 2018)."""
+"""e-SNLI: photo captions and sentences about them that follow, may be true or cannot be (Camburu et al., 2018)."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from builders.reading import read_csv
-from builders.shaping.factuality import LABELS, NLI, classify_pairs, labelled
+from builders.shaping.factuality import CLEAN_NOTES, LABELS, NLI, classify_pairs, number_labels, read_splits
 from builders.spec import Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification
 
@@ -23,7 +23,7 @@ SOURCE = Source(
     title="e-SNLI, Natural Language Inference with Natural Language Explanations",
     license="mit",
     license_note=(
-        "The repository is under the MIT licence. The sentences are those of SNLI, which is under CC BY-SA 4.0; its premises are"
+        "The repository is under the MIT licence. The sentences come from SNLI, which is under CC BY-SA 4.0; its premises are"
         " captions of photos on Flickr."
     ),
     homepage="https://github.com/OanaMariaCamburu/e-SNLI",
@@ -45,25 +45,19 @@ SOURCE = Source(
     needs={"train": ("train_1", "train_2", "dev", "test"), "validation": ("dev", "test"), "test": ("test",)},
     versions={
         "1.0.0": "The recipe of the ATEB paper: all rows of the source.",
-        "2.0.0": Version(
-            "Left out: texts with two labels, repeated ones, those of train and validation that a later split has, and those"
-            " with a side of no more than a character. The test split is the same.",
-            {"clean": True},
-        ),
+        "2.0.0": Version(f"{CLEAN_NOTES} The test split is unchanged.", {"clean": True}),
     },
 )
 def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Does the hypothesis follow from the premise, contradict it, or neither?
 
-    All rows of the source, or those that are `clean` (builders.shaping.cleaning), in its order; the two files of its train set
-    one after the other. Columns: id (String: the source's pairID); text (String: `Premise: {premise} Hypothesis: {hypothesis}`);
-    label (Int64: 0 entailment, 1 neutral, 2 contradiction); label_text (String).
+    All rows of the source in order, the two train files one after the other; with `clean`, without the rows that would distort
+    scores (builders.shaping.cleaning). Columns: id (String: the source's pairID); text (String: `Premise: {premise} Hypothesis:
+    {hypothesis}`); label (Int64: 0 entailment, 1 neutral, 2 contradiction); label_text (String).
     """
-    here = {split: keys for split, keys in FILES.items() if set(keys) <= set(raw.files)}
-    frames = {split: pl.concat([_rows(raw[key]) for key in keys]) for split, keys in here.items()}
-    return classify_pairs(frames, raw.splits, clean=clean)
+    return classify_pairs(read_splits(raw, FILES, _read_rows), raw.splits, clean=clean)
 
 
-def _rows(raw: Raw) -> pl.DataFrame:
+def _read_rows(raw: Raw) -> pl.DataFrame:
     rows = read_csv(raw, COLUMNS).rename({"pairID": "id", "Sentence1": "premise", "Sentence2": "hypothesis"})
-    return labelled(rows, raw, label="gold_label", numbers=NLI, unit="record")
+    return number_labels(rows, raw, label="gold_label", numbers=NLI, unit="record")

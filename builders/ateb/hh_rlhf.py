@@ -1,4 +1,4 @@
-"""HH-RLHF: dialogues with an assistant, each with a chosen and a rejected last answer (Bai et al., 2022)."""
+"""HH-RLHF: dialogues with an assistant, each with a chosen and a rejected final answer (Bai et al., 2022)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.errors import SourceError
 from builders.reading import read_json_lines
 from builders.shaping.cleaning import clean_rows
-from builders.shaping.preferences import rerank_pairs, tables_by_split
-from builders.shaping.rows import drop
-from builders.spec import Dropped, KnownFinding, RawFile, RawFiles, Source, Tables, Version, dataset, github
+from builders.shaping.preferences import CLEAN_NOTES, rerank_pairs, rerank_splits
+from builders.shaping.rows import drop, refuse
+from builders.spec import Dropped, KnownFinding, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification, Reranking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from builders.spec import Raw
 
 COMMIT = "354e5c3cb8960630860dd5774a6ac2a58313bf4d"
 ANSWER = "\n\nAssistant:"
@@ -25,7 +22,7 @@ LABELS = ("harmful", "harmless")
 SIDES = {"chosen": 1, "rejected": 0}
 SPLITS = ("train", "test")
 MARKUP = KnownFinding(
-    "html_residue", "default/test.text", 3, "The transcripts quote a piece of a web page, and have words in bold."
+    "html_residue", "default/test.text", 3, "Some transcripts quote part of a web page or set words in bold."
 )
 
 
@@ -63,41 +60,42 @@ SOURCE = Source(
     task=Classification(labels=LABELS, splits=SPLITS),
     needs={"train": ("harmless_train", "harmless_test"), "test": ("harmless_test",)},
     versions={
-        "1.0.0": Version("The recipe of the ATEB paper; rows with an empty answer left out.", known=(MARKUP,)),
+        "1.0.0": Version("The recipe of the ATEB paper, without rows that have an empty answer.", known=(MARKUP,)),
         "2.0.0": Version(
-            "Left out: transcripts with both labels, as where the two answers are equal; repeated ones; those of train that"
-            " test has. The test split is the same.",
+            "Drops transcripts with both labels (such as pairs with two equal answers), repeated transcripts, and train"
+            " transcripts that are also in test. The test split is unchanged.",
             {"clean": True},
             known=(MARKUP,),
         ),
     },
 )
 def harmlessness(raw: RawFiles, *, clean: bool = False) -> Tables:
-    """Is the assistant's last answer harmless?
+    """Is the assistant's final answer harmless?
 
-    Each pair gives two rows, the whole dialogue with the chosen answer and with the rejected one, in the order of the source; a
-    row whose answer is blank is left out; with `clean`, also those that bend a score (builders.shaping.cleaning). Columns: id
+    Every pair gives two rows, the whole dialogue with the chosen answer and with the rejected one, in source order. Rows with a
+    blank answer are dropped; with `clean`, so are rows that would distort scores (builders.shaping.cleaning). Columns: id
     (String: `<pair, 0-based>-<side>`); text (String: the dialogue); label (Int64: 1 harmless = chosen, 0 harmful = rejected);
     label_text (String).
+
+    Raises SourceError for a transcript without an answer.
     """
     frames: dict[str, pl.DataFrame] = {}
-    dropped: list[Dropped] = []
+    dropped: tuple[Dropped, ...] = ()
     for split in SPLITS[SPLITS.index(raw.splits[0]) :]:
-        frames[split], gone = _answers(raw[f"harmless_{split}"], split)
-        dropped += gone if split in raw.splits else ()
-    kept, more = clean_rows(frames, raw.splits) if clean else (frames, ())
-    return Tables({"default": {split: kept[split] for split in raw.splits}}, (*dropped, *more))
+        frames[split], empty = _label_answers(raw[f"harmless_{split}"], split)
+        dropped += empty if split in raw.splits else ()
+    rows, unclean = clean_rows(frames, raw.splits) if clean else (frames, ())
+    return Tables({"default": {split: rows[split] for split in raw.splits}}, dropped + unclean)
 
 
-def _answers(file: Raw, split: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    rows = _transcripts(file).with_columns(
+def _label_answers(raw: Raw, split: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    transcripts = _read_transcripts(raw).with_columns(
         id=pl.concat_str("pair", pl.lit("-"), "side"),
         label=pl.col("side").replace_strict(SIDES, return_dtype=pl.Int64),
     )
-    ordered = rows.sort("pair", "label", descending=[False, True])
-    kept, dropped = drop(ordered, pl.col("answer").str.strip_chars() == "", "the answer is empty", split=split)
+    rows, dropped = drop(transcripts, pl.col("answer").str.strip_chars() == "", "the answer is empty", split=split)
     names = pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String)
-    return kept.select("id", "text", "label", label_text=names), dropped
+    return rows.select("id", "text", "label", label_text=names), dropped
 
 
 @dataset(
@@ -106,62 +104,57 @@ def _answers(file: Raw, split: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     task=Reranking(splits=SPLITS),
     needs={"train": ("helpful_train", "helpful_test"), "test": ("helpful_test",)},
     versions={
-        "1.0.0": "The recipe of the ATEB paper, as far as it says.",
-        "2.0.0": Version(
-            "Left out: pairs of answers that are equal but for case and white space, pairs that repeat another, and all that"
-            " contradict each other. Train gives way where its dialogue is in test.",
-            {"clean": True},
-        ),
+        "1.0.0": "The recipe of the ATEB paper, as far as the paper describes it.",
+        "2.0.0": Version(f"{CLEAN_NOTES} Drops train pairs whose dialogue is also in test.", {"clean": True}),
     },
 )
 def helpfulness(raw: RawFiles, *, clean: bool = False) -> Tables:
-    """Put the more helpful of two answers in a dialogue first.
+    """Rank the more helpful of two answers in a dialogue first.
 
-    Every pair is a query with two documents of its own, in the order of the source. corpus: id (String: `<pair>-0` and
-    `<pair>-1`, in hash order), title (""), text: the answers; queries: id (String: the pair, `<split>-<line, 0-based>`), text
-    (String: the dialogue up to the answer); qrels: query-id, corpus-id, score (Int64: 1 chosen, 0 rejected); top_ranked:
-    query-id, corpus-ids (List(String): the two answers). clean: pairs that bend a score are left out
-    (builders.shaping.preferences).
+    Every pair is a query with two documents of its own, in source order. corpus: id (String: `<pair>-0` and `<pair>-1`, numbered
+    by hash), title (""), text: the answers; queries: id (String: the pair, `<split>-<line, 0-based>`), text (String: the dialogue
+    up to the answer); qrels: query-id, corpus-id, score (Int64: 1 chosen, 0 rejected); top_ranked: query-id, corpus-ids
+    (List(String): the two answers). clean: drop pairs that would distort scores (builders.shaping.preferences).
+
+    Raises SourceError for a transcript without an answer.
     """
 
-    def parts(split: str, later: Mapping[str, pl.Series]) -> list[Tables]:
-        return [_helpful(raw[f"helpful_{split}"], split, later, clean=clean)]
+    def build(split: str, later_queries: Mapping[str, pl.Series]) -> list[Tables]:
+        pairs = _pair_answers(_read_transcripts(raw[f"helpful_{split}"]), split)
+        differ = pl.col("query") != pl.col("other_query")
+        comparable, dropped = drop(pairs, differ, "the dialogues before the answers differ", split=split)
+        tables = rerank_pairs(comparable.drop("other_query"), split=split, clean=clean, later_queries=later_queries)
+        return [Tables(tables.frames, dropped + tables.dropped, {f"pairs in {split}": pairs.height})]
 
-    return tables_by_split(parts, SPLITS, raw.splits, clean=clean)
+    return rerank_splits(build, SPLITS, raw.splits, clean=clean)
 
 
-def _helpful(file: Raw, split: str, later: Mapping[str, pl.Series], *, clean: bool) -> Tables:
-    rows = _transcripts(file)
-    chosen, rejected = (rows.filter(side=side) for side in SIDES)
-    pairs = chosen.select(
+def _pair_answers(transcripts: pl.DataFrame, split: str) -> pl.DataFrame:
+    """The pairs as builders.shaping.preferences takes them, and other_query: the dialogue before the rejected answer."""
+    chosen, rejected = (transcripts.filter(side=side) for side in SIDES)
+    return chosen.select(
         id=pl.concat_str(pl.lit(split), "pair", separator="-"),
         query="dialogue",
         a="answer",
         b=rejected["answer"],
         a_preferred=pl.lit(value=True),
-        other=rejected["dialogue"],
+        other_query=rejected["dialogue"],
     )
-    alike, dropped = drop(
-        pairs, pl.col("query") != pl.col("other"), "the dialogues before the answers differ", split=split
-    )
-    made = rerank_pairs(alike.drop("other"), split=split, clean=clean, later=later)
-    return Tables(made.frames, (*dropped, *made.dropped), {f"pairs in {split}": pairs.height})
 
 
-def _transcripts(file: Raw) -> pl.DataFrame:
-    """The transcripts of one file, side by side: pair (from 0), side, text, and it divided at the last answer: dialogue, answer.
-
-    Raises SourceError for a transcript in which the assistant answers nowhere.
-    """
-    pairs = read_json_lines(file, dict.fromkeys(SIDES, pl.String())).with_row_index("pair")
+def _read_transcripts(raw: Raw) -> pl.DataFrame:
+    """Two rows per pair, chosen first: pair (from 0), side, text, and the text split at the last answer: dialogue, answer."""
+    pairs = read_json_lines(raw, dict.fromkeys(SIDES, pl.String())).with_row_index("pair")
     rows = pairs.unpivot(list(SIDES), index="pair", variable_name="side", value_name="text")
-    strays = rows.filter(~pl.col("text").str.contains(ANSWER, literal=True)).sort("pair")
-    if strays.height:
-        raise SourceError(
-            "a transcript without an answer of the assistant",
-            where=f"{file.name}, line {strays['pair'][0] + 1}, key {strays['side'][0]!r}",
-            expected=f"{ANSWER!r} before the last answer",
-            todo="fetch the file again",
-        )
+    rows = rows.sort("pair", maintain_order=True)
+    refuse(
+        rows,
+        ~pl.col("text").str.contains(ANSWER, literal=True),
+        raw,
+        "a transcript without an answer of the assistant",
+        found="text",
+        expected=f"{ANSWER!r} before the last answer",
+        place=pl.format("line {}, key '{}'", pl.col("pair") + 1, "side"),
+    )
     parts = pl.col("text").str.split(ANSWER)
     return rows.with_columns(dialogue=parts.list.head(parts.list.len() - 1).list.join(ANSWER), answer=parts.list.last())

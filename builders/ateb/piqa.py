@@ -1,29 +1,29 @@
-"""PIQA: everyday goals with two solutions each, one of which works in the physical world (Bisk et al., 2020)."""
+"""PIQA: everyday goals, each with two solutions of which one works in the physical world (Bisk et al., 2020)."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.shaping.choices import gold_lines, gold_pool, option_pool
+from builders.shaping.choices import build_gold_pool, build_option_pool, read_gold_labels
+from builders.shaping.merging import CLEAN_NOTES
 from builders.spec import KnownFinding, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Retrieval
 
+COMMIT = "21edab439af693b961be2f069e8690a88d3b4e37"
 PREFIX = "piqa"
 PROMPTS = Prompts("Given the following goal, retrieve a possible solution.")
 LABELS = {"0": 0, "1": 1}
-REPEATED = "27 goals of the validation set stand more than once, each time with another right solution"
 SOLUTIONS = ("sol1", "sol2")
+REPEATS = "Some goals occur several times in the validation set, each time with a different correct solution"
 
 
 def _file(name: str, sha256: str, size: int) -> RawFile:
-    return github(
-        "ybisk/ybisk.github.io",
-        "21edab439af693b961be2f069e8690a88d3b4e37",
-        f"piqa/data/{name}",
-        sha256=sha256,
-        bytes=size,
-    )
+    return github("ybisk/ybisk.github.io", COMMIT, f"piqa/data/{name}", sha256=sha256, bytes=size)
+
+
+def _known(why: str) -> tuple[KnownFinding, ...]:
+    return (KnownFinding("duplicate_text", "queries/test.text", 35, f"{REPEATS}; {why}"),)
 
 
 SOURCE = Source(
@@ -49,26 +49,22 @@ SOURCE = Source(
     needs=("valid", "valid_labels"),
     versions={
         "1.0.0": Version(
-            "The recipe of the ATEB paper: the gold solutions of the validation split are the corpus.",
-            known=(KnownFinding("duplicate_text", "queries/test.text", 35, f"{REPEATED}; version 2.0.0 merges them."),),
+            "The recipe of the ATEB paper: the corpus is the correct solutions of the validation split.",
+            known=_known("version 2.0.0 merges them."),
         ),
-        "2.0.0": Version(
-            "Equal queries merged, with all their right solutions: 35 that repeat an earlier one, and 1 that does but for case."
-            " The documents are the same.",
-            {"clean": True},
-        ),
+        "2.0.0": Version(f"{CLEAN_NOTES} No document is affected.", {"clean": True}),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
 def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
-    """Find the solution that reaches a goal among the right solutions to all goals.
+    """Find a solution that reaches a goal among the correct solutions to all goals.
 
-    corpus: id, title (""), text (String: the distinct right solutions of the validation split, in order); queries: id, text
-    (String: the goal as it stands); qrels: query-id, corpus-id (String), score (Int64, 1). clean: equal queries and
-    documents are merged (builders.shaping.merging).
+    corpus: id, title (""), text (String: the distinct correct solutions of the validation split, in order); queries: id, text
+    (String: the goal, unchanged); qrels: query-id, corpus-id (String), score (Int64, 1). clean: merge duplicate queries and
+    documents (builders.shaping.merging).
     """
-    return gold_pool(questions(raw["valid"], raw["valid_labels"]), prefix=PREFIX, split="test", clean=clean)
+    return build_gold_pool(read_questions(raw["valid"], raw["valid_labels"]), prefix=PREFIX, split="test", clean=clean)
 
 
 @dataset(
@@ -78,33 +74,29 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     needs=("valid", "valid_labels", "train"),
     versions={
         "1.0.0": Version(
-            "RAR-b's published construction: all solutions of the validation and train splits are the corpus.",
-            known=(
-                KnownFinding(
-                    "duplicate_text", "queries/test.text", 35, f"{REPEATED}; RAR-b's published queries have them."
-                ),
-            ),
+            "RAR-b's published construction: the corpus is all solutions of the validation and train splits.",
+            known=_known("RAR-b's published queries repeat them too."),
         ),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
 def rarb(raw: RawFiles) -> Tables:
-    """Find the solution that reaches a goal among all solutions, right and wrong, to all goals.
+    """Find a solution that reaches a goal among the correct and wrong solutions to all goals.
 
     corpus: id, title (""), text (String: the distinct solutions of the validation and train splits, in this order); queries:
-    id, text (String: the goal as it stands); qrels: query-id, corpus-id (String), score (Int64, 1).
+    id, text (String: the goal, unchanged); qrels: query-id, corpus-id (String), score (Int64, 1).
     """
-    valid = questions(raw["valid"], raw["valid_labels"])
+    valid = read_questions(raw["valid"], raw["valid_labels"])
     train = read_json_lines(raw["train"], dict.fromkeys(SOLUTIONS, pl.String()))
-    return option_pool(valid, [train.select(options=pl.concat_list(SOLUTIONS))], prefix=PREFIX, split="test")
+    return build_option_pool(valid, [train.select(options=pl.concat_list(SOLUTIONS))], prefix=PREFIX, split="test")
 
 
-def questions(raw: Raw, labels: Raw) -> pl.DataFrame:
-    """The question table of builders.shaping.choices: query (the goal), options (the two solutions), gold.
+def read_questions(raw: Raw, labels: Raw) -> pl.DataFrame:
+    """The table of questions for builders.shaping.choices: query (the goal), options (the two solutions), gold.
 
-    Raises SourceError where the label file has another number of lines, or a label other than 0 and 1.
+    Raises SourceError if the label file has a different number of lines, or a label other than 0 and 1.
     """
     rows = read_json_lines(raw, dict.fromkeys(("goal", *SOLUTIONS), pl.String()))
-    gold = gold_lines(labels, LABELS, raw, rows.height)
+    gold = read_gold_labels(labels, LABELS, raw, rows.height)
     return rows.select(query="goal", options=pl.concat_list(SOLUTIONS), gold=gold)

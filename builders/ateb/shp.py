@@ -1,4 +1,4 @@
-"""SHP, the Stanford Human Preferences: pairs of comments on a Reddit post, and which of the two its readers preferred."""
+"""SHP, Stanford Human Preferences: two comments on a Reddit post, and which one readers preferred (Ethayarajh et al., 2022)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.reading.archives import malformed, shorten
-from builders.shaping.preferences import parse_preferences, rerank_pairs, tables_by_split
-from builders.spec import RawFile, RawFiles, Source, Tables, Version, dataset, hub
+from builders.shaping.preferences import CLEAN_NOTES, parse_preferences, rerank_pairs, rerank_splits
+from builders.shaping.rows import refuse
+from builders.spec import Raw, RawFile, RawFiles, Source, Tables, Version, dataset, hub
 from builders.tasks import Reranking
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 REVISION = "e94b5f32602712d78ed494fe79105b1959396686"
 SPLITS = ("train", "validation", "test")
-# The subreddits, and the digest of the train file where it is a large file, whose digest the Hub shows.
+# The subreddits in alphabetical order, with the sha256 of the train file. The Hub shows the digests of files in LFS only.
 DOMAINS = {
     "askacademia": "7583e5de6264db4c91f47eaa19f57d7ea3efa1fe3da73e804032c0c6a7d611b0",
     "askanthropology": None,
@@ -39,21 +39,20 @@ DOMAINS = {
     "explainlikeimfive": "5d3337e6d17e94e8bbc5cd622b78c078eaf117035798b8fdb8be2c65d9da5122",
     "legaladvice": "9017b081373a68f2c5f84789e706351bf28cd7fba36be9ffe0980175ddb602a3",
 }
-# As the ATEB paper prints it, which cuts its end.
+# As printed in the ATEB paper, which truncates it.
 INSTRUCTION = (
     "In this task, you will be provided with a context passage (often containing a question), along with two long-form"
     " responses to it (responseA and responseB). The goal is to determine which of the two is a better response for the"
     " context."
 )
 TEXTS = ("post_id", "domain", "history", "human_ref_A", "human_ref_B")
-PAIR = dict.fromkeys(TEXTS, pl.String()) | {"labels": pl.Int64()}
+COLUMNS = dict.fromkeys(TEXTS, pl.String()) | {"labels": pl.Int64()}
 A_PREFERRED = {1: True, 0: False}
 
 
 def _file(domain: str, split: str) -> RawFile:
-    return hub(
-        "stanfordnlp/SHP", REVISION, f"{domain}/{split}.json", sha256=DOMAINS[domain] if split == "train" else None
-    )
+    sha256 = DOMAINS[domain] if split == "train" else None
+    return hub("stanfordnlp/SHP", REVISION, f"{domain}/{split}.json", sha256=sha256)
 
 
 SOURCE = Source(
@@ -61,8 +60,8 @@ SOURCE = Source(
     title="SHP, the Stanford Human Preferences dataset",
     license="other",
     license_note=(
-        "The dataset's card named the MIT licence at first and names none since. The posts and comments are their authors',"
-        " and were published on Reddit under Reddit's terms."
+        "The dataset's card first named the MIT licence and now names none. The posts and comments belong to their authors, who"
+        " published them on Reddit under Reddit's terms."
     ),
     homepage="https://huggingface.co/datasets/stanfordnlp/SHP",
     citation="ethayarajh2022usable",
@@ -79,63 +78,56 @@ SOURCE = Source(
         for first in SPLITS
     },
     versions={
-        "1.0.0": "The recipe of the ATEB paper, as far as it says.",
-        "2.0.0": Version(
-            "Left out: pairs of comments that are equal but for case and white space, pairs that repeat another, and all that"
-            " contradict each other. Train and validation give way where their post is in a later split.",
-            {"clean": True},
-        ),
+        "1.0.0": "The recipe of the ATEB paper, as far as the paper describes it.",
+        "2.0.0": Version(f"{CLEAN_NOTES} Drops pairs whose post is also in a later split.", {"clean": True}),
     },
 )
 def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
-    """Put the better of two comments on a Reddit post first.
+    """Rank the better of two comments on a Reddit post first.
 
-    Every pair is a query with two documents of its own, in the order of the source: subreddits by the alphabet, then lines.
-    corpus: id (String: `<pair>-0` and `<pair>-1`, in hash order), title (""), text: the comments; queries: id (String: the
-    pair, `<subreddit>-<split>-<line, 0-based>`), text (String: the instruction, a blank and the post), domain (String: the
-    subreddit), post_id (String: Reddit's); qrels: query-id, corpus-id, score (Int64: 1 preferred, 0 not); top_ranked:
-    query-id, corpus-ids (List(String): the two comments). clean: pairs that bend a score are left out, those of a subreddit
-    compared with each other (builders.shaping.preferences).
+    Every pair is a query with two documents of its own, in source order: subreddits alphabetically, then lines. corpus: id
+    (String: `<pair>-0` and `<pair>-1`, numbered by hash), title (""), text: the comments; queries: id (String: the pair,
+    `<subreddit>-<split>-<line, 0-based>`), text (String: the instruction, a space and the post), domain (String: the subreddit),
+    post_id (String: Reddit's); qrels: query-id, corpus-id, score (Int64: 1 preferred, 0 not); top_ranked: query-id, corpus-ids
+    (List(String): the two comments). clean: drop pairs that would distort scores (builders.shaping.preferences); repeated
+    and contradictory pairs are detected within each subreddit only.
+
+    Raises SourceError for a label other than 0 and 1, and for a pair from another subreddit or split.
     """
 
-    def parts(split: str, later: Mapping[str, pl.Series]) -> Iterator[Tables]:
+    def build(split: str, later_queries: Mapping[str, pl.Series]) -> Iterator[Tables]:
         for domain in DOMAINS:
-            made = rerank_pairs(_pairs(raw, domain, split), split=split, clean=clean, later=later)
-            yield _on_disk(made, raw.scratch / f"{domain}_{split}")
+            name = f"{domain}_{split}"
+            pairs = _read_pairs(raw[name], domain, split)
+            tables = rerank_pairs(pairs, split=split, clean=clean, later_queries=later_queries)
+            yield _write_tables(tables, raw.scratch / name)
 
-    return tables_by_split(parts, SPLITS, raw.splits, clean=clean)
+    return rerank_splits(build, SPLITS, raw.splits, clean=clean)
 
 
-def _pairs(raw: RawFiles, domain: str, split: str) -> pl.DataFrame:
-    """The pairs of one file as builders.shaping.preferences takes them.
-
-    Raises SourceError for a label that is neither 0 nor 1, and for a pair of another subreddit or split.
-    """
-    own = f"{domain}_{split}"
-    file = raw[own]
-    rows = read_json_lines(file, PAIR).with_row_index("pair")
-    strays = rows.filter(pl.col("domain") != own)
-    if strays.height:
-        line, found = strays["pair"][0] + 1, shorten(strays["domain"][0])
-        raise malformed(file, f"line {line}", "a pair of another file", found=f"domain {found}", expected=repr(own))
+def _read_pairs(raw: Raw, domain: str, split: str) -> pl.DataFrame:
+    """The pairs of one file, as builders.shaping.preferences takes them."""
+    rows = read_json_lines(raw, COLUMNS).with_row_index("pair")
+    name = f"{domain}_{split}"
+    refuse(rows, pl.col("domain") != name, raw, "a pair from another file", found="domain", expected=f"domain {name!r}")
     return rows.select(
         id=pl.concat_str(pl.lit(f"{domain}-{split}"), "pair", separator="-"),
         query=pl.concat_str(pl.lit(INSTRUCTION), "history", separator=" "),
         a="human_ref_A",
         b="human_ref_B",
-        a_preferred=parse_preferences(rows.get_column("labels"), A_PREFERRED, file),
+        a_preferred=parse_preferences(rows.get_column("labels"), A_PREFERRED, raw),
         domain=pl.lit(domain),
         post_id="post_id",
     )
 
 
-def _on_disk(made: Tables, folder: Path) -> Tables:
-    """The same tables with their rows in files: no more than one file of pairs is in memory."""
+def _write_tables(tables: Tables, folder: Path) -> Tables:
+    """The same tables with their rows in Parquet files, so that memory holds the pairs of one raw file only."""
     folder.mkdir()
     frames: dict[str, dict[str, pl.LazyFrame]] = {}
-    for config, splits in made.frames.items():
+    for config, splits in tables.frames.items():
         for split, frame in splits.items():
             path = folder / f"{config}.parquet"
             frame.lazy().sink_parquet(path, compression="lz4")
             frames[config] = {split: pl.scan_parquet(path, glob=False)}
-    return Tables(frames, made.dropped, made.observed)
+    return Tables(frames, tables.dropped, tables.observed)

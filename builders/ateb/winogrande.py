@@ -1,12 +1,13 @@
-"""WinoGrande: sentences with a blank and two nouns or names, one of which fits it (Sakaguchi et al., 2020)."""
+"""WinoGrande: sentences with a blank and two words, of which only one fits the blank (Sakaguchi et al., 2020)."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.shaping.choices import gold_pool, option_pool
+from builders.shaping.choices import build_gold_pool, build_option_pool
 from builders.shaping.labels import label_numbers
+from builders.shaping.merging import CLEAN_NOTES
 from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, https, member
 from builders.tasks import Retrieval
 
@@ -27,7 +28,7 @@ SOURCE = Source(
     name="winogrande",
     title="WinoGrande 1.1, an adversarial Winograd schema challenge at scale",
     license="cc-by-2.0",
-    license_note="So says the README in the archive; that of the repository says CC BY, without a version.",
+    license_note="As stated in the archive's README. The repository's README says CC BY, without a version.",
     homepage="https://github.com/allenai/winogrande",
     citation="sakaguchi2020winogrande",
     files={
@@ -43,22 +44,20 @@ SOURCE = Source(
     task=Retrieval(),
     needs=("dev",),
     versions={
-        "1.0.0": "The recipe of the ATEB paper: the gold options of the development split are the corpus.",
-        "2.0.0": Version(
-            "Documents that are equal but for case merged, and judged together: 4 of them.", {"clean": True}
-        ),
+        "1.0.0": "The recipe of the ATEB paper: the corpus is the correct options of the development split.",
+        "2.0.0": Version(f"{CLEAN_NOTES} No query is affected.", {"clean": True}),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
 def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
-    """Find the word that fills the blank of a sentence among the right words for all sentences.
+    """Find the word that fills the blank of a sentence among the correct words of all sentences.
 
-    corpus: id, title (""), text (String: the distinct right options of the development split, in order); queries: id, text
-    (String: `Sentence: {sentence}.`); qrels: query-id, corpus-id (String), score (Int64, 1). clean: equal queries and documents
-    are merged (builders.shaping.merging).
+    corpus: id, title (""), text (String: the distinct correct options of the development split, in order); queries: id, text
+    (String: `Sentence: {sentence}.`); qrels: query-id, corpus-id (String), score (Int64, 1). clean: merge duplicate queries
+    and documents (builders.shaping.merging).
     """
-    return gold_pool(questions(raw["dev"]), prefix=PREFIX, split="test", clean=clean)
+    return build_gold_pool(read_questions(raw["dev"]), prefix=PREFIX, split="test", clean=clean)
 
 
 @dataset(
@@ -66,7 +65,7 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
     benchmark="rarb",
     task=Retrieval(),
     needs=("dev", "train"),
-    versions={"1.0.0": "RAR-b's construction: all options of the development split and of train_xl are the corpus."},
+    versions={"1.0.0": "RAR-b's construction: the corpus is all options of the development split and of train_xl."},
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
@@ -76,13 +75,12 @@ def rarb(raw: RawFiles) -> Tables:
     corpus: id, title (""), text (String: the distinct options of the development split and of train_xl, in this order);
     queries: id, text (String: `Sentence: {sentence}.`); qrels: query-id, corpus-id (String), score (Int64, 1).
     """
-    train = read_json_lines(raw["train"], dict.fromkeys(OPTIONS, pl.String()))
-    others = [train.select(options=pl.concat_list(OPTIONS))]
-    return option_pool(questions(raw["dev"]), others, prefix=PREFIX, split="test")
+    train = read_json_lines(raw["train"], dict.fromkeys(OPTIONS, pl.String())).select(options=pl.concat_list(OPTIONS))
+    return build_option_pool(read_questions(raw["dev"]), [train], prefix=PREFIX, split="test")
 
 
-def questions(raw: Raw) -> pl.DataFrame:
-    """The question table of builders.shaping.choices: query (the sentence), options, gold.
+def read_questions(raw: Raw) -> pl.DataFrame:
+    """The table of questions for builders.shaping.choices: query (the sentence), options, gold.
 
     Raises SourceError for an answer other than 1 and 2.
     """

@@ -1,4 +1,4 @@
-"""Many small files of one archive."""
+"""Read many small files from one zip archive."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from builders.errors import SourceError
-from builders.reading.archives import BROKEN, malformed
+from builders.reading.archives import READ_ERRORS
+from builders.reading.errors import malformed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -16,30 +17,30 @@ if TYPE_CHECKING:
 
 
 def read_members(raw: Raw, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """The wanted files of a zip archive, by base name, in whatever folder of it: name and bytes, in the archive's order.
+    """Yield base name and bytes of the files with these base names, from any folder of a zip archive, in its order.
 
-    Nothing is extracted. A name that the archive lacks does not come; `raw.limit` does not count here.
+    Nothing is extracted. Names that the archive lacks are skipped. `raw.limit` is ignored.
 
-    Raises SourceError where the archive is missing, no zip archive, damaged or protected by a password, and where a wanted name
-    stands in two folders.
+    Raises SourceError if the archive is missing, not a zip archive, corrupt or password-protected, and if two folders hold a
+    file with the same requested name.
     """
-    wanted, found = frozenset(names), dict[str, str]()
+    requested, paths = frozenset(names), dict[str, str]()
     try:
         with zipfile.ZipFile(raw.path) as archive:
             for info in archive.infolist():
                 name = PurePosixPath(info.filename).name
-                if info.is_dir() or name not in wanted:
+                if info.is_dir() or name not in requested:
                     continue
-                if name in found:
-                    both = f"{found[name]} and {info.filename}"
-                    raise malformed(raw, "", "two files of one name", found=both, expected=f"one {name}")
-                found[name] = info.filename
+                if name in paths:
+                    found = f"{paths[name]} and {info.filename}"
+                    raise malformed(raw, "", "two files with the same name", found=found, expected=f"one {name}")
+                paths[name] = info.filename
                 yield name, archive.read(info)
-    except BROKEN as error:
+    except READ_ERRORS as error:
         raise SourceError(
             f"{raw.name} cannot be read",
             where=str(raw.path),
             found=str(error) or type(error).__name__,
-            expected="a whole zip archive without a password",
-            todo="make it again",
+            expected="a complete zip archive without a password",
+            todo="create the archive again",
         ) from error

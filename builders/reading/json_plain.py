@@ -1,4 +1,4 @@
-"""JSON lines that hold the wanted strings and nothing else: the same rows as in `records`, outside Python's lock."""
+"""A fast parser for JSON lines that hold only strings; it returns the rows of `builders.reading.json` or nothing."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import pyarrow as pa
 from pyarrow import json
 
 
-def read_plain_lines(lines: list[bytes], columns: pl.Schema) -> pl.DataFrame | None:
-    """The frame of lines that are each one object with exactly these keys and a string under each; None if one is not.
+def parse_plain_lines(lines: list[bytes], columns: pl.Schema) -> pl.DataFrame | None:
+    """The frame of lines that each are one object with exactly these keys and a string under each; otherwise None.
 
-    None also means: somebody else must say what is wrong. pyarrow's parser is strict (a key that stands twice or is not
-    asked for, a value of another type, a lone surrogate or bad escape are errors to it), but sees no lines and does not look
-    at the encoding. Lines that begin with `{` and end with `}` hold at least one whole object each, since an object that went
-    on in the next line would have to go on with `{` after a value; so they hold one each where there are as many rows.
+    None does not mean that the lines are malformed: the strict parser decides, and names the line. pyarrow's parser runs without
+    the GIL. It refuses repeated and unknown keys, values of other types, lone surrogates and bad escapes, but it does not check
+    the encoding, so that is done here, and it ignores line ends: to it `{...}{...}` on one line is two rows, and an object may
+    continue on the next line. Counting rows is not enough, since the two can cancel out. So every line must also begin with `{`
+    and end with `}`. An object cannot continue with `{` after a value, so each line then holds at least one whole object, and
+    exactly one if there are as many rows as lines.
     """
-
     if any(dtype != pl.String for dtype in columns.values()):
         return None
     if not all(line.startswith(b"{") and line.rstrip(b"\r\n").endswith(b"}") for line in lines):
@@ -23,7 +24,7 @@ def read_plain_lines(lines: list[bytes], columns: pl.Schema) -> pl.DataFrame | N
     data = b"".join(lines)
     schema = pa.schema([(name, pa.string()) for name in columns])
     try:
-        pl.Series([data]).cast(pl.String)  # is it UTF-8?
+        pl.Series([data]).cast(pl.String)  # raises an error for invalid UTF-8
         table = json.read_json(
             pa.BufferReader(data),
             json.ReadOptions(use_threads=False, block_size=len(data) + 1),

@@ -1,13 +1,15 @@
-"""Plain text: lines, and documents of lines."""
+"""Read plain text: lines, and documents of lines."""
 
 from __future__ import annotations
 
+import codecs
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import polars as pl
 
-from builders.reading.archives import malformed, open_raw, shorten, text_lines
+from builders.reading.archives import open_raw
+from builders.reading.errors import malformed, not_utf8, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,30 +18,29 @@ if TYPE_CHECKING:
 
 
 def read_lines(raw: Raw) -> list[str]:
-    r"""The lines of a UTF-8 text without their ends.
+    r"""The lines of a UTF-8 text, without their line ends.
 
-    Only "\n" and "\r\n" end a line; whatever else Unicode calls a line end, and blanks, stay in the text. A blank line is a
-    line.
+    Only "\n" and "\r\n" end a line. Other characters that Unicode counts as line ends, and surrounding blanks, stay in the
+    text. Blank lines are lines.
 
-    Raises SourceError for text that is no UTF-8.
+    Raises SourceError for text that is not UTF-8.
     """
-    return list(islice(_lines(raw), raw.limit))
+    return list(islice(iterate_lines(raw), raw.limit))
 
 
 def read_documents(raw: Raw, separator: str = "<d>") -> pl.DataFrame:
-    """Documents of one segment a line: a line that is exactly the separator opens one, none closes it.
+    """Documents with one segment per line; a line that equals the separator begins a document.
 
-    Columns: line (Int64, the line of its separator, from 1), segments (List(String), as `read_lines` gives them; segment i,
-    from 1, stands in line + i). `raw.limit` counts documents.
+    Columns: line (Int64: the line of the separator, from 1), segments (List(String), as `read_lines` returns them; segment i,
+    from 1, is in line `line` + i). `raw.limit` counts documents.
 
-    Raises SourceError for text before the first separator, a document without a segment, text that is no UTF-8.
+    Raises SourceError for text before the first separator, a document without segments, and text that is not UTF-8.
     """
-
     starts: list[int] = []
     segments: list[list[str]] = []
-    for number, line in enumerate(_lines(raw), 1):
+    for number, line in enumerate(iterate_lines(raw), 1):
         if line == separator:
-            _refuse_empty(raw, starts, segments)
+            _refuse_empty_document(raw, starts, segments)
             if len(starts) == raw.limit:
                 break
             starts.append(number)
@@ -50,18 +51,33 @@ def read_documents(raw: Raw, separator: str = "<d>") -> pl.DataFrame:
             what, expected = "text before the first document", f"a line {separator}"
             raise malformed(raw, f"line {number}", what, found=shorten(line), expected=expected)
     if not starts and raw.limit != 0:
-        raise malformed(raw, "", "no document", found="an empty file", expected=f"a line {separator}, then segments")
-    _refuse_empty(raw, starts, segments)
+        raise malformed(raw, "", "no documents", found="an empty file", expected=f"a line {separator}, then segments")
+    _refuse_empty_document(raw, starts, segments)
     return pl.DataFrame({"line": starts, "segments": segments}, {"line": pl.Int64, "segments": pl.List(pl.String)})
 
 
-def _refuse_empty(raw: Raw, starts: list[int], segments: list[list[str]]) -> None:
-    if segments and not segments[-1]:
-        what, found = "a document without a segment", "the next document, or the end of the file"
-        raise malformed(raw, f"line {starts[-1]}", what, found=found, expected="a segment in the next line")
-
-
-def _lines(raw: Raw) -> Iterator[str]:
+def iterate_lines(raw: Raw) -> Iterator[str]:
+    """Yield the lines of a UTF-8 text without their line ends, under the rules of `read_lines`."""
     with open_raw(raw) as file:
-        for line in text_lines(raw, file):
+        for line in decode_lines(raw, file):
             yield line[:-1].removesuffix("\r") if line.endswith("\n") else line
+
+
+def decode_lines(raw: Raw, file: IO[bytes]) -> Iterator[str]:
+    r"""Yield the lines of an open UTF-8 file with their line ends; only "\n" ends a line. A byte order mark is removed.
+
+    Raises SourceError for text that is not UTF-8.
+    """
+    for number, line in enumerate(file, 1):
+        data = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            raise not_utf8(raw, f"line {number}", error) from error
+        yield text
+
+
+def _refuse_empty_document(raw: Raw, starts: list[int], segments: list[list[str]]) -> None:
+    if segments and not segments[-1]:
+        what, found = "a document without segments", "the next document, or the end of the file"
+        raise malformed(raw, f"line {starts[-1]}", what, found=found, expected="a segment in the next line")

@@ -1,17 +1,25 @@
-"""Pickles, as far as they are data."""
+"""Read pickles of plain data."""
 
 from __future__ import annotations
 
 import pickle
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from builders.reading.archives import malformed, open_raw, shorten
+import polars as pl
+
+from builders.reading.archives import open_raw
+from builders.reading.errors import malformed, shorten
+from builders.reading.values import check_record
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from builders.reading.values import Columns
     from builders.spec import Raw
 
-# What the unpickler raises for bytes that are no pickle, cut off or damaged: its documentation gives no closed list.
-BROKEN = (
+# What the unpickler raises for bytes that are not a pickle, truncated or corrupt: its documentation gives no complete list.
+LOAD_ERRORS = (
     pickle.UnpicklingError,
     ArithmeticError,
     AttributeError,
@@ -22,42 +30,62 @@ BROKEN = (
     TypeError,
     ValueError,
 )
-EXPECTED = "a pickle of dicts, lists, texts and numbers alone"
+EXPECTED = "a pickle that holds only dicts, lists, texts and numbers"
 
 
 def read_pickle(raw: Raw) -> Any:
-    """What a file holds that is one pickle of plain data: dict, list, tuple, set, str, bytes, int, float, bool, None.
+    """The value in a file that is one pickle of plain data: dict, list, tuple, set, str, bytes, int, float, bool, None.
 
-    Nothing is imported and nothing called: a pickle that names any class, function or outside object, be it a harmless one, is
-    refused where it does so. That is no guard against size: a file can be made to exhaust the memory. `raw.limit` is the
-    caller's to heed, who knows what a record is.
+    Nothing is imported or called: a pickle that refers to any class, function or outside object, however harmless, is refused
+    at the reference. This does not protect against size: a crafted file can exhaust the memory. `raw.limit` is left to the
+    caller, who knows what a record is.
 
-    Raises SourceError for such a pickle, for bytes that are no whole pickle, and for bytes after it.
+    Raises SourceError for such a pickle, for bytes that are not a complete pickle, and for bytes after it.
     """
     with open_raw(raw) as file:
         try:
-            value = _Plain(file).load()
-        except _RefusedError as refused:
-            what = "a pickle that is more than data: it is not read, for it could run any program"
-            raise malformed(raw, "", what, found=str(refused), expected=EXPECTED) from refused
-        except BROKEN as error:
+            value = _PlainUnpickler(file).load()
+        except _ReferenceError as reference:
+            what = "unsafe pickle, not loaded: it refers to code or objects outside the file"
+            raise malformed(raw, "", what, found=str(reference), expected=EXPECTED) from reference
+        except LOAD_ERRORS as error:
             found = f"{type(error).__name__}: {shorten(str(error), 200)}"
-            raise malformed(raw, "", "no whole pickle", found=found, expected=EXPECTED) from error
-        rest = file.read(16)
-    if rest:
-        raise malformed(raw, "", "something after the pickle", found=repr(rest), expected="the end of the file")
+            raise malformed(raw, "", "truncated or corrupt pickle", found=found, expected=EXPECTED) from error
+        trailing = file.read(16)
+    if trailing:
+        raise malformed(raw, "", "data after the pickle", found=repr(trailing), expected="the end of the file")
     return value
 
 
-class _RefusedError(Exception):
-    """A pickle asks for more than data."""
+def pickle_members(
+    raw: Raw, columns: Columns, *, optional: Collection[str] = (), unit: str = "record"
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield name and record of each member of a pickle that is one dict of dicts, {"name": {...}, ...}, in its order.
+
+    columns, optional: what every record must hold, under the rules of `builders.reading.json_lines`; `pl.Struct({})` accepts
+    every object. Keys that no column names stay in the record, unchecked. unit: what a member is called in errors. `raw.limit`
+    counts members.
+
+    Raises SourceError as `read_pickle` does, for a pickle that is not a dict, for a name that is not a text, and for a record
+    that does not match its columns, worded as the JSON readers word it and located by name: "record 'Candide'".
+    """
+    members = read_pickle(raw)
+    check_record(raw, "", members, {})
+    for number, (name, record) in enumerate(islice(members.items(), raw.limit), 1):
+        check_record(raw, f"{unit} {number}", {"name": name}, {"name": pl.String()})
+        check_record(raw, f"{unit} {shorten(name)}", record, columns, optional=optional)
+        yield name, record
 
 
-class _Plain(pickle.Unpickler):
+class _ReferenceError(Exception):
+    """A pickle refers to something outside itself."""
+
+
+class _PlainUnpickler(pickle.Unpickler):
     """The standard unpickler without its two ways to reach anything outside the file."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
-        raise _RefusedError(f"a reference to {shorten(f'{module}.{name}')}")
+        raise _ReferenceError(f"a reference to {shorten(f'{module}.{name}')}")
 
     def persistent_load(self, pid: object) -> NoReturn:
-        raise _RefusedError(f"a reference to an outside object {shorten(str(pid))}")
+        raise _ReferenceError(f"a reference to an outside object {shorten(str(pid))}")

@@ -1,17 +1,17 @@
-"""Columns and the values that fit them: checks of parsed JSON, and numbers from the text of a table."""
+"""Column types: check parsed JSON and unpickled data against them, and parse the cells of text tables."""
 
 from __future__ import annotations
 
 import math
 import re
-from itertools import chain
+from itertools import chain, islice
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import polars as pl
 
-from builders.reading.archives import malformed, shorten
+from builders.reading.errors import malformed, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -28,10 +28,28 @@ INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 INT64 = range(-(2**63), 2**63)
+# For each column type: the Python types that fit, and the type's name in error messages.
+EXPECTED: dict[Type, tuple[set[type], str]] = {
+    pl.String: ({str}, "a string"),
+    pl.Int64: ({int}, "an integer of 64 bits"),
+    pl.Float64: ({int, float}, "a number"),
+    pl.Boolean: ({bool}, "true or false"),
+    pl.List: ({list}, "a list"),
+    pl.Struct: ({dict}, "an object"),
+}
+TYPE_NAMES = {
+    str: "a string",
+    int: "an integer",
+    float: "a number",
+    bool: "a boolean",
+    list: "a list",
+    dict: "an object",
+    NoneType: "null",
+}
 
 
-class MisfitError(Exception):
-    """A value that does not fit its column: the reader knows file and line, and makes a SourceError of it."""
+class MismatchError(Exception):
+    """A value does not match its column. The reader knows the file and the line, and makes it a SourceError."""
 
     def __init__(self, what: str, *, found: str, expected: str) -> None:
         super().__init__(what)
@@ -40,27 +58,40 @@ class MisfitError(Exception):
         self.expected = expected
 
 
-def misfit_error(raw: Raw, place: str, misfit: MisfitError) -> SourceError:
-    """The user's error for a value that does not fit, at a line or record of a file."""
-    return malformed(raw, place, misfit.what, found=misfit.found, expected=misfit.expected)
+def mismatch_error(raw: Raw, location: str, mismatch: MismatchError) -> SourceError:
+    """The SourceError for a value that does not match its column, at a line or record of a file."""
+    return malformed(raw, location, mismatch.what, found=mismatch.found, expected=mismatch.expected)
 
 
-def schema_of(columns: Columns, optional: Collection[str]) -> pl.Schema:
+def make_schema(columns: Columns, optional: Collection[str]) -> pl.Schema:
     """The columns as a schema.
 
-    Raises TypeError for a type that no reader fills, ValueError for an optional path that no column has: both are the
-    builder's mistakes, not the file's.
+    Raises TypeError for a type that no reader supports and ValueError for an optional path that no column has: both are bugs
+    of the builder, not faults of the file.
     """
-
     schema = pl.Schema(columns)
-    known = {path for name, dtype in schema.items() for path in _paths(name, dtype)}
-    if not known.issuperset(optional):
-        raise ValueError(f"optional names {sorted(set(optional) - known)}; the columns hold {sorted(known)}")
+    paths = {path for name, dtype in schema.items() for path in _paths(name, dtype)}
+    if not paths.issuperset(optional):
+        raise ValueError(
+            f"unknown paths in optional: {sorted(set(optional) - paths)}; the columns have {sorted(paths)}"
+        )
     return schema
 
 
-def _paths(path: str, dtype: Type) -> Iterator[str]:
+def describe_type(dtype: Type) -> str:
+    """A column type in the words of error messages: "a string", "an object"."""
+    return EXPECTED[dtype.base_type()][1]
 
+
+def collect_rows(rows: Iterator[list[Any]], schema: pl.Schema, batch: int) -> pl.DataFrame:
+    """The frame of the rows, of which at most `batch` at a time are Python objects."""
+    frames = [pl.DataFrame(schema=schema)]
+    while values := list(islice(rows, batch)):
+        frames.append(pl.DataFrame(values, schema, orient="row"))
+    return pl.concat(frames)
+
+
+def _paths(path: str, dtype: Type) -> Iterator[str]:
     yield path
     if isinstance(dtype, pl.List):
         yield from _paths(f"{path}[]", dtype.inner)
@@ -68,109 +99,121 @@ def _paths(path: str, dtype: Type) -> Iterator[str]:
         for field in dtype.fields:
             yield from _paths(f"{path}.{field.name}", field.dtype)
     elif dtype not in (pl.String, pl.Int64, pl.Float64, pl.Boolean):
-        raise TypeError(f"{path}: no reader fills {dtype}; String, Int64, Float64, Boolean, List and Struct are known")
+        raise TypeError(f"{path}: {dtype} is not supported; use String, Int64, Float64, Boolean, List or Struct")
 
 
-def check_values(values: list[Any], dtype: Type, path: str, optional: Collection[str]) -> None:
-    """See that parsed JSON values are exactly of a type, at every depth; what a struct does not name is ignored.
+def check_record(raw: Raw, location: str, record: Any, columns: Columns, *, optional: Collection[str] = ()) -> None:
+    """Check one record, of parsed JSON or a pickle, against columns, under the rules of `check_values`.
 
-    The values of one column are looked at together: that is as cheap as their types are few. `path` is the column, then
-    `.key` for what an object holds under a key, `[]` for the items of a list: `question.choices[].label`. Only what
-    `optional` names by its path may be null or missing. An integer fits Float64; a boolean is no number.
+    location: the place of the record in the file, for the error. The type `pl.Struct({})` accepts every object. Texts must be
+    valid Unicode too: unlike parsed JSON, a pickle can hold lone surrogates.
 
-    Raises MisfitError for the first value that does not fit.
+    Raises SourceError for the first value that does not match.
     """
+    try:
+        check_values([record], pl.Struct(make_schema(columns, optional)), "", optional, check_unicode=True)
+    except MismatchError as mismatch:
+        raise mismatch_error(raw, location, mismatch) from mismatch
 
-    kinds, expected = _kinds(dtype)
+
+def check_values(
+    values: list[Any], dtype: Type, path: str, optional: Collection[str], *, check_unicode: bool = False
+) -> None:
+    """Check that parsed values have exactly the given type, at every depth; keys that a struct does not name are ignored.
+
+    All values of a column are checked together, which is much faster than one by one.
+    path: the column, then `.key` for the value under a key and `[]` for the items of a list: `question.choices[].label`.
+    Only paths in `optional` may be null or missing. An integer fits Float64; a boolean does not fit a number.
+    check_unicode: refuse lone surrogates, which JSON parsers refuse by themselves.
+
+    Raises MismatchError for the first value that does not match.
+    """
+    types, expected = EXPECTED[dtype.base_type()]
     name = path or "the record"
-    found = set(map(type, values))
-    if NoneType in found:
+    value_types = set(map(type, values))
+    if NoneType in value_types:
         if path not in optional:
-            raise MisfitError(f"{name} is null", found="null", expected=expected)
+            raise MismatchError(f"{name} is null", found="null", expected=expected)
         values = [value for value in values if value is not None]
-        found.discard(NoneType)
-    if not found <= kinds:
-        value = next(value for value in values if type(value) not in kinds)
-        raise MisfitError(f"{name} has the wrong type", found=_shown(value), expected=expected)
+        value_types.discard(NoneType)
+    if not value_types <= types:
+        value = next(value for value in values if type(value) not in types)
+        raise MismatchError(f"{name} has the wrong type", found=_describe_value(value), expected=expected)
     if dtype == pl.Int64 and values and not (min(values) in INT64 and max(values) in INT64):
         value = next(value for value in values if value not in INT64)
-        raise MisfitError(f"{name} is too large", found=_shown(value), expected=expected)
-    if isinstance(dtype, pl.List):
-        check_values(list(chain.from_iterable(values)), dtype.inner, f"{path}[]", optional)
+        raise MismatchError(f"{name} is too large", found=_describe_value(value), expected=expected)
+    if dtype == pl.String and check_unicode:
+        _check_unicode(values, name)
+    elif isinstance(dtype, pl.List):
+        items = list(chain.from_iterable(values))
+        check_values(items, dtype.inner, f"{path}[]", optional, check_unicode=check_unicode)
     elif isinstance(dtype, pl.Struct):
         for field in dtype.fields:
             inner = f"{path}.{field.name}" if path else field.name
             if inner not in optional and not all(field.name in value for value in values):
                 value = next(value for value in values if field.name not in value)
-                keys = ", ".join(map(shorten, list(value)[:20])) or "none"
-                raise MisfitError(f"{inner} is missing", found=f"the keys: {keys}", expected=f"a key {field.name!r}")
-            check_values([value.get(field.name) for value in values], field.dtype, inner, optional)
+                keys = ", ".join(shorten(str(key)) for key in islice(value, 20)) or "none"
+                raise MismatchError(f"{inner} is missing", found=f"the keys: {keys}", expected=f"a key {field.name!r}")
+            fields = [value.get(field.name) for value in values]
+            check_values(fields, field.dtype, inner, optional, check_unicode=check_unicode)
 
 
-def _kinds(dtype: Type) -> tuple[set[type], str]:
-    """The Python types of parsed JSON that fit, and their name in a message."""
-
-    kinds: dict[Type, tuple[set[type], str]] = {
-        pl.String: ({str}, "a string"),
-        pl.Int64: ({int}, "an integer of 64 bits"),
-        pl.Float64: ({int, float}, "a number"),
-        pl.Boolean: ({bool}, "true or false"),
-        pl.List: ({list}, "a list"),
-        pl.Struct: ({dict}, "an object"),
-    }
-    return kinds[dtype.base_type()]
+def _check_unicode(texts: list[str], name: str) -> None:
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            found = f"U+{ord(text[error.start]):04X} alone in {shorten(text[max(0, error.start - 20) :])}"
+            raise MismatchError(f"{name} is not valid Unicode", found=found, expected="no lone surrogates") from error
 
 
-def _shown(value: Any) -> str:
-    names = {
-        str: "a string",
-        int: "an integer",
-        float: "a number",
-        bool: "a boolean",
-        list: "a list",
-        dict: "an object",
-    }
-    text = orjson.dumps(value).decode()
-    return f"{text if len(text) <= 60 else text[:60] + '...'} ({names[type(value)]})"
+def _describe_value(value: Any) -> str:
+    kind = TYPE_NAMES.get(type(value))
+    try:
+        text = orjson.dumps(value).decode() if kind else repr(value)
+    except TypeError:  # a value from a pickle with parts that JSON does not have
+        text = repr(value)
+    return f"{text if len(text) <= 60 else text[:60] + '...'} ({kind or type(value).__name__})"
 
 
 def cell_parser(dtype: Type, name: str, *, optional: bool) -> Callable[[str], Any]:
-    """How a table writes values of a type: a function of one text.
+    """A function that parses the text of one cell as a value of the column's type.
 
-    A String is the text itself. Numbers are written as in JSON, but for a leading "+" or zeros, and a point at an end ("3.",
-    ".5"): no blanks, no inf, no nan. Booleans are true or false, or True or False. An empty text is null where the column
-    is optional.
+    A String is the text itself. Numbers are written as in JSON; a leading "+", leading zeros, and a point at either end ("3.",
+    ".5") are accepted too, blanks, inf and nan are not. Booleans are true or false, or True or False. An empty cell is null
+    if the column is optional.
 
-    The function raises MisfitError for a text that is no such value. Raises TypeError for a type that no table holds.
+    The function raises MismatchError for any other text. Raises TypeError for a type that a table cannot hold.
     """
-
     if dtype == pl.String:
         return str
-    kinds: dict[Type, Callable[[str], Any]] = {pl.Int64: _integer, pl.Float64: _number, pl.Boolean: BOOLEANS.get}
-    convert = kinds.get(dtype.base_type())
-    if convert is None:
-        raise TypeError(f"column {name}: no table holds {dtype}")
-    expected = _kinds(dtype)[1]
+    parsers: dict[Type, Callable[[str], Any]] = {
+        pl.Int64: _parse_integer, pl.Float64: _parse_number, pl.Boolean: BOOLEANS.get
+    }  # fmt: skip
+    parser = parsers.get(dtype.base_type())
+    if parser is None:
+        raise TypeError(f"column {name}: a table cannot hold {dtype}")
+    expected = describe_type(dtype)
 
     def parse(text: str) -> Any:
         if not text and optional:
             return None
-        value = convert(text)
+        value = parser(text)
         if value is None:
-            raise MisfitError(f"{name} has the wrong type", found=shorten(text), expected=expected)
+            raise MismatchError(f"{name} has the wrong type", found=shorten(text), expected=expected)
         return value
 
     return parse
 
 
-def _integer(text: str) -> int | None:
-    # No 64-bit integer is longer, but for zeros in front; int() refuses texts of thousands of digits.
+def _parse_integer(text: str) -> int | None:
+    # Only zeros in front make a 64-bit integer longer than this; int() refuses texts of thousands of digits.
     if len(text) > 40 or not INTEGER.fullmatch(text) or int(text) not in INT64:
         return None
     return int(text)
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         return None
     return float(text)

@@ -9,7 +9,7 @@ import polars as pl
 
 from builders.errors import RecipeError
 from builders.reading import json_members
-from builders.reading.archives import malformed, shorten
+from builders.reading.errors import malformed, shorten
 from builders.shaping.cleaning import SHORT, each_text_once, is_short
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop

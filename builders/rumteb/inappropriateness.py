@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.reading import read_csv
-from builders.reading.archives import malformed
+from builders.reading.errors import malformed
 from builders.shaping.cleaning import each_text_once
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop

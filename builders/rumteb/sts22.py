@@ -9,8 +9,8 @@ import polars as pl
 
 from builders.reading import read_csv
 from builders.reading.archive_members import read_members
-from builders.reading.archives import malformed, shorten
-from builders.reading.values import MisfitError, check_values, misfit_error
+from builders.reading.errors import malformed, shorten
+from builders.reading.values import check_record
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.rows import drop
 from builders.spec import Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, https
@@ -114,10 +114,8 @@ def article_texts(raw: Raw, articles: list[str]) -> dict[str, str]:
     for name, data in read_members(raw, [f"{article}.json" for article in articles]):
         try:
             article = orjson.loads(data)
-            check_values([article], pl.Struct({"text": pl.String()}), "", ())
         except orjson.JSONDecodeError as error:
             raise malformed(raw, name, "no JSON", found=str(error), expected="one JSON object") from error
-        except MisfitError as misfit:
-            raise misfit_error(raw, name, misfit) from misfit
+        check_record(raw, name, article, {"text": pl.String()})
         texts[name.removesuffix(".json")] = article["text"].strip()
     return texts

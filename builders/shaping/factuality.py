@@ -1,4 +1,4 @@
-"""Premise and hypothesis -> one text with one of three labels: the form of ATEB's factuality sets."""
+"""Turn premises and hypotheses into texts with one of three labels, the form of ATEB's factuality sets."""
 
 from __future__ import annotations
 
@@ -11,47 +11,64 @@ from builders.shaping.labels import label_numbers
 from builders.spec import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from builders.spec import Raw
+    from builders.spec import Raw, RawFiles
 
 LABELS = ("entailment", "neutral", "contradiction")
 NLI = {name: number for number, name in enumerate(LABELS)}
 FEVER = {"SUPPORTS": 0, "NOT ENOUGH INFO": 1, "REFUTES": 2}
 SIDES = ("premise", "hypothesis")
+# The notes of version 2.0.0 of every factuality set.
+CLEAN_NOTES = (
+    "Drops pairs with conflicting labels, repeated pairs, pairs that are also in a later split, and pairs whose premise or"
+    " hypothesis is empty or a single character."
+)
 
 
-def labelled(
+def read_splits(
+    raw: RawFiles, files: Mapping[str, tuple[str, ...]], read: Callable[[Raw], pl.DataFrame]
+) -> dict[str, pl.DataFrame]:
+    """The rows of every split whose files are all in `raw`: those of its files, one after the other.
+
+    files: the keys of each split's files, in the order of the task's splits. read: gives the rows of one file.
+    """
+    return {
+        split: pl.concat([read(raw[key]) for key in keys])
+        for split, keys in files.items()
+        if set(keys) <= set(raw.files)
+    }
+
+
+def number_labels(
     rows: pl.DataFrame, raw: Raw, *, label: str, numbers: Mapping[str, int], unit: str = "line"
 ) -> pl.DataFrame:
-    """The same rows with upstream's label as a number.
+    """Replace the source's label with its number.
 
-    rows: premise, hypothesis and a column `label` (String) with upstream's label, one row a `unit` of the raw file; other
-    columns go along. numbers: upstream's labels as indices into LABELS.
+    rows: premise, hypothesis and the column `label` (String) with the source's label, one row per `unit` of the raw file; other
+    columns are kept. numbers: for each label of the source, its index in LABELS.
 
     Returns the other columns, then premise, hypothesis (String), label (Int64).
 
-    Raises SourceError for a label that `numbers` does not have, with its place in the raw file.
+    Raises SourceError for a label that `numbers` lacks, with its position in the raw file.
     """
-
     number = label_numbers(rows.get_column(label), numbers, raw, unit=unit)
     return rows.select(pl.exclude(*SIDES, label), *SIDES, label=number)
 
 
 def classify_pairs(frames: Mapping[str, pl.DataFrame], splits: tuple[str, ...], *, clean: bool = False) -> Tables:
-    """The wanted splits as a classification: text `Premise: {premise} Hypothesis: {hypothesis}`, nothing stripped.
+    """The classification tables of the requested splits: text is `Premise: {premise} Hypothesis: {hypothesis}`, unstripped.
 
-    frames: by split, in the order of the task, as `labelled` gives them. clean: without the rows that bend a score
-    (builders.shaping.cleaning; both sides are compared); the frames of the splits that come after the wanted ones must be there.
+    frames: by split, in the order of the task, as `number_labels` returns them. clean: drop rows that would distort scores
+    (builders.shaping.cleaning, comparing both sides), which needs the frames of all splits after the requested ones.
 
     Returns the other columns, then text (String), label (Int64), label_text (String).
     """
-    wanted, dropped = clean_rows(frames, splits, texts=SIDES) if clean else (frames, ())
-    return Tables({"default": {split: _one_text(wanted[split]) for split in splits}}, dropped)
+    requested, dropped = clean_rows(frames, splits, texts=SIDES) if clean else (frames, ())
+    return Tables({"default": {split: _join_sides(requested[split]) for split in splits}}, dropped)
 
 
-def _one_text(rows: pl.DataFrame) -> pl.DataFrame:
-
+def _join_sides(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(
         pl.exclude(*SIDES, "label"),
         text=pl.concat_str(pl.lit("Premise: "), "premise", pl.lit(" Hypothesis: "), "hypothesis"),

@@ -1,4 +1,4 @@
-"""Retrieval tables without twins: of equal queries, and of equal documents, one stays, with the judgements of all."""
+"""Merge duplicate queries and duplicate documents of retrieval tables, together with their relevance judgements."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from builders.spec import Tables
 if TYPE_CHECKING:
     from builders.spec import Dropped
 
+# The notes of a version that merges duplicates.
+CLEAN_NOTES = "Merges queries that differ only in case, white space or final punctuation, and documents likewise."
 
-def merge_equal(made: Tables, *, split: str) -> Tables:
-    """The tables with no two queries, and no two documents, whose texts are alike (builders.shaping.folding).
 
-    made: the retrieval tables of one split; a document's title is not looked at. The first of equal ones keeps its id and its
-    text. The judgements of the others become its own; where it then is judged twice, the first judgement counts. All rows
-    stay in their order. What is merged into another is counted as dropped.
+def merge_duplicates(tables: Tables, *, split: str) -> Tables:
+    """Merge queries whose texts are equal once folded (builders.shaping.folding.fold_case), and documents likewise.
+
+    tables: the retrieval tables of one split; titles of documents are ignored. The first of several duplicates keeps its id and
+    text and takes over the judgements of the others; if a document is then judged twice for a query, the first judgement counts.
+    Rows keep their order. Merged rows are counted as dropped.
     """
-    frames, dropped = dict(made.frames), made.dropped
+    frames, dropped = dict(tables.frames), tables.dropped
     qrels = frames["qrels"][split].lazy().collect()
-    for config, what in (("queries", "query"), ("corpus", "document")):
-        frame, firsts, gone = _merged(frames[config][split].lazy().collect(), what, split)
+    for config, kind, column in (("queries", "query", "query-id"), ("corpus", "document", "corpus-id")):
+        frame, first_ids, duplicates = _merge_texts(frames[config][split].lazy().collect(), kind, split)
         frames[config] = {split: frame}
-        column = {"queries": "query-id", "corpus": "corpus-id"}[config]
-        qrels = qrels.join(firsts, left_on=column, right_on="id", how="left", maintain_order="left")
-        qrels = qrels.with_columns(qrels["first"].alias(column)).drop("first")
-        dropped += gone
+        qrels = qrels.join(first_ids, left_on=column, right_on="id", how="left", maintain_order="left")
+        qrels = qrels.with_columns(qrels["first_id"].alias(column)).drop("first_id")
+        dropped += duplicates
     frames["qrels"] = {split: qrels.unique(["query-id", "corpus-id"], keep="first", maintain_order=True)}
-    return Tables(frames, dropped, made.observed)
+    return Tables(frames, dropped, tables.observed)
 
 
-def _merged(frame: pl.DataFrame, what: str, split: str) -> tuple[pl.DataFrame, pl.DataFrame, tuple[Dropped, ...]]:
-    """The first rows of each text; for every id the id of its text's first row (id, first); and what became of the others."""
-
-    marked = frame.with_columns(__same=fold_case(pl.col("text")))
-    firsts = marked.select("id", first=pl.col("id").first().over("__same"))
-    reason = f"the {what} is equal to an earlier one, into which it was merged"
-    kept, dropped = drop(marked, ~pl.col("__same").is_first_distinct(), reason, split=split)
-    return kept.drop("__same"), firsts, dropped
+def _merge_texts(frame: pl.DataFrame, kind: str, split: str) -> tuple[pl.DataFrame, pl.DataFrame, tuple[Dropped, ...]]:
+    """The first row of each text; for every id, the id of the first row with its text (id, first_id); and the duplicates."""
+    rows = frame.with_columns(__folded=fold_case(pl.col("text")))
+    first_ids = rows.select("id", first_id=pl.col("id").first().over("__folded"))
+    reason = f"the {kind} repeats an earlier one and was merged into it"
+    firsts, dropped = drop(rows, ~pl.col("__folded").is_first_distinct(), reason, split=split)
+    return firsts.drop("__folded"), first_ids, dropped

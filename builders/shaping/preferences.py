@@ -1,17 +1,17 @@
-"""Preference pairs -> reranking: the preferred one of two responses goes before the other.
+"""Turn preference pairs into reranking: of two responses to a query, the preferred one should rank first.
 
-Every pair stands alone: a query with two documents, one judged 1 and one judged 0. A hash of the pair's id and a response's
-text decides which of the two responses is number 0 and which number 1, and ids, rows and lists all follow that number. So
-nothing but the texts can tell which response is preferred, and a pair with its responses swapped gives the same rows. That
-is why a response of several pairs stands in the corpus as often: were it one document, the number of lists it is in would
-tell something of how it fared.
+Every pair becomes a query with two documents of its own, one judged 1 and one judged 0. Ids must not reveal which one is
+preferred: a hash of the pair's id and the response's text decides which response is number 0 and which is number 1, and all ids,
+rows and lists follow that number. Swapping the two responses of a pair therefore gives the same rows. For the same reason, a
+response that occurs in several pairs becomes several documents: as a single document, the number of lists it appears in would
+hint at how often it won.
 
-The pairs that come in have the columns id (String, unique), query, a, b (String: the responses), a_preferred (Boolean; null
-where neither is). Further columns stay beside the query; they may tell of the pair, never of one response.
+Input columns: id (String, unique), query, a, b (String: the responses), a_preferred (Boolean; null for a tie). Further columns
+are kept beside the query; they may describe the pair, but neither response.
 
-A cleaned version leaves out the pairs that bend a score (`rerank` says which). The texts of pairs are compared in lower case and
-with their white space folded: on punctuation an answer may turn (`-2` and `2`). Queries of two splits are compared as they are
-folded (builders.shaping.folding): a pair too many left out of train costs little.
+Cleaned versions also drop pairs that would distort scores (see `rerank_pairs`). Pairs are compared in lower case with white
+space collapsed; punctuation counts, because it can be the whole difference between two answers (`-2` and `2`). Queries of
+different splits are compared more loosely (builders.shaping.folding.fold_text): dropping one train pair too many costs little.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from builders.reading.archives import malformed, shorten
 from builders.shaping.folding import fold_text
-from builders.shaping.rows import EXAMPLES, drop
+from builders.shaping.rows import EXAMPLES, drop, drop_each, refuse
 from builders.shaping.sampling import hash_order
 from builders.shaping.text import fold_white_space
 from builders.spec import Dropped, Tables
@@ -35,12 +34,16 @@ if TYPE_CHECKING:
     from builders.spec import Raw
 
 SEED = "order of responses"
-TIE, EMPTY, EQUAL = "neither response is preferred", "a response is empty", "the responses are equal"
-ALIKE = "the responses are equal but for case and white space"
-CONTRARY = "the same pair stands there with the other response preferred"
-AGAIN = "the same pair stands earlier too"
-ALONE = "no other system answered the prompt"
-NOTHING_LATER: Mapping[str, pl.Series] = MappingProxyType({})
+TIE = "neither response is preferred"
+EMPTY = "a response is empty"
+EQUAL = "the responses are equal"
+EQUAL_IGNORING_CASE = "the responses differ only in case or white space"
+CONTRADICTION = "the same pair occurs with the other response preferred"
+REPETITION = "the same pair occurs earlier"
+SINGLE_SYSTEM = "no other system answered the prompt"
+# The notes of version 2.0.0 of every preference set.
+CLEAN_NOTES = "Drops pairs whose responses differ only in case or white space, repeated pairs and contradictory pairs."
+NO_QUERIES: Mapping[str, pl.Series] = MappingProxyType({})
 
 
 def parse_preferences(
@@ -50,149 +53,152 @@ def parse_preferences(
     *,
     unit: str = "line",
 ) -> pl.Series:
-    """The column a_preferred of verdicts as a source writes them.
+    """The column a_preferred, from verdicts as the source writes them.
 
-    verdicts: integers or strings, one row a `unit` of the raw file, from the first. meanings: for each verdict there is,
-    whether response a is preferred; None for a tie.
+    verdicts: integers or strings, one per `unit` of the raw file, from the first. meanings: for each valid verdict, whether
+    response a is preferred; None for a tie.
 
-    Raises SourceError for a verdict without a meaning, with its place in the raw file.
+    Raises SourceError for any other verdict, with its position in the raw file.
     """
-
-    rows = pl.DataFrame({"verdict": verdicts}).with_row_index("row", offset=1)
-    unknown = rows.filter(~pl.col("verdict").is_in(list(meanings)))
-    if unknown.height:
-        row, verdict = unknown.row(0)
-        what, expected = f"unknown preference in {verdicts.name!r}", " or ".join(map(repr, meanings))
-        raise malformed(raw, f"{unit} {row}", what, found=shorten(str(verdict)), expected=expected)
+    refuse(
+        pl.DataFrame({"verdict": verdicts}),
+        ~pl.col("verdict").is_in(list(meanings)),
+        raw,
+        f"unknown preference in {verdicts.name!r}",
+        found="verdict",
+        expected=" or ".join(map(repr, meanings)),
+        unit=unit,
+    )
     return verdicts.replace_strict(dict(meanings), return_dtype=pl.Boolean)
 
 
 def pair_systems(ratings: pl.DataFrame, *, split: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """Every two systems that answered one prompt as a pair, and the responses that stand alone, counted as `drop` does.
+    """Pair the responses of every two systems to the same prompt; responses without a counterpart are dropped and counted.
 
-    ratings: one row a rating: id (String: the prompt's), query, system, response (String; one of each system to a prompt),
-    rating (Float64, finite). Further columns belong to the prompt and stay beside the pair.
+    ratings: one row per rating: id (String: the prompt's), query, system, response (String; one per system and prompt), rating
+    (Float64, finite). Further columns describe the prompt and are kept beside the pair.
 
-    The response with the higher mean rating is preferred, neither where the means are equal. They are compared as the exact
-    fractions of the decimal numbers that a source writes, so that no rounding makes a preference. Pairs come in the order of
-    the prompts, within a prompt by the names of their systems; a pair's id is `<prompt>-<n>`, n from 0.
+    The response with the higher mean rating is preferred; equal means are a tie. Means are compared as exact fractions of the
+    decimal numbers in the source, so rounding never decides a preference. Pairs are ordered by prompt, then by the names of
+    their systems. A pair's id is `<prompt>-<n>`, with n from 0.
     """
-
-    firsts = [pl.col(name).first() for name in ratings.columns if name not in ("id", "system", "rating")]
-    each = ratings.group_by("id", "system", maintain_order=True).agg(*firsts, "rating")
-    means = [sum(Fraction(str(rating)) for rating in some) / len(some) for some in each["rating"].to_list()]
-    places = {mean: place for place, mean in enumerate(sorted(set(means)))}
-    merit = pl.Series([places[mean] for mean in means], dtype=pl.Int64)
-    each = each.with_columns(merit=merit).with_row_index("row").sort(pl.col("row").min().over("id"), "system")
-    each, dropped = drop(each, pl.len().over("id") == 1, ALONE, split=split)
-    other = each.select("id", b_system="system", b="response", b_merit="merit")
-    pairs = each.join(other, on="id", maintain_order="left_right").filter(pl.col("system") < pl.col("b_system"))
-    preferred = pl.when(pl.col("merit") != pl.col("b_merit")).then(pl.col("merit") > pl.col("b_merit"))
+    others = [pl.col(name).first() for name in ratings.columns if name not in ("id", "system", "rating")]
+    responses = ratings.group_by("id", "system", maintain_order=True).agg(*others, "rating")
+    means = [sum(Fraction(str(rating)) for rating in group) / len(group) for group in responses["rating"].to_list()]
+    ranks = {mean: rank for rank, mean in enumerate(sorted(set(means)))}
+    rank = pl.Series([ranks[mean] for mean in means], dtype=pl.Int64)
+    responses = responses.with_columns(rank=rank).with_row_index("row")
+    responses = responses.sort(pl.col("row").min().over("id"), "system")
+    responses, dropped = drop(responses, pl.len().over("id") == 1, SINGLE_SYSTEM, split=split)
+    partners = responses.select("id", b_system="system", b="response", b_rank="rank")
+    pairs = responses.join(partners, on="id", maintain_order="left_right").filter(pl.col("system") < pl.col("b_system"))
+    preferred = pl.when(pl.col("rank") != pl.col("b_rank")).then(pl.col("rank") > pl.col("b_rank"))
     number = pl.int_range(pl.len()).over("id")
     pairs = pairs.with_columns(id=pl.concat_str("id", number, separator="-"), a="response", a_preferred=preferred)
-    return pairs.drop("system", "response", "rating", "row", "merit", "b_system", "b_merit"), dropped
+    return pairs.drop("system", "response", "rating", "row", "rank", "b_system", "b_rank"), dropped
 
 
 def rerank_pairs(
-    pairs: pl.DataFrame, *, split: str, clean: bool = False, later: Mapping[str, pl.Series] = NOTHING_LATER
+    pairs: pl.DataFrame, *, split: str, clean: bool = False, later_queries: Mapping[str, pl.Series] = NO_QUERIES
 ) -> Tables:
-    """The reranking tables of the pairs of one split, or of one part of a split (see `together`).
+    """The reranking tables for the pairs of a split, or for one part of a split (see `concat_tables`).
 
-    Left out and counted, in this order: ties; pairs with a blank response; pairs whose responses are equal but for white
-    space around them, which readers of documents strip. With `clean` then, case and white space aside:
+    Dropped and counted, in this order: ties; pairs with a blank response; pairs whose responses are equal after stripping the
+    white space around them, which readers of documents strip too. With `clean` also, ignoring case and white space:
 
     - pairs whose responses are equal;
-    - pairs of one query and the same two responses, in either order: all of them where they prefer different ones, else all but
-      the first;
-    - pairs whose query is in a later split, folded: the last one is evaluated.
+    - pairs with the same query and the same two responses in either order: all of them if their preferences differ, otherwise
+      all but the first;
+    - pairs whose query, once folded, is also in a later split: the last split is the one evaluated.
 
-    later: the folded queries of later splits, by split; `by_split` gives them.
+    later_queries: the folded queries of later splits, by split, as `rerank_splits` passes them.
 
-    queries: id (the pair's), text and the further columns; corpus: id (`<pair>-0`, `<pair>-1`), title (""), text; qrels:
-    query-id, corpus-id, score (Int64); top_ranked: query-id, corpus-ids (List(String): both). All in the order of the pairs.
-    Observed: the pairs that came in.
+    Returns queries: id (the pair's), text and the further columns; corpus: id (`<pair>-0`, `<pair>-1`), title (""), text; qrels:
+    query-id, corpus-id, score (Int64); top_ranked: query-id, corpus-ids (List(String): both), all in the order of the pairs.
+    Observed: the number of input pairs.
     """
-
-    kept, dropped = pairs, list[Dropped]()
-    a, b = (pl.col(side).str.strip_chars() for side in ("a", "b"))
-    for reason, met in ((TIE, pl.col("a_preferred").is_null()), (EMPTY, (a == "") | (b == "")), (EQUAL, a == b)):
-        kept, gone = drop(kept, met, reason, split=split)
-        dropped += gone
+    a, b = (pl.col(side).str.strip_chars() for side in "ab")
+    exclusions = {TIE: pl.col("a_preferred").is_null(), EMPTY: (a == "") | (b == ""), EQUAL: a == b}
+    rest, dropped = drop_each(pairs, exclusions, split=split)
     if clean:
-        kept, more = _cleaned(kept, split, later)
+        rest, more = _drop_unclean(rest, split, later_queries)
         dropped += more
-    places = {
-        side: hash_order(kept.select(pl.concat_str("id", side, separator=" ")).to_series(), SEED) for side in "ab"
+    hashes = {
+        side: hash_order(rest.select(pl.concat_str("id", side, separator=" ")).to_series(), SEED) for side in "ab"
     }
-    a_first = places["a"] < places["b"]
-    two = kept.select(
+    a_first = hashes["a"] < hashes["b"]
+    lists = rest.select(
         pl.col("id").alias("query-id"),
         pl.concat_list(pl.col("id") + "-0", pl.col("id") + "-1").alias("corpus-ids"),
         text=pl.when(a_first).then(pl.concat_list("a", "b")).otherwise(pl.concat_list("b", "a")),
         score=pl.when(a_first == pl.col("a_preferred")).then([1, 0]).otherwise([0, 1]),
     )
-    each = two.explode("corpus-ids", "text", "score").rename({"corpus-ids": "corpus-id"})
+    documents = lists.explode("corpus-ids", "text", "score").rename({"corpus-ids": "corpus-id"})
     others = [column for column in pairs.columns if column not in ("id", "query", "a", "b", "a_preferred")]
     frames = {
-        "corpus": each.select(pl.col("corpus-id").alias("id"), pl.lit("").alias("title"), "text"),
-        "queries": kept.select("id", pl.col("query").alias("text"), *others),
-        "qrels": each.select("query-id", "corpus-id", "score"),
-        "top_ranked": two.select("query-id", "corpus-ids"),
+        "corpus": documents.select(pl.col("corpus-id").alias("id"), pl.lit("").alias("title"), "text"),
+        "queries": rest.select("id", pl.col("query").alias("text"), *others),
+        "qrels": documents.select("query-id", "corpus-id", "score"),
+        "top_ranked": lists.select("query-id", "corpus-ids"),
     }
     observed = {f"pairs in {split}": pairs.height}
-    return Tables({config: {split: frame} for config, frame in frames.items()}, tuple(dropped), observed)
+    return Tables({config: {split: frame} for config, frame in frames.items()}, dropped, observed)
 
 
-def _cleaned(
-    pairs: pl.DataFrame, split: str, later: Mapping[str, pl.Series]
+def _drop_unclean(
+    pairs: pl.DataFrame, split: str, later_queries: Mapping[str, pl.Series]
 ) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-
-    plain = {f"__{name}": fold_white_space(pl.col(name).str.to_lowercase()) for name in ("query", "a", "b")}
-    rows = pairs.with_columns(**plain)
-    a, b = pl.col("__a"), pl.col("__b")
-    rows = rows.with_columns(__one=pl.min_horizontal(a, b), __other=pl.max_horizontal(a, b))
-    same, better = ["__query", "__one", "__other"], pl.when("a_preferred").then(a).otherwise(b)
-    reasons = {ALIKE: a == b, CONTRARY: better.n_unique().over(same) > 1, AGAIN: ~pl.struct(same).is_first_distinct()}
-    for name, queries in later.items():
-        reasons[f"the query is in the {name} split too"] = fold_text(pl.col("query")).is_in(queries.implode())
-    dropped: tuple[Dropped, ...] = ()
-    for reason, met in reasons.items():
-        rows, gone = drop(rows, met, reason, split=split)
-        dropped += gone
+    query, a, b = (fold_white_space(pl.col(column).str.to_lowercase()) for column in ("query", "a", "b"))
+    rows = pairs.with_columns(
+        __query=query,
+        __first=pl.min_horizontal(a, b),
+        __second=pl.max_horizontal(a, b),
+        __preferred=pl.when("a_preferred").then(a).otherwise(b),
+    )
+    pair = ["__query", "__first", "__second"]
+    exclusions = {
+        EQUAL_IGNORING_CASE: pl.col("__first") == pl.col("__second"),
+        CONTRADICTION: pl.col("__preferred").n_unique().over(pair) > 1,
+        REPETITION: ~pl.struct(pair).is_first_distinct(),
+    }
+    for later, queries in later_queries.items():
+        exclusions[f"the query is also in the {later} split"] = fold_text(pl.col("query")).is_in(queries.implode())
+    rows, dropped = drop_each(rows, exclusions, split=split)
     return rows.select(pairs.columns), dropped
 
 
-def tables_by_split(
-    parts: Callable[[str, Mapping[str, pl.Series]], Iterable[Tables]],
+def rerank_splits(
+    build: Callable[[str, Mapping[str, pl.Series]], Iterable[Tables]],
     splits: Sequence[str],
-    wanted: Sequence[str],
+    requested: Sequence[str],
     *,
     clean: bool,
 ) -> Tables:
-    """The tables of the wanted splits, as `together` puts them, with `clean` such that no query is in two splits.
+    """The tables of the requested splits, concatenated; with `clean`, no query is in two splits.
 
-    parts: the tables of one split, part by part, given what `rerank` takes as `later`. splits: all of the task, in its order;
-    with `clean` those after the first wanted one are made too, wanted or not: the last one first, since it keeps its queries.
+    build: takes a split and the `later_queries` of `rerank_pairs`, and returns the tables of the split, part by part. splits:
+    all splits of the task, in order. With `clean`, every split after the first requested one is built as well, starting with
+    the last, because later splits keep the queries they share with earlier ones.
     """
-
     if not clean:
-        return concat_tables(part for split in wanted for part in parts(split, NOTHING_LATER))
-    made: dict[str, list[Tables]] = {}
-    later: dict[str, pl.Series] = {}
-    for split in reversed(splits[splits.index(wanted[0]) :]):
-        made[split] = list(parts(split, later))
-        queries = [part.frames["queries"][split].lazy().select(fold_text(pl.col("text"))) for part in made[split]]
-        if split != wanted[0]:
-            later = {split: pl.concat(queries).unique().collect(engine="streaming")["text"]} | later
-    return concat_tables(part for split in wanted for part in made[split])
+        return concat_tables(part for split in requested for part in build(split, NO_QUERIES))
+    parts: dict[str, list[Tables]] = {}
+    later_queries: dict[str, pl.Series] = {}
+    for split in reversed(splits[splits.index(requested[0]) :]):
+        parts[split] = list(build(split, later_queries))
+        queries = [part.frames["queries"][split].lazy().select(fold_text(pl.col("text"))) for part in parts[split]]
+        if split != requested[0]:
+            distinct = pl.concat(queries).unique().collect(engine="streaming")["text"]
+            later_queries = {split: distinct} | later_queries
+    return concat_tables(part for split in requested for part in parts[split])
 
 
 def concat_tables(parts: Iterable[Tables]) -> Tables:
-    """The tables of several splits, or of several parts of a split, as one: rows in the order of the parts, counts added.
+    """Concatenate the tables of several splits, or of several parts of a split: rows in the order of the parts, counts summed.
 
-    Frames must be all eager or all lazy. Reasons come by split, then by the alphabet, whichever part met them first.
+    Frames must be either all eager or all lazy. Dropped rows are listed by split, then alphabetically by reason, so the order
+    does not depend on which part has a reason first.
     """
-
     frames: dict[str, dict[str, list[Any]]] = {}
     dropped: dict[tuple[str, str], Dropped] = {}
     observed: dict[str, int] = {}
@@ -200,15 +206,15 @@ def concat_tables(parts: Iterable[Tables]) -> Tables:
         for config, splits in part.frames.items():
             for split, frame in splits.items():
                 frames.setdefault(config, {}).setdefault(split, []).append(frame)
-        for gone in part.dropped:
-            before = dropped.get((gone.split, gone.reason), Dropped(gone.reason, 0, gone.split))
-            examples = (*before.examples, *gone.examples)[:EXAMPLES]
-            dropped[gone.split, gone.reason] = Dropped(gone.reason, before.count + gone.count, gone.split, examples)
+        for new in part.dropped:
+            total = dropped.get((new.split, new.reason), Dropped(new.reason, 0, new.split))
+            examples = (*total.examples, *new.examples)[:EXAMPLES]
+            dropped[new.split, new.reason] = Dropped(new.reason, total.count + new.count, new.split, examples)
         for name, count in part.observed.items():
             observed[name] = observed.get(name, 0) + count
-    whole = {
+    concatenated = {
         config: {split: pl.concat(pieces) for split, pieces in splits.items()} for config, splits in frames.items()
     }
-    places = {split: place for place, split in enumerate(dict.fromkeys(split for split, _ in dropped))}
-    by_split = sorted(dropped.values(), key=lambda gone: (places[gone.split], gone.reason))
-    return Tables(whole, tuple(by_split), observed)
+    order = list(dict.fromkeys(split for split, _ in dropped))
+    by_split = sorted(dropped.values(), key=lambda one: (order.index(one.split), one.reason))
+    return Tables(concatenated, tuple(by_split), observed)

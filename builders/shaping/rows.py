@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.reading.archives import malformed, shorten
+from builders.reading.errors import malformed, shorten
 from builders.spec import Dropped
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ def findings_where(
 ) -> list[Finding]:
     """One finding for the rows that meet a condition, none if no row does. A null condition is not met.
 
-    rows: what the finding counts, of which its share is taken. severity: that of the kind, unless given.
+    rows: what the finding counts; its share is of all of them. severity: that of the kind, unless given.
     """
     count, total, examples = _count_where(rows.lazy(), condition)
     if not count:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from builders import tasks
+from builders.column_types import NAMES, type_name
 from cards.manifest import Finding, Severity
 from pipelines.audit.findings import EXAMPLES, findings_where, table_finding
 from pipelines.audit.kinds import KINDS
@@ -57,9 +58,9 @@ def _check_structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ..
                 detail = f"expected {expected}"
                 findings.append(table_finding("missing_column", layout.config, split, column, detail=detail))
         for column, dtype in schema.items():
-            expected_type, name = layout.columns.get(column), tasks.type_name(dtype)
+            expected_type, name = layout.columns.get(column), type_name(dtype)
             if name is None or expected_type not in (None, name):
-                detail = f"{dtype}, expected {expected_type or 'one of the types of builders.tasks'}"
+                detail = f"{dtype}, expected {expected_type or 'one of ' + ', '.join(NAMES.values())}"
                 findings.append(table_finding("wrong_type", layout.config, split, column, detail=detail))
             if layout.closed and column not in layout.columns:
                 findings.append(table_finding("unexpected_column", layout.config, split, column))

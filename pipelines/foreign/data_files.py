@@ -17,7 +17,7 @@ import polars as pl
 import yaml
 
 from builders.errors import SourceError
-from pipelines.raw import digests
+from pipelines.raw import content_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -238,7 +238,7 @@ def _scan(kind: str, files: Sequence[Path]) -> pl.LazyFrame:
             return pl.scan_csv(
                 list(files), separator=separator, null_values=list(NULLS), infer_schema_length=None, glob=False
             )
-        case "JSON" if any(digests.read_head(file).lstrip()[:1] == b"[" for file in files):
+        case "JSON" if any(content_types.read_head(file).lstrip()[:1] == b"[" for file in files):
             return pl.concat([pl.read_json(file, infer_schema_length=None).lazy() for file in files])
     return pl.scan_ndjson(list(files), infer_schema_length=None)
 
@@ -252,7 +252,11 @@ def unreadable_file(files: Sequence[Path], error: Exception) -> SourceError:
             for _ in _scan(kind, [file]).collect_batches():
                 pass
         except (pl.exceptions.PolarsError, OSError) as why:
-            described = digests.describe(digests.read_head(file), file.stat().st_size) if file.is_file() else "no file"
+            described = (
+                content_types.describe_content(content_types.read_head(file), file.stat().st_size)
+                if file.is_file()
+                else "no file"
+            )
             return SourceError(
                 "this file cannot be read", where=_line_of(file, kind), found=f"{described}: {_words(why)}", expected=kind,
                 todo="get the file again; if it is as published, whoever publishes it must mend it",

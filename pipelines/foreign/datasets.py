@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from builders import tasks
+from builders.column_types import type_name
 from builders.errors import SourceError, UsageError
 from cards.front_matter import LANGUAGES
 from pipelines.foreign import columns, data_files
@@ -200,7 +201,7 @@ def _foreign(kind: str, configs: Mapping[str, str], tables: Tables, languages: t
         config = configs.get(layout.config, "")
         for split, frame in tables.get(config, {}).items():
             schema = frame.collect_schema()
-            schemas[config, split] = {name: tasks.type_name(dtype) or str(dtype) for name, dtype in schema.items()}
+            schemas[config, split] = {name: type_name(dtype) or str(dtype) for name, dtype in schema.items()}
             fit = columns.fit_table(layout, (config, split), frame)
             fitted.setdefault(layout.config, {})[split] = fit.frame
             found += fit.found

@@ -1,7 +1,7 @@
-"""What publishing a release would do: every rule of it, and nothing done yet.
+"""What publishing a release would do: every rule of it, and nothing is done yet.
 
-A release is published when its rows are sound, whole and licensed, and when its repository holds the same dataset in no newer
-version. A version that was published never changes.
+A release may be published when its rows are sound, complete and licensed, and when its repository holds no newer version of the
+same dataset. A published version never changes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -18,19 +18,21 @@ from builders.errors import FindingsError, PublishError, ReleaseError, UsageErro
 from builders.spec import version_key
 from builders.tasks import config_folder
 from pipelines.audit import integrity
-from pipelines.hub import client
-from pipelines.release import comparison, ledger, staging
+from pipelines.hub import client, repository
+from pipelines.release import comparison, folder, ledger
 from pipelines.release.verification import verify_release
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
 
     from builders.catalogue import Definition
-    from pipelines.hub.client import HubClient, Snapshot
+    from cards.manifest import Manifest
+    from pipelines.hub.client import HubClient
+    from pipelines.hub.repository import Snapshot
 
 NEW, UNTAGGED, DONE = "to be published", "to be tagged", "already published"
 FRONT_MATTER = re.compile(r"---\r?\n(.*?\r?\n)?---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-# The keys that a card of ours may have; all others in a card on the Hub are somebody's own.
+# The keys that a card of ours may have; any other key in a card on the Hub is somebody else's.
 OUR_KEYS = frozenset(
     {
         "annotations_creators", "configs", "dataset_info", "language", "license", "license_link", "license_name",
@@ -41,11 +43,11 @@ OUR_KEYS = frozenset(
 
 @dataclass(frozen=True)
 class PublishOptions:
-    """What the command line says about how to publish.
+    """How to publish, as the command line says.
 
     repo_name: instead of the dataset's name. private: create the repository as a private one. create_pr: open a pull request
-    instead of committing. message: of the commit. rights: whoever publishes may, though the licence forbids derivatives.
-    cache: where releases of the Hub are kept. sample: publish samples and parts too; for tests, on no command line.
+    instead of committing. message: of the commit. rights: the user may publish although the licence forbids derivatives. cache:
+    where releases of the Hub are kept. sample: publish samples and parts too; for tests, on no command line.
     """
 
     org: str
@@ -63,18 +65,18 @@ class PublishOptions:
 class Plan:
     """What publishing a release would do.
 
-    at: the repository as it is: main, or the tag (None: there is no repository). writes: content or path on disk, by path in
-    the repository. kept: those of them that it has already. deletes: stale files. against: the newest version with a tag.
-    changes: what becomes of the tables of that one. notes: what else whoever publishes should know.
+    at: the repository at main, or at the tag; None without a repository. writes: content or path on disk, by path in the
+    repository. unchanged: those it has already. deletes: stale files. against: the newest tagged version. changes: how the tables
+    differ from that one. notes: what else the user should know.
     """
 
     repo: str
     version: str
     state: str
-    manifest: Mapping[str, Any] = field(repr=False)
+    manifest: Manifest = field(repr=False)
     at: Snapshot | None = None
     writes: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False)
-    kept: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
     deletes: tuple[str, ...] = ()
     against: str | None = None
     changes: tuple[comparison.Change, ...] = ()
@@ -82,7 +84,7 @@ class Plan:
 
     @property
     def tag(self) -> str:
-        """What the version is called on the Hub."""
+        """The tag of the version on the Hub."""
         return f"v{self.version}"
 
     @property
@@ -94,200 +96,201 @@ class Plan:
         }
 
 
-def repository_name(built: Definition, order: PublishOptions) -> str:
-    """The repository of a dataset: `ORG/<dataset name>` unless the order names another.
+def repository_name(definition: Definition, options: PublishOptions) -> str:
+    """The repository of a dataset: `ORG/<dataset name>` unless the options name another.
 
-    Raises UsageError for a name that the Hub does not take.
+    Raises UsageError for a name that the Hub does not accept.
     """
-    repo = f"{order.org}/{order.repo_name or built.dataset.name}"
+    repo = f"{options.org}/{options.repo_name or definition.dataset.name}"
     if not client.REPOSITORY.fullmatch(repo):
-        raise UsageError("this is no name of a repository", found=repo, expected="ORG/NAME", todo="correct --org")
+        raise UsageError("invalid repository name", found=repo, expected="ORG/NAME", todo="correct --org")
     return repo
 
 
-def make_plan(built: Definition, place: Path, order: PublishOptions, hub: HubClient) -> Plan:
-    """What publishing the release at a place would do; nothing is changed on the Hub.
+def make_plan(definition: Definition, release_dir: Path, options: PublishOptions, hub: HubClient) -> Plan:
+    """What publishing a release would do; nothing is changed on the Hub.
 
     Raises PublishError where the release may not be published, FindingsError for defects in its rows.
     """
-    manifest = _publishable(built, place, order)
-    repo, version = repository_name(built, order), manifest["version"]
-    notes = [f"unverified raw file: {raw['name']}" for raw in manifest["raw"] if not raw["verified"]]
-    at = client.snapshot(hub, repo)
+    manifest = _publishable(definition, release_dir, options)
+    repo, version = repository_name(definition, options), manifest.version
+    notes = [f"unverified raw file: {file.name}" for file in manifest.raw if not file.verified]
+    at = repository.snapshot(hub, repo)
     if at is None:
-        return Plan(repo, version, NEW, manifest, None, _files(place, manifest), notes=tuple(notes))
-    if order.private and not at.private:
+        return Plan(repo, version, NEW, manifest, None, _files(release_dir, manifest), notes=tuple(notes))
+    if options.private and not at.private:
         raise PublishError(
-            "the repository is public: --private is for those that publishing creates",
+            "the repository is public, and --private applies only to new ones",
             where=repo, todo="make it private on its settings page, or leave --private out",
         )  # fmt: skip
-    tagged = client.list_versions(hub, repo)
+    tagged = repository.list_versions(hub, repo)
     if version in tagged:
-        at = require_same_rows(hub, repo, f"v{version}", manifest, order)
+        at = require_same_rows(hub, repo, f"v{version}", manifest, options)
         return Plan(repo, version, DONE, manifest, at, notes=tuple(notes))
-    theirs = client.read_manifest_at(hub, repo, at)
-    _refuse_misplaced(repo, theirs, manifest, tagged)
-    if theirs is not None and theirs["version"] == version:
-        _refuse_other_content(f"{repo} at main", theirs, manifest)
-        if not find_faults(hub, repo, at, order.cache):
+    published = repository.read_manifest_at(hub, repo, at)
+    _refuse_older(repo, published, manifest, tagged)
+    if published is not None and published.version == version:
+        _refuse_other_content(f"{repo} at main", published, manifest)
+        if not find_faults(hub, repo, at, options.cache):
             return Plan(repo, version, UNTAGGED, manifest, at, notes=tuple(notes))
-        notes.append("main holds a damaged copy of this release: it is written anew")
-    writes: dict[str, bytes | Path] = dict(_files(place, manifest))
-    writes[staging.CARD], others = _merged(place, client.read_file(hub, repo, at, staging.CARD))
-    notes += [f"kept in the card's front matter, as it is on the Hub: {', '.join(others)}"] if others else []
+        notes.append("main holds a damaged copy of this release: it is written again")
+    writes: dict[str, bytes | Path] = dict(_files(release_dir, manifest))
+    writes[folder.CARD], added = _merge_card(release_dir, repository.read_file(hub, repo, at, folder.CARD))
+    notes += [f"keys kept from the card on the Hub: {', '.join(added)}"] if added else []
     against, changes = tagged[0] if tagged else None, list[comparison.Change]()
-    newest = client.snapshot(hub, repo, f"v{against}") if against else None
+    newest = repository.snapshot(hub, repo, f"v{against}") if against else None
     if newest is not None:
         try:
-            changes = comparison.compare_tables(fetch_verified(hub, repo, newest, order.cache), place)
+            changes = comparison.compare_tables(fetch_verified(hub, repo, newest, options.cache), release_dir)
         except ReleaseError as error:
             notes.append(f"v{against} cannot be compared with: {error.what}")
-    kept = tuple(file["path"] for file in staging.files_of(manifest) if at.digests.get(file["path"]) == file["sha256"])
-    deletes = tuple(stale_files(at, [manifest, *([theirs] if theirs else [])], writes))
-    return Plan(repo, version, NEW, manifest, at, writes, kept, deletes, against, tuple(changes), tuple(notes))
-
-
-def _publishable(built: Definition, place: Path, order: PublishOptions) -> dict[str, Any]:
-    """The manifest of a release that may be published."""
-    name = f"{built.dataset.name}@{place.name}"
-    if "nd" in built.source.license.lower().split("-") and not order.rights:
-        raise PublishError(
-            f"{name}: its licence, {built.source.license}, forbids to publish what is derived from the source",
-            where=built.source.homepage,
-            found=built.source.license_note or None,
-            todo="publish it only if you hold the rights or were given them: then say --i-have-the-rights",
-        )
-    if staging.read_manifest(place) is None:
-        todo = f"build it: python -m pipelines.build {name}"
-        raise PublishError(f"{name}: there is no release to publish", where=str(place), todo=todo)
-    manifest = comparison.manifest_of(place)
-    for mark in ("sample", "partial"):
-        if manifest[mark] and not order.sample:
-            what = "a sample" if mark == "sample" else "a part of the dataset"
-            raise PublishError(f"{name}: {what} is never published", where=str(place), todo="build the whole of it")
-    if (manifest["dataset"], manifest["version"]) != (built.dataset.name, place.name):
-        found = f"{manifest['dataset']}@{manifest['version']}"
-        raise PublishError(f"{name}: another release lies in its place", where=str(place), found=found)
-    problems = verify_release(place, manifest)
-    if problems:
-        todo = f"build it again: python -m pipelines.build {name} --force"
-        raise PublishError(f"{name}: the release is damaged", where=str(place), found=problems[0], todo=todo)
-    _refuse_defects(built, place, manifest)
-    known = ledger.find_entry(built.dataset.name, place.name, order.ledger)
-    if known is not None and known["content_sha256"] != manifest["content_sha256"] and not manifest["sample"]:
-        raise PublishError(
-            f"{name}: its rows are not those that the ledger knows of this version",
-            where=str(order.ledger), found=staging.difference(known, manifest), todo="give the change a new version",
-        )  # fmt: skip
-    return manifest
-
-
-def _refuse_defects(built: Definition, place: Path, manifest: Mapping[str, Any]) -> None:
-    """The rows themselves are asked: a manifest could have been written over."""
-
-    frames = staging.frames_of(place, manifest)
-    found = integrity.check_integrity(built.dataset.task, frames, tuple(manifest["splits"]), sample=manifest["sample"])
-    errors = [f"{one.kind} in {one.location}: {one.count}" for one in found if one.severity == "error"]
-    errors += [one["kind"] for one in manifest["findings"] if one["severity"] == "error"]
-    if errors:
-        raise FindingsError("defects in the rows forbid to publish them", where=str(place), found="; ".join(errors))
-
-
-def _refuse_another_dataset(where: str, theirs: Mapping[str, Any] | None, ours: Mapping[str, Any]) -> None:
-    if theirs is not None and theirs["dataset"] != ours["dataset"]:
-        raise PublishError(
-            "the repository holds another dataset", where=where, found=theirs["dataset"], expected=ours["dataset"],
-            todo="choose another --org or --repo-name",
-        )  # fmt: skip
-
-
-def _refuse_other_content(where: str, theirs: Mapping[str, Any] | None, ours: Mapping[str, Any]) -> None:
-    _refuse_another_dataset(where, theirs, ours)
-    if theirs is None or theirs["content_sha256"] != ours["content_sha256"]:
-        raise PublishError(
-            f"{ours['dataset']}@{ours['version']} is published with other content, and what was published never changes",
-            where=where,
-            found=staging.difference(ours, theirs) if theirs else "no manifest of this package",
-            todo="give the change a new version",
-        )
-
-
-def _refuse_misplaced(repo: str, theirs: Mapping[str, Any] | None, ours: Mapping[str, Any], tagged: list[str]) -> None:
-    """The main branch of a repository holds the newest version."""
-    _refuse_another_dataset(repo, theirs, ours)
-    newest = max([ours["version"], *tagged, *([theirs["version"]] if theirs else [])], key=version_key)
-    if newest != ours["version"]:
-        raise PublishError(
-            f"{ours['dataset']}@{ours['version']}: a newer version was published, and would be replaced by this one",
-            where=repo, found=newest, todo="publish versions from the oldest to the newest",
-        )  # fmt: skip
+    unchanged = tuple(file.path for file in manifest.files if at.digests.get(file.path) == file.sha256)
+    deletes = tuple(stale_files(at, [manifest, *([published] if published else [])], writes))
+    return Plan(repo, version, NEW, manifest, at, writes, unchanged, deletes, against, tuple(changes), tuple(notes))
 
 
 def require_same_rows(
-    hub: HubClient, repo: str, revision: str, manifest: Mapping[str, Any], order: PublishOptions
+    hub: HubClient, repo: str, revision: str, manifest: Manifest, options: PublishOptions
 ) -> Snapshot:
     """The repository at a revision that holds exactly the rows of a manifest.
 
-    The Hub's digests of the data files tell, where they are those of ours; else the files are fetched and their rows hashed.
+    The Hub's digests of the data files decide where they equal ours; else the files are fetched and their rows hashed.
 
     Raises PublishError where it holds anything else.
     """
-    at, where = client.snapshot(hub, repo, revision), f"{repo} at {revision}"
+    at, where = repository.snapshot(hub, repo, revision), f"{repo} at {revision}"
     if at is None:
-        raise PublishError("there is no such revision any more", where=where, todo="run the command again")
-    _refuse_other_content(where, client.read_manifest_at(hub, repo, at), manifest)
-    if any(at.digests.get(file["path"]) != file["sha256"] for file in staging.files_of(manifest)):
-        wrong = find_faults(hub, repo, at, order.cache)
-        if wrong:
-            raise PublishError("what is published is not what its manifest says", where=where, found="; ".join(wrong))
+        raise PublishError("the revision has disappeared", where=where, todo="run the command again")
+    _refuse_other_content(where, repository.read_manifest_at(hub, repo, at), manifest)
+    if any(at.digests.get(file.path) != file.sha256 for file in manifest.files):
+        faults = find_faults(hub, repo, at, options.cache)
+        if faults:
+            what = "the published files are not those of their manifest"
+            raise PublishError(what, where=where, found="; ".join(faults))
     return at
 
 
 def find_faults(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> list[str]:
-    """What is wrong with the release at a snapshot: its files, its rows, or files of another release that load with it."""
+    """The faults of the release at a snapshot: its files, its rows, or files of another release that load with it."""
     try:
-        manifest = comparison.manifest_of(fetch_verified(hub, repo, at, cache))
+        manifest = folder.require_manifest(fetch_verified(hub, repo, at, cache))
     except ReleaseError as error:
         return [f"{error.what}: {error.found}" if error.found else error.what]
-    named = {file["path"] for file in staging.files_of(manifest)}
+    named = {file.path for file in manifest.files}
     return [f"{path} is of another release" for path in stale_files(at, [manifest], named)]
 
 
 def fetch_verified(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
-    """The folder of a release on the Hub, fetched, whose files and rows are those of its manifest.
+    """The folder of a release on the Hub, fetched, with the files and rows of its manifest.
 
-    Raises ReleaseError where they are not.
+    Raises ReleaseError where they differ.
     """
-    place = client.fetch_release(hub, repo, at, cache)
-    problems = verify_release(place, comparison.manifest_of(place))
+    fetched = repository.fetch_release(hub, repo, at, cache)
+    problems = verify_release(fetched, folder.require_manifest(fetched))
     if problems:
-        shutil.rmtree(place)  # if the copy is at fault, the next run makes a new one
-        raise ReleaseError("the release on the Hub is not what its manifest says", where=repo, found=problems[0])
-    return place
+        shutil.rmtree(fetched)  # if the copy is at fault, the next run makes a new one
+        raise ReleaseError("the release on the Hub differs from its manifest", where=repo, found=problems[0])
+    return fetched
 
 
-def stale_files(at: Snapshot, manifests: Iterable[Mapping[str, Any]], wanted: Container[str]) -> list[str]:
-    """The files of an older release: Parquet in the folders of the configs of some manifests. All else is somebody's own."""
-    folders = {config_folder(table["config"]) for manifest in manifests for table in manifest["tables"]}
+def stale_files(at: Snapshot, manifests: Iterable[Manifest], wanted: Container[str]) -> list[str]:
+    """The files of an older release: Parquet in the folders of the manifests' configs. Everything else is somebody else's."""
+    folders = {config_folder(table.config) for manifest in manifests for table in manifest.tables}
     paths = [PurePosixPath(path) for path in at.digests if path not in wanted]
     return [str(path) for path in paths if path.suffix == ".parquet" and str(path.parent) in folders]
 
 
-def _files(place: Path, manifest: Mapping[str, Any]) -> dict[str, bytes | Path]:
-    names = [staging.CARD, staging.MANIFEST, staging.STATISTICS, *(file["path"] for file in staging.files_of(manifest))]
-    return {name: place / name for name in names}
+def _publishable(definition: Definition, release_dir: Path, options: PublishOptions) -> Manifest:
+    """The manifest of a release that may be published."""
+    dataset, source = definition.dataset, definition.source
+    name = f"{dataset.name}@{release_dir.name}"
+    if "nd" in source.license.lower().split("-") and not options.rights:
+        raise PublishError(
+            f"{name}: licence {source.license} does not permit publishing derivatives",
+            where=source.homepage,
+            found=source.license_note or None,
+            todo="publish it only if you hold the rights or were given them: then pass --i-have-the-rights",
+        )
+    manifest = folder.read_manifest(release_dir)
+    if manifest is None:
+        todo = f"build it: python -m pipelines.build {name}"
+        raise PublishError(f"{name}: no release to publish", where=str(release_dir), todo=todo)
+    if not options.sample and not manifest.complete:
+        what = "a sample" if manifest.sample else "a part of the dataset"
+        todo = "build the complete dataset"
+        raise PublishError(f"{name}: {what} is never published", where=str(release_dir), todo=todo)
+    if (manifest.dataset, manifest.version) != (dataset.name, release_dir.name):
+        what = f"{name}: its folder holds another release"
+        raise PublishError(what, where=str(release_dir), found=manifest.name)
+    problems = verify_release(release_dir, manifest)
+    if problems:
+        todo = f"build it again: python -m pipelines.build {name} --force"
+        raise PublishError(f"{name}: the release is damaged", where=str(release_dir), found=problems[0], todo=todo)
+    _refuse_defects(definition, release_dir, manifest)
+    recorded = ledger.find_entry(dataset.name, release_dir.name, options.ledger)
+    if recorded is not None and recorded.content_sha256 != manifest.content_sha256 and not manifest.sample:
+        raise PublishError(
+            f"{name}: its rows are not those in the ledger",
+            where=str(options.ledger),
+            found=comparison.describe_difference(recorded.tables, manifest.tables),
+            todo="give the change a new version",
+        )
+    return manifest
 
 
-def _merged(place: Path, theirs: bytes | None) -> tuple[bytes | Path, list[str]]:
-    """The card with the keys that somebody added to the front matter of the one on the Hub, and which these are."""
+def _refuse_defects(definition: Definition, release_dir: Path, manifest: Manifest) -> None:
+    """Refuse rows with defects. The rows themselves are audited, because a manifest can be edited."""
+    frames = folder.scan_tables(release_dir, manifest)
+    findings = integrity.check_integrity(definition.dataset.task, frames, manifest.splits, sample=manifest.sample)
+    errors = [f"{one.kind} in {one.location}: {one.count}" for one in findings if one.severity == "error"]
+    errors += [one.kind for one in manifest.findings if one.severity == "error"]
+    if errors:
+        raise FindingsError("blocking defects in the rows", where=str(release_dir), found="; ".join(errors))
 
-    path = place / staging.CARD
-    head = FRONT_MATTER.match((theirs or b"").decode("utf-8", "replace").removeprefix("\ufeff"))
+
+def _refuse_another_dataset(where: str, published: Manifest | None, ours: Manifest) -> None:
+    if published is not None and published.dataset != ours.dataset:
+        raise PublishError(
+            "the repository holds another dataset", where=where, found=published.dataset, expected=ours.dataset,
+            todo="choose another --org or --repo-name",
+        )  # fmt: skip
+
+
+def _refuse_other_content(where: str, published: Manifest | None, ours: Manifest) -> None:
+    _refuse_another_dataset(where, published, ours)
+    if published is None or published.content_sha256 != ours.content_sha256:
+        found = comparison.describe_difference(ours.tables, published.tables) if published else "no manifest of ours"
+        what = f"{ours.name} is published with other content, and a published version never changes"
+        raise PublishError(what, where=where, found=found, todo="give the change a new version")
+
+
+def _refuse_older(repo: str, published: Manifest | None, ours: Manifest, tagged: list[str]) -> None:
+    """Refuse a version older than the newest of the repository, which main holds."""
+    _refuse_another_dataset(repo, published, ours)
+    newest = max([ours.version, *tagged, *([published.version] if published else [])], key=version_key)
+    if newest != ours.version:
+        raise PublishError(
+            f"{ours.name}: a newer version is published, and this one would replace it",
+            where=repo, found=newest, todo="publish versions from the oldest to the newest",
+        )  # fmt: skip
+
+
+def _files(release_dir: Path, manifest: Manifest) -> dict[str, bytes | Path]:
+    names = [folder.CARD, folder.MANIFEST, folder.STATISTICS, *(file.path for file in manifest.files)]
+    return {name: release_dir / name for name in names}
+
+
+def _merge_card(release_dir: Path, published: bytes | None) -> tuple[bytes | Path, list[str]]:
+    """The card, with the keys that somebody added to the front matter of the one on the Hub, and the names of these keys."""
+    path = release_dir / folder.CARD
+    head = FRONT_MATTER.match((published or b"").decode("utf-8", "replace").removeprefix("\ufeff"))
     try:
-        found = yaml.safe_load(head[1] or "") if head else None
+        metadata = yaml.safe_load(head[1] or "") if head else None
     except yaml.YAMLError:
-        found = None  # the Hub shows such a card as one without metadata
-    others = {key: value for key, value in found.items() if key not in OUR_KEYS} if isinstance(found, dict) else {}
+        metadata = None  # the Hub shows such a card as one without metadata
+    others = (
+        {key: value for key, value in metadata.items() if key not in OUR_KEYS} if isinstance(metadata, dict) else {}
+    )
     if not others:
         return path, []
     card = path.read_text("utf-8")

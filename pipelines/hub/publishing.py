@@ -1,11 +1,12 @@
 """A release to the Hub: written in one guarded commit, read back by its sha, tagged.
 
-At every moment main and every tag show a whole release. A tag never moves. Whatever stops a publication half-way, running it
-again looks at what is there and does the rest.
+At every moment main and every tag show a whole release, and a tag never moves. Running the command again finishes what an earlier
+run left undone.
 """
 
 from __future__ import annotations
 
+import logging
 import warnings
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,12 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
 from huggingface_hub.errors import HfHubHTTPError
 
 from builders.errors import PublishError
-from pipelines.hub import client, planning
-from pipelines.release import comparison, ledger, staging
+from pipelines.hub import client, planning, repository
+from pipelines.release import folder, ledger
+from pipelines.release.comparison import describe_difference
+from pipelines.release.staging import dataset_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from builders.catalogue import Definition
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
     from pipelines.hub.planning import Plan, PublishOptions
     from pipelines.raw.download import Patience
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Publication:
-    """What became of a release: `published`, `already published` or `pull request opened`; the commit, and where to look."""
+    """The result of publishing. state: `published`, `already published` or `pull request opened`. url: where to see it."""
 
     plan: Plan
     state: str
@@ -38,83 +42,47 @@ class Publication:
 
 
 def login(*, endpoint: str | None = None, token: str | None = None, patience: Patience | None = None) -> HubClient:
-    """A connection that may write: by the given token, HF_TOKEN or the stored login.
+    """A connection with write access: by the given token, HF_TOKEN or the stored login.
 
-    Raises PublishError where there is no token, or one that may only read.
+    Raises PublishError where there is no token, or one that can only read.
     """
-
     todo = "set HF_TOKEN to a token with write access (huggingface.co/settings/tokens), or log in: hf auth login"
     token = token or get_token()
     if token is None:
-        raise PublishError("there is no token to publish with", todo=todo)
+        raise PublishError("no token to publish with", todo=todo)
     hub = client.connect(PublishError, endpoint=endpoint, token=token, patience=patience)
-    who = client.call(hub, "asking whose token this is", hub.api.endpoint, hub.api.whoami)
+    who = client.call(hub, "identifying the token", hub.api.endpoint, hub.api.whoami)
     role = who.get("auth", {}).get("accessToken", {}).get("role")
     if role == "read":
-        raise PublishError("the token may only read", where=hub.api.endpoint, expected="write access", todo=todo)
+        raise PublishError("the token can only read", where=hub.api.endpoint, expected="write access", todo=todo)
     return hub
 
 
-def publish(
-    built: Definition, place: Path, order: PublishOptions, hub: HubClient, say: Callable[[str], None]
-) -> Publication:
-    """Publish the release at a place, or finish what an earlier call began.
+def publish(definition: Definition, release_dir: Path, options: PublishOptions, hub: HubClient) -> Publication:
+    """Publish a release, or finish what an earlier call began.
 
-    Raises PublishError (FindingsError for defects in the rows): main and the tags of the repository then show what they
-    showed before, or the whole release; and the same call does the rest.
+    Raises PublishError (FindingsError for defects in the rows): main and the tags of the repository then show what they showed
+    before, or the whole release, and the same call finishes the rest.
     """
-    if not place.is_dir():
-        return _publish(built, place, order, hub, say)
-    with staging.locked(place.parents[1], built.dataset.name, say):  # or a build might exchange the files on their way
-        return _publish(built, place, order, hub, say)
+    if not release_dir.is_dir():
+        return _publish(definition, release_dir, options, hub)
+    with dataset_lock(
+        release_dir.parents[1], definition.dataset.name
+    ):  # or a build might exchange the files during the upload
+        return _publish(definition, release_dir, options, hub)
 
 
-def _publish(
-    built: Definition, place: Path, order: PublishOptions, hub: HubClient, say: Callable[[str], None]
-) -> Publication:
-    failures = overtaken = 0
-    while True:
-        plan = planning.make_plan(built, place, order, hub)
-        url = f"{hub.api.endpoint}/datasets/{plan.repo}"
-        commit, request = plan.at.sha if plan.at else "", None
-        if plan.state != planning.NEW:
-            break
-        try:
-            commit, request = _commit(hub, plan, order, say)
-            break
-        except client.hub_errors() as error:
-            # Whether the commit was made may not be known: the next plan looks.
-            trouble = client.explain_error(error)
-            if trouble.status == 412 and not overtaken:
-                overtaken += 1
-                say(f"{plan.repo}: somebody committed meanwhile; planning anew")
-                continue
-            failures += 1
-            if not trouble.passing or failures > hub.patience.retries or order.create_pr:
-                raise _stopped(hub, plan, order, trouble) from error
-            client.wait_before_retry(hub, f"{plan.repo}: committing", trouble, failures)
-    state = planning.DONE
-    if plan.state != planning.DONE:
-        _read_back(hub, plan, commit, order)
-        if request is not None:
-            return Publication(plan, "pull request opened", commit, request)
-        _tag(hub, plan, commit, order)
-        state = "published"
-    _note(order, plan, say)
-    return Publication(plan, state, commit, url)
-
-
-def to_json(plan: Plan, published: Publication | None = None) -> dict[str, Any]:
-    """A plan, and what became of it, as JSON takes it."""
+def to_json(plan: Plan, publication: Publication | None = None) -> dict[str, Any]:
+    """A plan, and the result of publishing, as JSON takes it."""
     return {
-        "dataset": plan.manifest["dataset"],
+        "dataset": plan.manifest.dataset,
         "version": plan.version,
         "repo": plan.repo,
         "tag": plan.tag,
-        "state": published.state if published else plan.state,
-        **({"commit": published.commit, "url": published.url} if published else {}),
-        "content_sha256": plan.manifest["content_sha256"],
-        "rows": {f"{table['config']}/{table['split']}": table["rows"] for table in plan.manifest["tables"]},
+        "state": publication.state if publication else plan.state,
+        **({"commit": publication.commit, "url": publication.url} if publication else {}),
+        "content_sha256": plan.manifest.content_sha256,
+        "rows": plan.manifest.rows,
         "files": plan.sizes,
         "deletes": list(plan.deletes),
         "against": plan.against,
@@ -123,80 +91,111 @@ def to_json(plan: Plan, published: Publication | None = None) -> dict[str, Any]:
     }
 
 
-def _commit(hub: HubClient, plan: Plan, order: PublishOptions, say: Callable[[str], None]) -> tuple[str, str | None]:
-    """Write the plan in one commit on top of main as it was planned on; its sha, and the address of the pull request.
+def _publish(definition: Definition, release_dir: Path, options: PublishOptions, hub: HubClient) -> Publication:
+    failures = conflicts = 0
+    while True:
+        plan = planning.make_plan(definition, release_dir, options, hub)
+        url = f"{hub.api.endpoint}/datasets/{plan.repo}"
+        commit, request = plan.at.sha if plan.at else "", None
+        if plan.state != planning.NEW:
+            break
+        try:
+            commit, request = _commit(hub, plan, options)
+            break
+        except client.hub_errors() as error:
+            # It may be unknown whether the commit was made: the next plan finds out.
+            trouble = client.explain_error(error)
+            if trouble.status == 412 and not conflicts:
+                conflicts += 1
+                logger.info("%s: somebody else committed meanwhile; planning again", plan.repo)
+                continue
+            failures += 1
+            if not trouble.passing or failures > hub.patience.retries or options.create_pr:
+                raise _commit_failed(hub, plan, options, trouble) from error
+            client.wait_before_retry(hub, f"{plan.repo}: committing", trouble, failures)
+    state = planning.DONE
+    if plan.state != planning.DONE:
+        _read_back(hub, plan, commit, options)
+        if request is not None:
+            return Publication(plan, "pull request opened", commit, request)
+        _tag(hub, plan, commit, options)
+        state = "published"
+    _record(plan, options)
+    return Publication(plan, state, commit, url)
+
+
+def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, str | None]:
+    """Write the plan in one commit on top of the planned state of main; its sha, and the address of the pull request.
 
     Raises what the Hub's library raises.
     """
-
     at, repo = plan.at, plan.repo
     client.set_timeouts(hub)
     if at is None:
-        hub.api.create_repo(repo, repo_type="dataset", private=order.private or None, exist_ok=True)
-        at = client.snapshot(hub, plan.repo)
+        hub.api.create_repo(repo, repo_type="dataset", private=options.private or None, exist_ok=True)
+        at = repository.snapshot(hub, plan.repo)
         if at is None:
-            raise client.call_failed(hub, "finding the new repository", repo, client.Trouble("it is not there", 404))
+            raise client.call_failed(hub, "finding the new repository", repo, client.Trouble("it is missing", 404))
     additions = [CommitOperationAdd(path, content) for path, content in plan.writes.items()]
     deletions = [CommitOperationDelete(path, is_folder=False) for path in plan.deletes]
-    # A .gitignore in the repository must not leave out files of a release.
+    # A .gitignore in the repository must not exclude files of a release.
     hub.api.preupload_lfs_files(
-        plan.repo, additions, repo_type="dataset", create_pr=order.create_pr, free_memory=False,
+        plan.repo, additions, repo_type="dataset", create_pr=options.create_pr, free_memory=False,
         gitignore_content="# a release is published whole\n",
     )  # fmt: skip
-    with warnings.catch_warnings(record=True) as warned:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         made = hub.api.create_commit(
             repo,
             repo_type="dataset",
             operations=[*additions, *deletions],
-            commit_message=order.message or f"{plan.manifest['dataset']} {plan.version}",
+            commit_message=options.message or f"{plan.manifest.dataset} {plan.version}",
             commit_description=_description(plan),
             parent_commit=at.sha,
-            create_pr=order.create_pr,
+            create_pr=options.create_pr,
         )
-    for warning in warned:
-        say(f"{plan.repo}: {warning.message}")
+    for warning in caught:
+        logger.info("%s: %s", plan.repo, warning.message)
     return made.oid, made.pr_url
 
 
 def _description(plan: Plan) -> str:
-    """What the history of the repository says of a release."""
-    lines = [f"content_sha256 {plan.manifest['content_sha256']}"]
+    """The description of the commit."""
+    lines = [f"content_sha256 {plan.manifest.content_sha256}"]
     for table in plan.changes:
         counts = f"{table.added} rows added, {table.removed} removed, {table.changed} changed"
         lines.append(f"{table.config}/{table.split}: {'the same rows' if table.state == 'same' else counts}")
     return "\n".join(lines)
 
 
-def _read_back(hub: HubClient, plan: Plan, commit: str, order: PublishOptions) -> None:
-    """Fetch what was committed, and see that its rows and its card are those of the release, and that nothing else loads."""
-    at = client.snapshot(hub, plan.repo, commit)
+def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
+    """Fetch the commit and compare its rows and its card with the release's; nothing else may load with them."""
+    at = repository.snapshot(hub, plan.repo, commit)
     if at is None:
-        raise client.call_failed(
-            hub, "reading the commit back", plan.repo, client.Trouble(f"there is no {commit}", 404)
-        )
-    wrong = planning.find_faults(hub, plan.repo, at, order.cache)
-    if not wrong:
-        place, card = client.fetch_release(hub, plan.repo, at, order.cache), plan.writes.get(staging.CARD)
-        theirs = comparison.manifest_of(place)
-        if theirs["content_sha256"] != plan.manifest["content_sha256"]:
-            wrong.append(staging.difference(plan.manifest, theirs))
-        if card is not None and (place / staging.CARD).read_bytes() != _content(card):
-            wrong.append("another card")
-    if wrong:
+        trouble = client.Trouble(f"commit {commit} is missing", 404)
+        raise client.call_failed(hub, "reading the commit back", plan.repo, trouble)
+    faults = planning.find_faults(hub, plan.repo, at, options.cache)
+    if not faults:
+        fetched, card = repository.fetch_release(hub, plan.repo, at, options.cache), plan.writes.get(folder.CARD)
+        manifest = folder.require_manifest(fetched)
+        if manifest.content_sha256 != plan.manifest.content_sha256:
+            faults.append(describe_difference(plan.manifest.tables, manifest.tables))
+        if card is not None and (fetched / folder.CARD).read_bytes() != _content(card):
+            faults.append("another card")
+    if faults:
         todo = "nothing was tagged; run the command again"
-        what = "what was committed does not read back as the release"
-        raise PublishError(what, where=f"{plan.repo} at {commit}", found="; ".join(wrong), todo=todo)
+        what = "the commit does not read back as the release"
+        raise PublishError(what, where=f"{plan.repo} at {commit}", found="; ".join(faults), todo=todo)
 
 
 def _content(file: bytes | Path) -> bytes:
     return file if isinstance(file, bytes) else file.read_bytes()
 
 
-def _tag(hub: HubClient, plan: Plan, commit: str, order: PublishOptions) -> None:
-    """Tag a commit with its version; where the tag is there already, it must hold the same rows."""
+def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
+    """Tag a commit with its version; an existing tag must hold the same rows."""
 
-    def ask() -> bool:
+    def create() -> bool:
         try:
             hub.api.create_tag(plan.repo, tag=plan.tag, revision=commit, repo_type="dataset")
         except HfHubHTTPError as error:
@@ -205,24 +204,22 @@ def _tag(hub: HubClient, plan: Plan, commit: str, order: PublishOptions) -> None
             return False
         return True
 
-    if not client.call(hub, f"tagging {plan.tag}", plan.repo, ask):
-        planning.require_same_rows(hub, plan.repo, plan.tag, plan.manifest, order)
+    if not client.call(hub, f"tagging {plan.tag}", plan.repo, create):
+        planning.require_same_rows(hub, plan.repo, plan.tag, plan.manifest, options)
 
 
-def _stopped(hub: HubClient, plan: Plan, order: PublishOptions, trouble: client.Trouble) -> PublishError:
-    if order.create_pr and trouble.passing:
+def _commit_failed(hub: HubClient, plan: Plan, options: PublishOptions, trouble: client.Trouble) -> PublishError:
+    if options.create_pr and trouble.passing:
         where = f"{hub.api.endpoint}/datasets/{plan.repo}/discussions"
-        todo = "see whether the pull request was opened; if not, run the command again"
-        return PublishError(
-            "whether a pull request was opened is not known", where=where, found=trouble.words, todo=todo
-        )
+        todo = "open that page; if there is no new pull request, run the command again"
+        what = "it is not known whether the pull request was opened"
+        return PublishError(what, where=where, found=trouble.words, todo=todo)
     error = client.call_failed(hub, "committing", plan.repo, trouble)
     return PublishError(error.what, where=error.where, found=error.found, todo=error.todo)
 
 
-def _note(order: PublishOptions, plan: Plan, say: Callable[[str], None]) -> None:
-    """Have the ledger know that this version is published."""
-    if plan.manifest["sample"] or plan.manifest["partial"]:
-        return
-    if ledger.record_publication(plan.manifest, plan.repo, order.ledger):
-        say(f"{plan.manifest['dataset']}@{plan.version}: noted as published in {order.ledger.name}: commit it")
+def _record(plan: Plan, options: PublishOptions) -> None:
+    """Record the publication in the ledger."""
+    if plan.manifest.complete and ledger.record_publication(plan.manifest, plan.repo, options.ledger):
+        name = options.ledger.name
+        logger.info("%s: recorded as published in %s: commit it", plan.manifest.name, name)

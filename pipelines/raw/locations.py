@@ -1,80 +1,46 @@
-"""Where a raw file is found, in `--raw-dir`, in the cache or at its address, and whether it is the pinned one."""
+"""Where a raw file is: below `--raw-dir`, in the cache or at its URL; and whether it is the pinned one."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-from dataclasses import dataclass, field
-from pathlib import Path
+import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import quote
 
-import huggingface_hub
-import platformdirs
-from huggingface_hub import constants, hf_hub_url
+from huggingface_hub import constants
 
 from builders.errors import SourceError, UsageError
 from builders.reading.archives import open_raw
-from builders.spec import ByHand, GitHub, Https, Hub, Member, Raw
-from pipelines.raw.digests import HEAD, Digest, file_digest, read_head, remember
-from pipelines.raw.download import DownloadRequest, Patience, fetch, locked
-from pipelines.raw.pins import LOCK, pin_of, placeholder_error, record_digest, wrong_file_error
-from pipelines.terminal import say
+from builders.spec import ByHand, GitHub, Hub, Member, Raw
+from pipelines.raw.cache import lock_cached_file
+from pipelines.raw.content_types import HEAD, read_head
+from pipelines.raw.digests import cache_digest, hash_file
+from pipelines.raw.download import DownloadRequest, download_file
+from pipelines.raw.file_request import make_request, reread_pin
+from pipelines.raw.lock_file import record_digest
+from pipelines.raw.missing import by_hand_instructions, missing_file_error, nested_archive_error, placement
+from pipelines.raw.pins import placeholder_error, wrong_file_error
+from pipelines.raw.urls import HUB, file_url, hub_token
 
 if TYPE_CHECKING:
-    from builders.spec import Location, RawFile, Source
-    from pipelines.raw.pins import Pin
+    from pathlib import Path
 
-GITHUB_RAW = "https://raw.githubusercontent.com"
-GITHUB_MEDIA = "https://media.githubusercontent.com/media"
-HUB = "https://huggingface.co"
+    from builders.spec import Source
+    from pipelines.raw.digests import Digest
+    from pipelines.raw.file_request import FileRequest
+    from pipelines.raw.settings import RawSettings
 
 Origin = Literal["raw-dir", "cache", "download"]
 
-
-def default_cache() -> Path:
-    """EMBEDDING_DATASETS_CACHE, or else the place where this system keeps a user's caches."""
-
-    chosen = os.environ.get("EMBEDDING_DATASETS_CACHE")
-    return Path(chosen).expanduser().absolute() if chosen else Path(platformdirs.user_cache_dir("embedding-datasets"))
-
-
-@dataclass(frozen=True)
-class RawSettings:
-    """Where raw files are looked for.
-
-    raw_dir: a folder with `<source>/<name>` in it, never written to. cache: the folder of what was downloaded, of remembered
-    digests, and of a second lock file for when `lock` cannot be written. offline: never download. lock: the lock file.
-    github_raw, github_media, hub: base addresses; without `hub` the one of huggingface_hub, which heeds HF_ENDPOINT.
-    """
-
-    raw_dir: Path | None = None
-    cache: Path = field(default_factory=default_cache)
-    offline: bool = False
-    lock: Path = LOCK
-    github_raw: str = GITHUB_RAW
-    github_media: str = GITHUB_MEDIA
-    hub: str | None = None
-    patience: Patience = field(default_factory=Patience)
-
-    @property
-    def locks(self) -> tuple[Path, Path]:
-        """The lock files, in the order in which they are asked."""
-        return self.lock, self.cache / "raw.lock.json"
-
-    @property
-    def memo(self) -> Path:
-        """Where digests of unchanged files are remembered."""
-        return self.cache / "digests"
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class LocatedFile:
-    """A raw file that is here.
+    """A raw file on this machine.
 
-    raw: for the readers. name: as in its source. url: its public address, with `#member` for a file of an archive, None for
-    a file fetched by hand. sha256, bytes: of the file itself, also where it lies in an archive. verified: whether a digest was
-    known beforehand. origin: where it was found.
+    raw: for the readers. name: as in its source. url: its public URL, with `#member` for a member of an archive; None for a file
+    fetched by hand. sha256, bytes: of the file itself, also where it is in an archive. verified: whether a digest was known in
+    advance. origin: where it was found.
     """
 
     raw: Raw
@@ -88,9 +54,9 @@ class LocatedFile:
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """Where a raw file would come from; `by-hand` and `missing` mean that locate() would fail.
+    """Where a raw file would come from; with `by-hand` and `missing`, locate() would fail.
 
-    where: the file that would be read, the address that would be asked, or what to do. bytes: the download's size, if known.
+    where: the path to read, the URL to download, or what to do. bytes: the size of the download, if known.
     """
 
     name: str
@@ -100,8 +66,8 @@ class PlannedFile:
 
 
 @dataclass(frozen=True)
-class _Stored:
-    """A whole file on disk: the raw file itself, or the archive that holds it."""
+class _StoredFile:
+    """A whole file on disk: a raw file, or the archive that contains it."""
 
     path: Path
     origin: Origin
@@ -109,108 +75,90 @@ class _Stored:
     verified: bool
 
 
-def locate(source: Source, key: str, places: RawSettings, *, limit: int | None = None) -> LocatedFile:
-    """Find a raw file of a source and verify it; download it where it is not here yet.
+def locate(source: Source, key: str, settings: RawSettings, *, limit: int | None = None) -> LocatedFile:
+    """Find a raw file of a source and verify it; download it where it is not on this machine.
 
-    A member of an archive may lie in `raw_dir` under its own name; else it is read in the archive, which is verified too.
-    What no digest is known of is used unverified, and recorded in the lock file if it was downloaded.
+    A member of an archive may lie in `raw_dir` under its own name; otherwise it is read in the archive, which is verified too.
+    A file without any known digest is used unverified; if it was downloaded, its digest is recorded in the lock file.
 
-    Raises SourceError for a file that is missing, cannot be had, or is not the pinned one, UsageError where `raw_dir` is no
-    folder.
+    Raises SourceError for a file that is missing, cannot be downloaded or is not the pinned one, UsageError where `raw_dir` does
+    not exist.
     """
+    _check_raw_dir(settings)
     file = source.files[key]
-    _check(places)
-    name = f"{source.name}/{file.name}"
-    if isinstance(file.location, Member) and _local(source, file, places) is None:
-        stored = _stored(source, file.location.archive, places, file)
-        raw = Raw(name, stored.path, file.location.path, limit)
-        pin = pin_of(source.name, file, places.locks)
+    request = make_request(source, file, settings)
+    if isinstance(file.location, Member) and _find_in_raw_dir(request) is None:
+        stored_request = make_request(source, file.location.archive, settings, member=file)
+        stored = _find_stored(stored_request)
+        raw = Raw(request.name, stored.path, file.location.path, limit)
         try:
-            digest = _verified(raw, pin, places, "remove or replace the archive")
+            digest = _verify(raw, request, todo="remove or replace the archive")
         except SourceError:
             if stored.origin == "download" and not stored.verified:
                 stored.path.unlink(missing_ok=True)
             raise
-        verified, whole = pin.exact or stored.verified, file.location.archive
+        verified = request.pin.has_digest or stored.verified
     else:
-        stored = _stored(source, file, places, file)
-        raw, digest, verified, whole = Raw(name, stored.path, None, limit), stored.digest, stored.verified, file
-    # A cached file too: the command that downloaded it may have been killed before it could record.
-    if stored.origin != "raw-dir" and not stored.verified and not isinstance(whole.location, ByHand):
-        _record(source, whole, stored.digest, places)
-    return LocatedFile(raw, file.name, address(file.location), digest.sha256, digest.bytes, verified, stored.origin)
+        stored_request, stored = request, _find_stored(request)
+        raw, digest, verified = Raw(request.name, stored.path, None, limit), stored.digest, stored.verified
+    # Also for a file of the cache: the command that downloaded it may have been killed before it recorded the digest.
+    if stored.origin != "raw-dir" and not stored.verified and not isinstance(stored_request.file.location, ByHand):
+        _record(stored_request, stored.digest)
+    return LocatedFile(raw, file.name, file_url(file.location), digest.sha256, digest.bytes, verified, stored.origin)
 
 
-def plan_file(source: Source, key: str, places: RawSettings) -> PlannedFile:
-    """Where locate() would take a raw file from; reads no file's content and opens no connection.
+def plan_file(source: Source, key: str, settings: RawSettings) -> PlannedFile:
+    """Where locate() would take a raw file from; reads no raw file and opens no connection.
 
-    Raises SourceError for a folder in a file's place, UsageError where `raw_dir` is no folder.
+    Raises SourceError for a directory in place of a file and for an invalid lock file, UsageError where `raw_dir` does not exist.
     """
+    _check_raw_dir(settings)
     file = source.files[key]
-    _check(places)
-    whole = file.location.archive if isinstance(file.location, Member) else file
-    local = _local(source, file, places) or _local(source, whole, places)
+    request = make_request(source, file, settings)
+    local = _find_in_raw_dir(request)
+    if isinstance(file.location, Member):
+        request = make_request(source, file.location.archive, settings, member=file)
+        local = local or _find_in_raw_dir(request)
     if local is not None:
         return PlannedFile(file.name, "raw-dir", str(local), None)
-    cached = _cached(source, whole, places)
-    if _present(cached) is not None:
-        return PlannedFile(file.name, "cache", str(cached), None)
-    if isinstance(whole.location, ByHand):
-        return PlannedFile(file.name, "by-hand", _by_hand(whole.location, _put(source, file, places)), None)
-    if places.offline:
-        return PlannedFile(file.name, "missing", _put(source, file, places), None)
-    return PlannedFile(
-        file.name, "download", address(whole.location) or "", pin_of(source.name, whole, places.locks).bytes
-    )
+    if _existing_file(request.cached_path) is not None:
+        return PlannedFile(file.name, "cache", str(request.cached_path), None)
+    location = request.file.location
+    if isinstance(location, ByHand):
+        return PlannedFile(file.name, "by-hand", by_hand_instructions(location, request), None)
+    if settings.offline:
+        return PlannedFile(file.name, "missing", placement(request), None)
+    return PlannedFile(file.name, "download", file_url(location) or "", request.pin.bytes)
 
 
-def address(
-    location: Location, *, github_raw: str = GITHUB_RAW, github_media: str = GITHUB_MEDIA, hub: str = HUB
-) -> str | None:
-    """The https address of a location, None for a file fetched by hand; `#path` names the member of an archive."""
-    match location:
-        case Https(url):
-            return url
-        case GitHub(repo, commit, path, lfs):
-            return f"{github_media if lfs else github_raw}/{repo}/{commit}/{quote(path)}"
-        case Hub(repo, revision, path):
-            return hf_hub_url(repo, path, repo_type="dataset", revision=revision, endpoint=hub)
-        case Member(archive, path):
-            base = address(archive.location, github_raw=github_raw, github_media=github_media, hub=hub)
-            return None if base is None else f"{base}#{quote(path)}"
-        case ByHand():
-            return None
+def _check_raw_dir(settings: RawSettings) -> None:
+    if settings.raw_dir is not None and not settings.raw_dir.is_dir():
+        todo = "correct --raw-dir, or leave it out"
+        raise UsageError("the directory of raw files does not exist", where=str(settings.raw_dir), todo=todo)
 
 
-def _check(places: RawSettings) -> None:
-    if places.raw_dir is not None and not places.raw_dir.is_dir():
-        raise UsageError(
-            "the folder of raw files is not there", where=str(places.raw_dir), todo="correct --raw-dir, or leave it out"
-        )
+def _find_in_raw_dir(request: FileRequest) -> Path | None:
+    """The path of the file below --raw-dir, if it exists."""
+    return _existing_file(request.local_paths[0]) if request.local_paths else None
 
 
-def _local(source: Source, file: RawFile, places: RawSettings) -> Path | None:
-    """The file below --raw-dir, if it is there."""
-    return None if places.raw_dir is None else _present(places.raw_dir / source.name / file.name)
-
-
-def _present(path: Path) -> Path | None:
-    """The path, if a file is there. Raises SourceError where something else is."""
+def _existing_file(path: Path) -> Path | None:
+    """The path, if it is a file. Raises SourceError where it is something else."""
     try:
         if path.is_file():
             return path
         if path.is_symlink() and not path.exists():
-            found = f"a link to {path.readlink()}, which is not there"
+            found = f"a broken link to {path.readlink()}"
         elif path.is_dir():
-            found = "a folder"
+            found = "a directory"
         elif path.exists():
-            found = "no regular file"
+            found = "a special file"
         else:
             return None
     except OSError as error:
         found = error.strerror or str(error)
     raise SourceError(
-        "no file where a raw file should be",
+        "expected a raw file at this path",
         where=str(path),
         found=found,
         expected="a file",
@@ -218,121 +166,77 @@ def _present(path: Path) -> Path | None:
     )
 
 
-def _cached(source: Source, file: RawFile, places: RawSettings) -> Path:
-    """The file's place in the cache, apart from other versions of the same name."""
-    pin = file.sha256 or file.git_blob or hashlib.sha256((address(file.location) or "").encode()).hexdigest()
-    return places.cache / "raw" / source.name / pin[:12] / file.name
-
-
-def _stored(source: Source, file: RawFile, places: RawSettings, wanted: RawFile) -> _Stored:
-    """A whole file, from wherever it is. wanted: the file itself or its member that is asked for, for messages."""
-    name, pin = f"{source.name}/{file.name}", pin_of(source.name, file, places.locks)
-    local = _local(source, file, places)
+def _find_stored(request: FileRequest) -> _StoredFile:
+    """Find a whole file below --raw-dir or in the cache, or download it, and verify it."""
+    local = _find_in_raw_dir(request)
     if local is not None:
-        todo = "remove or replace it, or give another --raw-dir"
-        return _Stored(local, "raw-dir", _verified(Raw(name, local), pin, places, todo), pin.exact)
-    if isinstance(file.location, Member):
-        what = f"{name} lies in an archive that lies in an archive: that is read only where it is unpacked"
-        raise SourceError(what, todo=_put(source, file, places))
-    cached = _cached(source, file, places)
-    if places.offline or isinstance(file.location, ByHand):
-        if _present(cached) is None:
-            raise _missing(source, file, places, wanted, pin)
-        return _Stored(cached, "cache", _verified(Raw(name, cached), pin, places, "remove or replace it"), pin.exact)
-    digest = _fitting(Raw(name, cached), pin, places)
-    if digest is not None:
-        return _Stored(cached, "cache", digest, pin.exact)
-    with locked(cached, name):
-        pin = pin_of(source.name, file, places.locks)
-        digest = _fitting(Raw(name, cached), pin, places)
-        if digest is not None:
-            return _Stored(cached, "cache", digest, pin.exact)
-        if cached.exists():
-            say(f"{name}: the copy in the cache is not the pinned file; fetching it anew")
-        digest = fetch(_order(source, file, places, wanted, pin), cached, places.patience)
-        remember(Raw(name, cached), places.memo, digest)
-    return _Stored(cached, "download", digest, pin.exact)
+        digest = _verify(Raw(request.name, local), request, todo="remove or replace it, or pass another --raw-dir")
+        return _StoredFile(local, "raw-dir", digest, request.pin.has_digest)
+    if isinstance(request.file.location, Member):
+        raise nested_archive_error(request)
+    cached = Raw(request.name, request.cached_path)
+    if request.settings.offline or isinstance(request.file.location, ByHand):
+        if _existing_file(cached.path) is None:
+            raise missing_file_error(request)
+        digest = _verify(cached, request, todo="remove or replace it")
+        return _StoredFile(cached.path, "cache", digest, request.pin.has_digest)
+    match = _match_cached(cached, request)
+    if match is not None:
+        return _StoredFile(cached.path, "cache", match, request.pin.has_digest)
+    with lock_cached_file(cached.path, request.name):
+        request = reread_pin(request)
+        match = _match_cached(cached, request)
+        if match is not None:
+            return _StoredFile(cached.path, "cache", match, request.pin.has_digest)
+        if cached.path.exists():
+            logger.info("%s: the cached copy is not the pinned file; downloading it again", request.name)
+        digest = download_file(_download_request(request), cached.path, request.settings.patience)
+        cache_digest(cached, request.settings.digest_cache, digest)
+    return _StoredFile(cached.path, "download", digest, request.pin.has_digest)
 
 
-def _fitting(raw: Raw, pin: Pin, places: RawSettings) -> Digest | None:
-    """The digests of a file in the cache, if it is there and may be the pinned one."""
-    if _present(raw.path) is None:
+def _match_cached(raw: Raw, request: FileRequest) -> Digest | None:
+    """The digests of a file in the cache, if it exists and matches its pin."""
+    if _existing_file(raw.path) is None:
         return None
-    digest = file_digest(raw, places.memo, blob=pin.git_blob is not None)
-    return digest if pin.fits(digest) else None
+    digest = hash_file(raw, request.settings.digest_cache, git_blob=request.pin.git_blob is not None)
+    return digest if request.pin.matches(digest) else None
 
 
-def _verified(raw: Raw, pin: Pin, places: RawSettings, todo: str) -> Digest:
-    """The digests of a file that somebody put where it is. Raises SourceError where it is not what it should be."""
-    digest = file_digest(raw, places.memo, blob=pin.git_blob is not None)
+def _verify(raw: Raw, request: FileRequest, *, todo: str) -> Digest:
+    """The digests of a file, or of a member of an archive. Raises SourceError where it does not match the request's pin."""
+    pin = request.pin
+    digest = hash_file(raw, request.settings.digest_cache, git_blob=pin.git_blob is not None)
     where = str(raw.path) if raw.member is None else f"{raw.path}: {raw.member}"
-    if not pin.fits(digest):
+    if not pin.matches(digest):
         with open_raw(raw, as_stored=True) as stream:
             raise wrong_file_error(raw.name, where, stream.read(HEAD), digest, pin, todo=todo)
-    if raw.member is None and not pin.exact:
-        wrong = placeholder_error(raw.name, where, read_head(raw.path), digest.bytes, todo=todo)
-        if wrong is not None:
-            raise wrong
+    if raw.member is None and not pin.has_digest:
+        error = placeholder_error(raw.name, where, read_head(raw.path), digest.bytes, todo=todo)
+        if error is not None:
+            raise error
     return digest
 
 
-def _record(source: Source, file: RawFile, digest: Digest, places: RawSettings) -> None:
-    with locked(places.cache / "raw.lock.json", "the lock file"):
-        record_digest(f"{source.name}/{file.name}", digest, places.locks)
+def _record(request: FileRequest, digest: Digest) -> None:
+    with lock_cached_file(request.settings.cache / "raw.lock.json", "raw.lock.json", activity="writing"):
+        record_digest(request.name, digest, request.settings.lock_files)
 
 
-def _put(source: Source, file: RawFile, places: RawSettings) -> str:
-    """Where a person should put a file, and the archive that may stand for it."""
-    files = [file.location.archive, file] if isinstance(file.location, Member) else [file]
-    if places.raw_dir is not None:
-        spots = [str(places.raw_dir / source.name / each.name) for each in files]
-        return f"put it at {spots[0]}" + (f" (or what it holds at {spots[1]})" if len(spots) > 1 else "")
-    return (
-        f"put it at {_cached(source, files[0], places)}, "
-        f"or give --raw-dir DIR and put it at {Path('DIR', source.name, files[0].name)}"
-    )
-
-
-def _by_hand(location: ByHand, put: str) -> str:
-    return f"{location.instructions.rstrip('.')}; {put}"
-
-
-def _missing(source: Source, file: RawFile, places: RawSettings, wanted: RawFile, pin: Pin) -> SourceError:
-    spots = [] if places.raw_dir is None else [places.raw_dir / source.name / each.name for each in (wanted, file)]
-    looked = list(dict.fromkeys(str(spot) for spot in [*spots, _cached(source, file, places)]))
-    found, put = f"nothing at {', nor at '.join(looked)}", _put(source, wanted, places)
-    name, expected = f"{source.name}/{file.name}", str(pin)
-    if isinstance(file.location, ByHand):
-        todo = _by_hand(file.location, put)
-        return SourceError(f"{name} must be fetched by hand", found=found, expected=expected, todo=todo)
-    what, todo = f"{name} is not here, and --offline forbids to fetch it", f"{put}, or run without --offline"
-    return SourceError(what, where=address(file.location), found=found, expected=expected, todo=todo)
-
-
-def _order(source: Source, file: RawFile, places: RawSettings, wanted: RawFile, pin: Pin) -> DownloadRequest:
-    name, by_hand = f"{source.name}/{file.name}", f"fetch it by hand and {_put(source, wanted, places)}"
-    hub, token, version, refusal = "", None, "the file at its address", by_hand
-    match file.location:
+def _download_request(request: FileRequest) -> DownloadRequest:
+    settings = request.settings
+    alternative = f"fetch it by hand and {placement(request)}"
+    hub, token, version, access_hint = "", None, "the file at its URL", alternative
+    match request.file.location:
         case Hub(repo, revision):
-            hub, token, version = places.hub or constants.ENDPOINT, _token(), f"revision {revision} of {repo}"
-            state = "the token that was sent has no access" if token else "no token was found"
-            refusal = (
-                f"{state}: accept the terms at {HUB}/datasets/{repo}, then give a token of that account "
+            hub, token, version = settings.hub or constants.ENDPOINT, hub_token(), f"revision {revision} of {repo}"
+            reason = "the token has no access" if token else "no token was found"
+            access_hint = (
+                f"{reason}: accept the terms at {HUB}/datasets/{repo}, then use a token of that account "
                 "(set HF_TOKEN, or run `hf auth login`)"
             )
         case GitHub(repo, commit):
             version = f"commit {commit} of {repo}"
-    url = address(file.location, github_raw=places.github_raw, github_media=places.github_media, hub=hub)
-    assert url is not None, "files fetched by hand are never ordered"
-    return DownloadRequest(name, url, pin, version, refusal, by_hand, token)
-
-
-def _token() -> str | None:
-    """The Hub's token. Raises SourceError for one that no header can carry, before a library prints it."""
-
-    token = huggingface_hub.get_token()
-    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
-        raise SourceError(
-            "the Hub token holds a character that no token has", todo="set HF_TOKEN anew, or run `hf auth login`"
-        )
-    return token
+    url = file_url(request.file.location, github_raw=settings.github_raw, github_media=settings.github_media, hub=hub)
+    assert url is not None, "files that are fetched by hand are never downloaded"
+    return DownloadRequest(request.name, url, request.pin, version, access_hint, alternative, token)

@@ -1,57 +1,70 @@
-"""What a killed build leaves to the next one of the same rows: whole intermediate files, below the cache.
+"""Checkpoints of builds that take long: files below the cache that outlive a killed build, for the next build of the same rows.
 
-    <cache>/kept/<dataset>/<digest>/    the files of one build (a sample: `sample-<digest>`), named by what they follow from
-    <cache>/kept/.<dataset>.lock        held by the build that uses them, wherever its release goes
+    <cache>/checkpoints/<dataset>/<digest>/    the files of one build (of a sample: `sample-<digest>`)
+    <cache>/checkpoints/.<dataset>.lock        held by the build that uses them, whatever its --output
 
-They go once the release is in its place. What is left of them where that was killed goes with the dataset's next build.
+They are removed once the release is complete. If that removal is killed, the dataset's next build removes the rest.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import shutil
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from pipelines.release import fingerprint, staging
+from pipelines.release import fingerprint
+from pipelines.release.staging import dataset_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from cards.manifest import Identity
+
+logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def checkpoint_dir(cache: Path, identity: Mapping[str, Any], say: Callable[[str], None]) -> Iterator[Path]:
-    """A folder for one build, with what an earlier one left in it; removed when the block ends well.
+def checkpoint_dir(cache: Path, identity: Identity) -> Iterator[Path]:
+    """A folder for the checkpoints of one build, with those an earlier one left; removed when the block ends without an error.
 
-    identity: what the build's rows follow from. The folders of a dataset's other builds are removed first: of each dataset no
-    more than one lies there, and one of a sample, for whose sake hours of work are not thrown away.
+    identity: what the rows follow from. The folders of the dataset's other builds are removed first, so each dataset has at
+    most one; a sample has one of its own, so that it never throws away hours of work.
     """
-    dataset, begin = identity["dataset"], "sample-" if identity["sample"] else ""
-    with staging.locked(cache / "kept", dataset, say):
-        folder = cache / "kept" / dataset / f"{begin}{_digest(identity)}"
+    prefix = "sample-" if identity.sample else ""
+    with dataset_lock(cache / "checkpoints", identity.dataset):
+        folder = cache / "checkpoints" / identity.dataset / f"{prefix}{_digest(identity)}"
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            say(f"{dataset}: going on from what a build that did not end left in {folder}")
+            logger.info("%s: resuming from the checkpoints in %s", identity.dataset, folder)
         for other in sorted(folder.parent.iterdir()):
-            if other != folder and other.name.startswith("sample-") == bool(begin):
+            if other != folder and other.name.startswith("sample-") == bool(prefix):
                 _remove(other)
         yield folder
         _remove(folder)
 
 
-def _digest(identity: Mapping[str, Any]) -> str:
-    """SHA-256 over what intermediate files follow from: the raw bytes, the recipe, and the libraries that write them."""
-    follows = {key: identity[key] for key in ("dataset", "splits", "limit", "recipe")}
-    follows |= {"raw": [file["sha256"] for file in identity["raw"]], "tools": fingerprint.tools()}
-    return hashlib.sha256(json.dumps(follows, sort_keys=True).encode()).hexdigest()
+def _digest(identity: Identity) -> str:
+    """SHA-256 over what the checkpoints follow from: the raw bytes, the recipe, and the libraries that write them."""
+    inputs = {
+        "dataset": identity.dataset,
+        "splits": identity.splits,
+        "limit": identity.limit,
+        "recipe": asdict(identity.recipe),
+        "raw": [file.sha256 for file in identity.raw],
+        "tools": fingerprint.tools(),
+    }
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder that may be taken for whole, under a name that is not: a kill may leave a part of it."""
-    gone = folder.with_name("gone")
-    shutil.rmtree(gone, ignore_errors=True)
+    """Remove a folder after renaming it: a kill half-way must not leave a part of it under a name that counts as complete."""
+    removed = folder.with_name("removed")
+    shutil.rmtree(removed, ignore_errors=True)
     if folder.is_dir():
-        folder.rename(gone)
-        shutil.rmtree(gone)
+        folder.rename(removed)
+        shutil.rmtree(removed)

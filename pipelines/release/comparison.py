@@ -1,42 +1,42 @@
-"""Two releases side by side: which rows were added, removed and changed, and which numbers differ.
+"""Two releases side by side: which rows were added, removed and changed, and which figures differ.
 
-What is the same is decided by content hashes. Where two tables differ, rows are matched by their key: `id`, else `query-id` and
-`corpus-id`, else `query-id`, else (or where a key stands twice) the whole row, as often as it stands there. Rows are compared
-by numbers of 64 bits that stand for them, so that tables larger than memory can be compared.
+Content hashes decide which tables are the same. Where two tables differ, rows are matched by their key: `id`, else `query-id` and
+`corpus-id`, else `query-id`, else (or where a key occurs twice) the whole row, once for each time it occurs. Rows are compared by
+64-bit hashes, so that tables larger than memory can be compared.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from builders.errors import ReleaseError
-from cards import markdown
-from pipelines import command
-from pipelines.release import staging
-from pipelines.release.verification import is_manifest
+from pipelines.release.folder import STATISTICS, require_manifest, scan_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from cards.manifest import Table
+    from pipelines.release.ledger import LedgerTable
 
 EXAMPLES = 5
 KEYS = (("id",), ("query-id", "corpus-id"), ("query-id",))
-NUMBER, PLACE = "__number", "__place"
+HASH, POSITION, COPY = "__hash", "__position", "__copy"
 
 
 @dataclass(frozen=True)
 class Change:
-    """What became of one table.
+    """How one table differs between two releases.
 
-    state: `same`, `new`, `gone` or `changed`. before, after: rows. key: the columns that rows were matched by; none: the whole
-    row, so that a row with another value counts as one removed and one added. columns: (name, type) that only one of the two
-    has, marked with - or +. reordered: the same rows in another order. examples: up to five for `added` and `removed` (rows)
-    and for `changed` (the key, and old and new value of each column that differs).
+    state: `same`, `new`, `gone` or `changed`. before, after: rows. key: the columns that rows were matched by; empty for the
+    whole row, where a row with another value counts as one removed and one added. columns: those that only one of the two has, as
+    `-name (type)` and `+name (type)`. reordered: the same rows in another order. examples: up to five rows for `added` and
+    `removed`; for `changed` the key, and old and new value of each column that differs.
     """
 
     config: str
@@ -54,146 +54,119 @@ class Change:
 
 
 def compare_tables(old: Path, new: Path) -> list[Change]:
-    """What became of every table between two releases, in the new one's order, then what is gone.
+    """How every table differs between two releases: the tables of the new one in its order, then those only the old one has.
 
-    Raises ReleaseError for a folder that is no release.
+    Raises ReleaseError for a folder that is not a release.
     """
-    manifests = {place: manifest_of(place) for place in (old, new)}
-    frames = {place: staging.frames_of(place, manifest) for place, manifest in manifests.items()}
-    olds, news = (
-        {(table["config"], table["split"]): table for table in manifests[place]["tables"]} for place in (old, new)
+    manifests = [require_manifest(release_dir) for release_dir in (old, new)]
+    old_frames, new_frames = (
+        scan_tables(release_dir, manifest) for release_dir, manifest in zip((old, new), manifests, strict=True)
     )
+    olds, news = ({(table.config, table.split): table for table in manifest.tables} for manifest in manifests)
     changes = []
     for config, split in dict.fromkeys([*news, *olds]):
         before, after = olds.get((config, split)), news.get((config, split))
         if before is None or after is None:
             state = "new" if before is None else "gone"
-            rows = (before["rows"] if before else 0, after["rows"] if after else 0)
+            rows = (before.rows if before else 0, after.rows if after else 0)
             changes.append(Change(config, split, state, *rows, added=rows[1], removed=rows[0]))
-        elif before["content_sha256"] == after["content_sha256"]:
-            changes.append(Change(config, split, "same", before["rows"], after["rows"]))
+        elif before.content_sha256 == after.content_sha256:
+            changes.append(Change(config, split, "same", before.rows, after.rows))
         else:
-            changes.append(_changed(before, after, frames[old][config][split], frames[new][config][split]))
+            changes.append(_changed(before, after, old_frames[config][split], new_frames[config][split]))
     return changes
 
 
-def manifest_of(place: Path) -> dict[str, Any]:
-    """The manifest of a release.
-
-    Raises ReleaseError for a folder that is none.
-    """
-    manifest = staging.read_manifest(place)
-    if manifest is None:
-        raise ReleaseError("there is no release here", where=str(place), todo="name a folder with a manifest.json")
-    if not is_manifest(manifest):
-        raise ReleaseError("this manifest is of another program", where=str(place / staging.MANIFEST))
-    return manifest
+def describe_difference(old: Sequence[Table | LedgerTable], new: Sequence[Table | LedgerTable]) -> str:
+    """How the tables of two manifests or ledger entries differ, in a line."""
+    before, after = ({table.location: (table.rows, table.content_sha256) for table in tables} for tables in (old, new))
+    changes = []
+    for location in dict.fromkeys([*before, *after]):
+        if location not in after:
+            changes.append(f"{location} is gone ({before[location][0]} rows)")
+        elif location not in before:
+            changes.append(f"{location} is new ({after[location][0]} rows)")
+        elif before[location] != after[location]:
+            (old_rows, old_hash), (new_rows, new_hash) = before[location], after[location]
+            rows = f"{old_rows} -> {new_rows} rows" if old_rows != new_rows else "other rows"
+            changes.append(f"{location}: {rows}, {old_hash[:12]} -> {new_hash[:12]}")
+    return "; ".join(changes) or "only the order of tables"
 
 
 def compare_figures(old: Path, new: Path) -> tuple[dict[str, tuple[Any, Any]], int]:
-    """Statistics, options of the recipe, drops and findings that differ, as {name: (old, new)}, and how many are equal."""
-    before, after = (_figures(place) for place in (old, new))
+    """Statistics, options, drops and findings that differ, as {name: (old, new)}, and the number of those that do not.
+
+    Raises ReleaseError for a folder that is not a release.
+    """
+    before, after = (_figures(release_dir) for release_dir in (old, new))
     names = list(dict.fromkeys([*before, *after]))
     differing = {name: (before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)}
     return differing, len(names) - len(differing)
 
 
-def page(changes: Sequence[Change]) -> list[str]:
-    """What became of the tables, as lines for a terminal."""
-    heading = ["table", "rows before", "rows after", "added", "removed", "changed", "note"]
-    rows = [
-        [
-            f"{change.config}/{change.split}",
-            *(f"{count:,}" for count in (change.before, change.after, change.added, change.removed, change.changed)),
-            "; ".join(_remarks(change)),
-        ]
-        for change in changes
-    ]
-    lines = command.table([heading, *rows]).splitlines()
-    for change in changes:
-        for kind, examples in (change.examples or {}).items():
-            if examples:
-                lines += ["", f"{kind} in {change.config}/{change.split}, for example:"]
-                lines += [f"  {markdown.code(example, 80).strip('`')}" for example in examples]
-    return lines
-
-
-def _remarks(change: Change) -> Iterator[str]:
-    if change.state in {"new", "gone", "same"}:
-        yield change.state
-    if change.columns:
-        yield f"columns {', '.join(change.columns)}"
-    if change.reordered:
-        yield "the same rows in another order"
-    if change.state == "changed" and not change.key:
-        yield "matched by whole rows"
-
-
-def _changed(before: Mapping[str, Any], after: Mapping[str, Any], old: pl.LazyFrame, new: pl.LazyFrame) -> Change:
-    """How two tables of other content differ."""
-    kinds = [{column["name"]: column["type"] for column in table["columns"]} for table in (before, after)]
-    common = [name for name, kind in kinds[1].items() if kinds[0].get(name) == kind]
-    columns = [f"-{name} ({kind})" for name, kind in kinds[0].items() if name not in common]
-    columns += [f"+{name} ({kind})" for name, kind in kinds[1].items() if name not in common]
-    head = (before["config"], before["split"], "changed", before["rows"], after["rows"])
+def _changed(before: Table, after: Table, old: pl.LazyFrame, new: pl.LazyFrame) -> Change:
+    """How two tables with different content differ."""
+    old_types, new_types = ({column.name: column.type for column in table.columns} for table in (before, after))
+    common = [name for name, kind in new_types.items() if old_types.get(name) == kind]
+    columns = [f"-{name} ({kind})" for name, kind in old_types.items() if name not in common]
+    columns += [f"+{name} ({kind})" for name, kind in new_types.items() if name not in common]
+    head = (before.config, before.split, "changed", before.rows, after.rows)
     if not common:
-        return Change(*head, columns=tuple(columns), added=after["rows"], removed=before["rows"])
+        return Change(*head, columns=tuple(columns), added=after.rows, removed=before.rows)
     key = _key(common, old, new)
-    sides = [_numbered(frame, key, common) for frame in (old, new)]
-    match = list(key) or [NUMBER, "__copy"]
-    only = [sides[mine].join(sides[other], on=match, how="anti").sort(PLACE) for mine, other in ((0, 1), (1, 0))]
-    both = sides[0].join(sides[1], on=match, how="inner", suffix="_new").sort(f"{PLACE}_new")
-    other = both.filter(both[NUMBER] != both[f"{NUMBER}_new"]) if key else both.clear()
-    untouched = not (columns or only[0].height or only[1].height or other.height)
+    old_rows, new_rows = (_hashed(frame, key, common) for frame in (old, new))
+    match = list(key) or [HASH, COPY]
+    removed = old_rows.join(new_rows, on=match, how="anti").sort(POSITION)
+    added = new_rows.join(old_rows, on=match, how="anti").sort(POSITION)
+    both = old_rows.join(new_rows, on=match, how="inner", suffix="_new").sort(f"{POSITION}_new")
+    changed = both.filter(both[HASH] != both[f"{HASH}_new"]) if key else both.clear()
+    equal = not (columns or removed.height or added.height or changed.height)
     return Change(
         *head,
         key,
         tuple(columns),
-        added=only[1].height,
-        removed=only[0].height,
-        changed=other.height,
-        reordered=untouched and not both[PLACE].is_sorted(),
+        added=added.height,
+        removed=removed.height,
+        changed=changed.height,
+        reordered=equal and not both[POSITION].is_sorted(),
         examples={
-            "added": _rows(new, only[1][PLACE]),
-            "removed": _rows(old, only[0][PLACE]),
-            "changed": _pairs(_rows(old, other[PLACE]), _rows(new, other[f"{PLACE}_new"]), key),
+            "added": _rows(new, added[POSITION]),
+            "removed": _rows(old, removed[POSITION]),
+            "changed": _pairs(_rows(old, changed[POSITION]), _rows(new, changed[f"{POSITION}_new"]), key),
         },
     )
 
 
 def _key(common: list[str], old: pl.LazyFrame, new: pl.LazyFrame) -> tuple[str, ...]:
     """The columns that name a row in both tables; none where no such columns tell all rows apart."""
-
     key = next((names for names in KEYS if set(names) <= set(common)), ())
     for frame in (old, new) if key else ():
         names = frame.select(key)
-        rows, named = (one.select(pl.len()).collect(engine="streaming").item() for one in (names, names.unique()))
-        if rows != named:
+        rows, distinct = (one.select(pl.len()).collect(engine="streaming").item() for one in (names, names.unique()))
+        if rows != distinct:
             return ()
     return key
 
 
-def _numbered(frame: pl.LazyFrame, key: tuple[str, ...], common: list[str]) -> pl.DataFrame:
-    """For every row: its place, its key, a number that stands for its values; without a key, which copy of itself it is."""
-
-    number = pl.struct(common).hash(0).alias(NUMBER)
-    rows = frame.with_row_index(PLACE).select(PLACE, *key, number).collect(engine="streaming").sort(PLACE)
+def _hashed(frame: pl.LazyFrame, key: tuple[str, ...], common: list[str]) -> pl.DataFrame:
+    """For every row its position, its key and a hash of its values; without a key, the number of equal rows before it."""
+    value_hash = pl.struct(common).hash(0).alias(HASH)
+    rows = frame.with_row_index(POSITION).select(POSITION, *key, value_hash).collect(engine="streaming").sort(POSITION)
     if key:
         return rows
-    return rows.with_columns(pl.col(PLACE).rank("ordinal").over(NUMBER).alias("__copy"))
+    return rows.with_columns(pl.col(POSITION).rank("ordinal").over(HASH).alias(COPY))
 
 
-def _rows(frame: pl.LazyFrame, places: pl.Series) -> list[dict[str, Any]]:
-    """The rows at the first few places, in that order."""
-
-    wanted = places.head(EXAMPLES)
-    found = frame.with_row_index(PLACE).filter(pl.col(PLACE).is_in(wanted.implode())).collect(engine="streaming")
-    rows = {row.pop(PLACE): row for row in found.to_dicts()}
-    return [rows[place] for place in wanted]
+def _rows(frame: pl.LazyFrame, positions: pl.Series) -> list[dict[str, Any]]:
+    """The rows at the first few positions, in that order."""
+    first = positions.head(EXAMPLES)
+    found = frame.with_row_index(POSITION).filter(pl.col(POSITION).is_in(first.implode())).collect(engine="streaming")
+    rows = {row.pop(POSITION): row for row in found.to_dicts()}
+    return [rows[position] for position in first]
 
 
 def _pairs(olds: list[dict[str, Any]], news: list[dict[str, Any]], key: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The key of each row, and (old, new) of each column that differs."""
+    """The key of each row, and [old, new] of each column that differs."""
     return [
         {name: new[name] for name in key}
         | {name: [old[name], new[name]] for name in new if name in old and old[name] != new[name]}
@@ -201,26 +174,26 @@ def _pairs(olds: list[dict[str, Any]], news: list[dict[str, Any]], key: tuple[st
     ]
 
 
-def _figures(place: Path) -> dict[str, Any]:
-    manifest = manifest_of(place)
+def _figures(release_dir: Path) -> dict[str, Any]:
+    manifest = require_manifest(release_dir)
     findings = {
-        f"{one['kind']} in {'/'.join(filter(None, (one['config'], one['split'], one['column'])))}": one["count"]
-        for one in manifest["findings"]
+        f"{one.kind} in {'/'.join(filter(None, (one.config, one.split, one.column)))}": one.count
+        for one in manifest.findings
     }
-    dropped = {f"{one['split']}: {one['reason']}": one["count"] for one in manifest["dropped"]}
-    path = place / staging.STATISTICS
+    dropped = {f"{one.split}: {one.reason}": one.count for one in manifest.dropped}
+    path = release_dir / STATISTICS
     try:
         statistics = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise ReleaseError("the statistics of this release cannot be read", where=str(path), found=str(error)) from None
-    parts = {"option": manifest["recipe"]["options"], "dropped": dropped, "finding": findings}
+        raise ReleaseError("the statistics of the release cannot be read", where=str(path), found=str(error)) from None
+    parts = {"option": manifest.recipe.options, "dropped": dropped, "finding": findings}
     return dict(_flat({"statistics": statistics} | parts))
 
 
-def _flat(values: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
         inner = f"{path} / {name}" if path else str(name)
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             yield from _flat(value, inner)
         else:
             yield inner, value

@@ -1,6 +1,7 @@
-"""What a release was made by, as digests: so that a build knows when there is nothing to do.
+"""Digests of the code behind a release: a build is up to date while they, its raw files and its options are the same.
 
-Line ends are folded to LF before hashing: a checkout on another system is the same recipe.
+Line ends are folded to LF before hashing, so that a checkout on another system has the same digests. Files are read once a
+process, whose code does not change either.
 """
 
 from __future__ import annotations
@@ -13,22 +14,29 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = ("builders", "cards", "pipelines")
+# What turns the same rows into another card, manifest or Parquet file, with everything that these import.
+REPORT = ("pipelines.release.writing",)
 
 
 def recipe_sha256(module: str, root: Path = ROOT) -> str:
-    """SHA-256 of a builder's file and of every module of builders/ that it imports, near or far, in order of their names."""
-    return _sha256(sorted(_imported(module, root)), root)
+    """SHA-256 of a builder and of every module of ours that it imports, directly or not, in the order of their paths."""
+    return _sha256(sorted(_reached((module,), root)), root)
 
 
 def report_sha256(source: str, root: Path = ROOT) -> str:
-    """SHA-256 of what turns the same rows into another card: prose, template, renderer, findings and statistics."""
-    parts = ["cards/render.py", "cards/dataset.md.jinja", "cards/citations.bib", f"cards/prose/{source}.md"]
-    checks = _imported("pipelines.audit.quality", root) | _imported("pipelines.audit.statistics", root)
-    return _sha256([*parts, *sorted(checks), "pipelines/audit/known_findings.py", "pipelines/make.py"], root)
+    """SHA-256 of what makes the card and the findings of the same rows: code, template, citations and the source's prose."""
+    return _sha256(report_files(source, root), root)
+
+
+def report_files(source: str, root: Path = ROOT) -> list[str]:
+    """The files that `report_sha256` covers, as paths below root."""
+    texts = ["cards/citations.bib", "cards/dataset.md.jinja", f"cards/prose/{source}.md"]
+    return sorted({*texts, *_reached(REPORT, root)})
 
 
 def tools() -> dict[str, str]:
-    """The versions of what took part in a build: for the curious, outside every hash."""
+    """The versions of what takes part in a build; outside every hash."""
     names = ("embedding-datasets", "polars", "pyarrow", "orjson", "numpy")
     return {"python": platform.python_version()} | {name: _version(name) for name in names}
 
@@ -37,27 +45,27 @@ def _version(distribution: str) -> str:
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
-        return "not installed"  # a checkout runs as it is
-
-
-def _imported(module: str, root: Path) -> set[str]:
-    """Paths below root of a module and of all modules of its own top package that it imports."""
-    package, found, waiting = module.split(".", maxsplit=1)[0], set[str](), [module]
-    while waiting:
-        path = _path(waiting.pop(), root)
-        if path is None or path in found:
-            continue
-        found.add(path)
-        waiting += [name for name in _imports((root / path).read_text("utf-8")) if name.split(".")[0] == package]
-    # The catalogue in builders/__init__.py finds a recipe; it is no part of one.
-    return found - {f"{package}/__init__.py"}
+        return "not installed"  # a checkout runs without installation
 
 
 @cache
-def _imports(text: str) -> tuple[str, ...]:
-    """The names that a Python file imports; parsing is what takes time, and builders share most of what they import."""
+def _reached(modules: tuple[str, ...], root: Path) -> frozenset[str]:
+    """Paths below root of some modules and of all modules of PACKAGES that they import, directly or not."""
+    found, queue = set[str](), list(modules)
+    while queue:
+        path = _path(queue.pop(), root)
+        if path is None or path in found:
+            continue
+        found.add(path)
+        queue += [name for name in _imports(root / path) if name.split(".")[0] in PACKAGES]
+    return frozenset(found)
+
+
+@cache
+def _imports(path: Path) -> tuple[str, ...]:
+    """The names that a Python file imports."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(ast.parse(_content(path))):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -65,6 +73,12 @@ def _imports(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+@cache
+def _content(path: Path) -> bytes:
+    return path.read_bytes().replace(b"\r\n", b"\n")
+
+
+@cache
 def _path(module: str, root: Path) -> str | None:
     stem = module.replace(".", "/")
     return next((path for path in (f"{stem}.py", f"{stem}/__init__.py") if (root / path).is_file()), None)
@@ -73,6 +87,6 @@ def _path(module: str, root: Path) -> str | None:
 def _sha256(paths: list[str], root: Path) -> str:
     whole = hashlib.sha256()
     for path in paths:
-        text = (root / path).read_bytes().replace(b"\r\n", b"\n")
+        text = _content(root / path)
         whole.update(f"{path}\n{len(text)}\n".encode() + text)
     return whole.hexdigest()

@@ -1,99 +1,128 @@
-"""The ledger: the content hash of every version built from complete real sources, kept in the repository.
+"""The ledger: the content hash of every version built from complete real sources, committed with the code.
 
     {dataset: {version: {"content_sha256": ..., "tables": [{config, split, rows, content_sha256}], "raw": {name: sha256},
                          "published": [repository, ...]}}}
 
-It is what tells, years later, that a rebuilt version is the one that was released. `published` is there once a version is on
-the Hub: from then on nothing replaces its rows.
+Years later it says whether a rebuilt version is the one that was released. `published` is there once a version is on the Hub:
+from then on its rows cannot be replaced.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from filelock import FileLock
+import msgspec
+
+from builders.errors import ReleaseError
+from cards.manifest import Count, Sha256  # noqa: TC001 - msgspec reads the types of the records
+from pipelines.files import locked, write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+
+    from cards.manifest import Manifest
 
 LEDGER = Path(__file__).parents[1] / "ledger.json"
 
 
-def ledger_entry(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the ledger keeps of a release; None for a sample, a part, or one from files of unknown digest."""
-    if manifest["sample"] or manifest["partial"] or not all(file["verified"] for file in manifest["raw"]):
-        return None
-    return _entry(manifest)
+@dataclass(frozen=True)
+class LedgerTable:
+    """A table of a release: its size and its rows' hash."""
+
+    config: str
+    split: str
+    rows: Count
+    content_sha256: Sha256
+
+    @property
+    def location(self) -> str:
+        """What messages call it: `corpus/test`."""
+        return f"{self.config}/{self.split}"
 
 
-def _entry(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    kept = ("config", "split", "rows", "content_sha256")
-    return {
-        "content_sha256": manifest["content_sha256"],
-        "tables": [{key: table[key] for key in kept} for table in manifest["tables"]],
-        "raw": {file["name"]: file["sha256"] for file in manifest["raw"]},
-    }
+@dataclass(frozen=True)
+class LedgerEntry:
+    """What the ledger keeps of a version. raw: sha256 by name of the raw file. published: repositories on the Hub, sorted."""
+
+    content_sha256: Sha256
+    tables: tuple[LedgerTable, ...]
+    raw: dict[str, Sha256]
+    published: tuple[str, ...] = field(default=())
 
 
-def find_entry(dataset: str, version: str, ledger: Path = LEDGER) -> dict[str, Any] | None:
-    """The entry of a version; None where the ledger has none."""
-    entry: dict[str, Any] | None = _read(ledger).get(dataset, {}).get(version)
-    return entry
+def ledger_entry(manifest: Manifest) -> LedgerEntry | None:
+    """The entry of a release; None for a sample, a part, or a release from files of unknown digest."""
+    verified = all(file.verified for file in manifest.raw)
+    return _entry(manifest) if manifest.complete and verified else None
 
 
-def record_entry(dataset: str, version: str, entry: Mapping[str, Any], ledger: Path = LEDGER) -> bool:
-    """Write an entry; False where it stands already or the package is no checkout that can be written."""
+def find_entry(dataset: str, version: str, ledger: Path = LEDGER) -> LedgerEntry | None:
+    """The entry of a version; None where the ledger has none.
 
-    def change(old: dict[str, Any] | None) -> dict[str, Any]:
-        published = (old or {}).get("published")
-        return {**entry, "published": published} if published else dict(entry)
-
-    return _change(dataset, version, change, ledger)
+    Raises ReleaseError for a damaged ledger.
+    """
+    return _read(ledger).get(dataset, {}).get(version)
 
 
-def record_publication(manifest: Mapping[str, Any], repo: str, ledger: Path = LEDGER) -> bool:
-    """Note that a version is published as a repository of the Hub; True and False as of `record`.
+def record_entry(dataset: str, version: str, entry: LedgerEntry, ledger: Path = LEDGER) -> bool:
+    """Write an entry; returns whether the ledger changed. It does not where the package is no checkout that can be written."""
+    return _update(dataset, version, lambda old: replace(entry, published=old.published if old else ()), ledger)
 
-    A version that the ledger did not know, for it was built from files of unknown digest, is known from now on.
+
+def record_publication(manifest: Manifest, repo: str, ledger: Path = LEDGER) -> bool:
+    """Write that a version is published in a repository of the Hub; returns whether the ledger changed.
+
+    This also records a version from files of unknown digest, which `ledger_entry` leaves out.
     """
 
-    def change(old: dict[str, Any] | None) -> dict[str, Any]:
+    def add_repository(old: LedgerEntry | None) -> LedgerEntry:
         entry = old or _entry(manifest)
-        return {**entry, "published": sorted({*entry.get("published", []), repo})}
+        return replace(entry, published=tuple(sorted({*entry.published, repo})))
 
-    return _change(manifest["dataset"], manifest["version"], change, ledger)
+    return _update(manifest.dataset, manifest.version, add_repository, ledger)
 
 
-def _change(
-    dataset: str, version: str, change: Callable[[dict[str, Any] | None], dict[str, Any]], ledger: Path
-) -> bool:
-    """Replace an entry by what `change` makes of it."""
+def _entry(manifest: Manifest) -> LedgerEntry:
+    tables = [LedgerTable(table.config, table.split, table.rows, table.content_sha256) for table in manifest.tables]
+    return LedgerEntry(manifest.content_sha256, tuple(tables), {file.name: file.sha256 for file in manifest.raw})
 
+
+def _update(dataset: str, version: str, change: Callable[[LedgerEntry | None], LedgerEntry], ledger: Path) -> bool:
+    """Replace an entry by what `change` returns for it."""
     checkout = (ledger.parent.parent / "pyproject.toml").is_file() or ledger != LEDGER
     if not checkout or not os.access(ledger.parent, os.W_OK):
         return False
-    lock = ledger.with_name(f".{ledger.name}.lock")
-    with FileLock(lock):
+    with locked(ledger.with_name(f".{ledger.name}.lock"), "the ledger", remove=True):
         content = _read(ledger)
         old = content.get(dataset, {}).get(version)
         entry = change(old)
-        if old == entry:
-            lock.unlink()
-            return False
-        content.setdefault(dataset, {})[version] = entry
-        new = ledger.with_name(f".{ledger.name}.new")
-        ordered = {name: dict(sorted(content[name].items())) for name in sorted(content)}
-        new.write_text(json.dumps(ordered, indent=2) + "\n", encoding="utf-8", newline="\n")
-        new.replace(ledger)
-        lock.unlink()
-        return True
+        if old != entry:
+            content.setdefault(dataset, {})[version] = entry
+            write_atomically(ledger, _dump(content))
+        return old != entry
 
 
-def _read(ledger: Path) -> dict[str, Any]:
+def _read(ledger: Path) -> dict[str, dict[str, LedgerEntry]]:
     if not ledger.is_file():
         return {}
-    content: dict[str, Any] = json.loads(ledger.read_bytes())
-    return content
+    try:
+        return msgspec.json.decode(ledger.read_bytes(), type=dict[str, dict[str, LedgerEntry]])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        todo = "repair it by hand, or restore it from version control"
+        raise ReleaseError("damaged ledger", where=str(ledger), found=str(error), todo=todo) from None
+
+
+def _dump(content: dict[str, dict[str, LedgerEntry]]) -> str:
+    """The text of the ledger: datasets and versions sorted; `published` only where there is any."""
+    plain = {
+        name: {version: asdict(entry) for version, entry in sorted(versions.items())}
+        for name, versions in sorted(content.items())
+    }
+    for entry in (entry for versions in plain.values() for entry in versions.values()):
+        if not entry["published"]:
+            del entry["published"]
+    return json.dumps(plain, indent=2) + "\n"

@@ -1,13 +1,13 @@
 """Tables to Parquet and back: the same files from the same rows, in bounded memory.
 
-Where a row group and a shard end depends on the rows alone, never on how the frame was chunked or computed.
+The borders of row groups and shards follow from the rows alone, never from how the frame was chunked or computed. For example
+50,000 short rows make three row groups, of 20,000, 20,000 and 10,000 rows, whether the frame came in one chunk or in fifty.
 """
 
 from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -18,67 +18,45 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builders.batches import prefetch
+from builders.column_types import type_name
 from builders.errors import ReleaseError
-from builders.tasks import config_folder, type_name
+from builders.tasks import config_folder
+from cards.manifest import Column, File, Table
 from pipelines.release.content_hash import TableHash
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-
-# The Hub's viewer reads whole row groups and gives up near 286 MiB; a shard is what one re-upload costs at the least.
+# The Hub's viewer reads whole row groups and gives up near 286 MiB. A shard is the least that a re-upload costs.
 ROW_GROUP_ROWS, ROW_GROUP_BYTES = 20_000, 32 << 20
 SHARD_BYTES = 512 << 20
 BATCH_ROWS = 20_000
 
 
-@dataclass(frozen=True)
-class File:
-    """A file of a release: POSIX path below its folder, size in bytes, sha256 in hex."""
-
-    path: str
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Table:
-    """A written table: columns are (name, type); num_bytes is the size of its values (texts in UTF-8, numbers in 8 bytes)."""
-
-    config: str
-    split: str
-    rows: int
-    columns: tuple[tuple[str, str], ...]
-    content_sha256: str
-    num_bytes: int
-    files: tuple[File, ...]
-
-
-def write_table(frame: pl.DataFrame | pl.LazyFrame, folder: Path, config: str, split: str) -> Table:
+def write_table(frame: pl.DataFrame | pl.LazyFrame, release_dir: Path, config: str, split: str) -> Table:
     """Write one table below a release's folder as `<config>/<split>-00000-of-0000N.parquet`.
 
     Raises ReleaseError for a column type that a release may not hold.
     """
-
     columns = _columns(frame, f"{config}/{split}")
-    schema, content, num_bytes = _schema(columns), TableHash(columns), 0
-    place = folder / config_folder(config)
-    place.mkdir(parents=True, exist_ok=True)
+    schema, content, num_bytes = _schema(columns), TableHash(_pairs(columns)), 0
+    data_dir = release_dir / config_folder(config)
+    data_dir.mkdir(parents=True, exist_ok=True)
     parts: list[Path] = []
     writer, room = None, 0
     beside = ThreadPoolExecutor(1)
     try:
-        # While one group is compressed, it is hashed and the next is made.
+        # While one group is compressed, another thread hashes it and the next is prepared.
         for group, size in chain(prefetch(_row_groups(_batches(frame, schema))), [(schema.empty_table(), 0)]):
             if parts and not group.num_rows:
-                break  # the empty group at the end is for a table without rows: it gets a file too
+                break  # the empty group at the end gives a table without rows a file too
             hashed = beside.submit(content.update, group)
             num_bytes += size
             if writer is None or room < size:
                 if writer is not None:
                     writer.close()
-                parts.append(place / f"{split}-{len(parts):05d}.part")
+                parts.append(data_dir / f"{split}-{len(parts):05d}.part")
                 writer, room = _open_writer(pq, parts[-1], schema), SHARD_BYTES
             writer.write_table(group, row_group_size=max(group.num_rows, 1))
             hashed.result()
@@ -91,41 +69,43 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, folder: Path, config: str, s
     for number, part in enumerate(parts):
         final = part.with_name(f"{split}-{number:05d}-of-{len(parts):05d}.parquet")
         part.rename(final)
-        files.append(describe_file(final, folder))
-    return Table(config, split, content.rows, tuple(columns), content.hexdigest(), num_bytes, tuple(files))
+        files.append(describe_file(final, release_dir))
+    return Table(config, split, content.rows, columns, content.hexdigest(), num_bytes, tuple(files))
 
 
-def read_table(folder: Path, table: Table) -> pl.LazyFrame:
-    """A lazy frame over the files of a written table, in row order."""
+def read_table(release_dir: Path, table: Table) -> pl.LazyFrame:
+    """A lazy frame over the files of a table, in row order."""
+    return pl.scan_parquet([release_dir / file.path for file in table.files], glob=False)
 
-    return pl.scan_parquet([folder / file.path for file in table.files], glob=False)
 
+def hash_table(release_dir: Path, table: Table) -> str:
+    """The content_sha256 of the rows in the files of a table.
 
-def hash_table(folder: Path, table: Table) -> str:
-    """The content_sha256 of the rows as they stand in the files of a table.
-
-    Raises ReleaseError for a file that is missing or is no Parquet file.
+    Raises ReleaseError for a file that is missing or is not valid Parquet, and for other columns than the table's.
     """
-
-    content = TableHash(table.columns)
+    content = TableHash(_pairs(table.columns))
     for file in table.files:
         try:
-            with pq.ParquetFile(folder / file.path) as parquet:
+            with pq.ParquetFile(release_dir / file.path) as parquet:
                 for group in range(parquet.num_row_groups):
-                    content.update(parquet.read_row_group(group, columns=[name for name, _ in table.columns]))
+                    content.update(parquet.read_row_group(group, columns=[column.name for column in table.columns]))
         except (OSError, pa.ArrowInvalid, KeyError) as error:
             raise ReleaseError("a file of the release cannot be read", where=file.path, found=str(error)) from None
     return content.hexdigest()
 
 
-def describe_file(path: Path, folder: Path) -> File:
-    """Size and digest of a file of a release."""
+def describe_file(path: Path, release_dir: Path) -> File:
+    """The path, size and digest of a file of a release."""
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return File(path.relative_to(folder).as_posix(), path.stat().st_size, digest)
+    return File(path.relative_to(release_dir).as_posix(), path.stat().st_size, digest)
 
 
-def _columns(frame: pl.DataFrame | pl.LazyFrame, table: str) -> list[tuple[str, str]]:
+def _pairs(columns: Iterable[Column]) -> list[tuple[str, str]]:
+    return [(column.name, column.type) for column in columns]
+
+
+def _columns(frame: pl.DataFrame | pl.LazyFrame, table: str) -> tuple[Column, ...]:
     columns = []
     for name, dtype in frame.lazy().collect_schema().items():
         kind = type_name(dtype)
@@ -137,12 +117,11 @@ def _columns(frame: pl.DataFrame | pl.LazyFrame, table: str) -> list[tuple[str, 
                 expected="String, Int64, Float64, Boolean, List(String) or List(Int64)",
                 todo="cast the column in the recipe",
             )
-        columns.append((name, kind))
-    return columns
+        columns.append(Column(name, kind))
+    return tuple(columns)
 
 
-def _schema(columns: list[tuple[str, str]]) -> Any:
-
+def _schema(columns: tuple[Column, ...]) -> Any:
     types = {
         "string": pa.string(),
         "int64": pa.int64(),
@@ -151,7 +130,7 @@ def _schema(columns: list[tuple[str, str]]) -> Any:
         "list<string>": pa.list_(pa.string()),
         "list<int64>": pa.list_(pa.int64()),
     }
-    return pa.schema([(name, types[kind]) for name, kind in columns])
+    return pa.schema([(name, types[kind]) for name, kind in _pairs(columns)])
 
 
 def _open_writer(pq: Any, path: Path, schema: Any) -> Any:

@@ -21,7 +21,7 @@ from cards.render import CARDS
 from pipelines.audit import kinds, statistics
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.tables import count_rows, model_input, row_name
-from pipelines.raw.digests import replace_text
+from pipelines.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,13 +96,13 @@ def failure(name: str, error: DatasetError) -> dict[str, Any]:
 def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
     """Write the report whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(path, _template().render(sections=sections, severities=SEVERITIES))
+    write_atomically(path, _template().render(sections=sections, severities=SEVERITIES))
 
 
 def _examples(checked: CheckResult) -> list[list[Example]]:
     """For each finding its examples, with what stands in their rows as far as these can be found again."""
     wanted: dict[tuple[str, str], set[str]] = {}
-    for one in checked.found:
+    for one in checked.findings:
         wanted.setdefault((one.config, one.split), set()).update(one.examples)
     rows = {place: _rows(checked.rows, place, names) for place, names in wanted.items()}
     pointed: dict[tuple[str, str], set[str]] = {}
@@ -123,7 +123,7 @@ def _examples(checked: CheckResult) -> list[list[Example]]:
             told += [(f"{config}: {column}", there[column]) for column in ("title", "text") if column in there]
         return Example(name, tuple((column, _shown(value)) for column, value in told if value != ""))
 
-    return [[example(one, name) for name in one.examples] for one in checked.found]
+    return [[example(one, name) for name in one.examples] for one in checked.findings]
 
 
 def _rows(frames: Frames, place: tuple[str, str], names: set[str]) -> dict[str, dict[str, Any]]:
@@ -160,7 +160,7 @@ def _charts(checked: CheckResult) -> list[Chart]:
     charts: dict[tuple[str, str], Chart] = {}
     for layout in tasks.layouts(checked.task):
         for split, frame in checked.frames.get(layout.config, {}).items():
-            table = "/".join(checked.real.get((layout.config, split), (layout.config, split)))
+            table = "/".join(checked.own_locations.get((layout.config, split), (layout.config, split)))
             made = [_lengths(frame, layout.config, column) for column in layout.text]
             label = "score" if layout.config == "qrels" else checked.task.type.label
             if layout.text and label == "score":

@@ -1,8 +1,8 @@
 """A release's statistics beside the published ones, line by line: what `check --against published` shows.
 
-The published figures stand in published.json: for each dataset where they come from (`source`) and `facts`. A fact has the
-`path` of a number in statistics.json (or, after `observed`, in the manifest), its `value` as published, and, where
-that is a rounded mean, how far ours may be off (`within`). A `note` says why ours was decided to differ.
+published_figures.json has for each dataset the `source` of its figures and `facts`. A fact is the `path` of a number in
+statistics.json (or, after `observed`, in the manifest), its published `value`, and, where that is a rounded mean, the tolerance
+(`within`). A `note` says why ours differs by decision.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import UsageError
-from pipelines import command
-from pipelines.release import staging
-from pipelines.release.comparison import manifest_of
+from pipelines.release import folder
+from pipelines.report import text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cards.manifest import Manifest
+
 PUBLISHED = Path(__file__).with_name("published_figures.json")
-VERSIONS = "1."  # those that rebuild what was published; later ones mend it
+VERSIONS = "1."  # those that rebuild what was published; later ones correct it
 
 
 @dataclass(frozen=True)
@@ -35,36 +36,31 @@ class Line:
     note: str = ""
 
 
-def compare_with_published(place: Path) -> dict[str, Any]:
-    """A release compared with the published figures of its dataset: dataset, version, source, and the lines of `compare`.
+def compare_with_published(release_dir: Path) -> dict[str, Any]:
+    """A release beside the published figures of its dataset: dataset, version, partial, source, and the lines of `compare_facts`.
 
-    Raises ReleaseError for a folder that is no release, UsageError for a sample, or where no figures are known.
+    Raises ReleaseError for a folder that is not a release, UsageError for a sample and where no figures are known.
     """
-    manifest = manifest_of(place)
-    if manifest["sample"]:
-        raise UsageError(
-            "a sample has not the size that was published", where=str(place), todo="build it from complete raw files"
-        )
-    known = json.loads(PUBLISHED.read_text("utf-8"))
-    if (published := known.get(manifest["dataset"])) is None:
-        raise UsageError(
-            f"no published figures of {manifest['dataset']} are known",
-            where=str(place),
-            todo=f"add them to {PUBLISHED.name}, each with its source",
-        )
-    statistics = json.loads((place / staging.STATISTICS).read_text("utf-8"))
-    head = {key: manifest[key] for key in ("dataset", "version", "partial")} | {"source": published["source"]}
-    return head | {"lines": [asdict(line) for line in compare_facts(manifest, statistics, published["facts"])]}
+    manifest = folder.require_manifest(release_dir)
+    if manifest.sample:
+        what, todo = "a sample does not have the published size", "build it from complete raw files"
+        raise UsageError(what, where=str(release_dir), todo=todo)
+    published = json.loads(PUBLISHED.read_text("utf-8")).get(manifest.dataset)
+    if published is None:
+        todo = f"add them to {PUBLISHED.name}, each with its source"
+        raise UsageError(f"no published figures are known for {manifest.dataset}", where=str(release_dir), todo=todo)
+    statistics = json.loads((release_dir / folder.STATISTICS).read_text("utf-8"))
+    lines = [asdict(line) for line in compare_facts(manifest, statistics, published["facts"])]
+    head = {"dataset": manifest.dataset, "version": manifest.version, "partial": manifest.partial}
+    return head | {"source": published["source"], "lines": lines}
 
 
-def compare_facts(
-    manifest: Mapping[str, Any], statistics: Mapping[str, Any], facts: Sequence[Mapping[str, Any]]
-) -> list[Line]:
-    """A line for every fact, in their order; a partial release is not asked about the splits that it does not have."""
-    figures, lines = {**statistics, "observed": manifest["observed"]}, []
+def compare_facts(manifest: Manifest, statistics: Mapping[str, Any], facts: Sequence[Mapping[str, Any]]) -> list[Line]:
+    """A line for every fact, in their order; a partial release skips the facts of splits that it does not have."""
+    figures, lines = {**statistics, "observed": manifest.observed}, []
     for fact in facts:
         path, value, within = fact["path"], fact["value"], fact.get("within", 0)
-        if manifest["partial"] and path[0] not in figures:
+        if manifest.partial and path[0] not in figures:
             continue
         ours = _at(figures, path)
         agree = ours is not None and abs(ours - value) <= within
@@ -81,7 +77,7 @@ def _at(figures: Any, path: Sequence[str]) -> float | None:
 
 
 def page(report: Mapping[str, Any]) -> str:
-    """What `parity` gave, as a table for the terminal."""
+    """The result of `compare_with_published` as a table for the terminal."""
     lines = [Line(**line) for line in report["lines"]]
     agreeing = sum(line.agree for line in lines)
     partial = ", partial" if report["partial"] else ""
@@ -92,7 +88,7 @@ def page(report: Mapping[str, Any]) -> str:
             f"{report['dataset']} {report['version']}{partial}: {agreeing} of {len(lines)} published figures agree",
             f"  published   {report['source']}",
             "",
-            *(f"  {row}" for row in command.table([heading, *rows]).splitlines()),
+            *(f"  {row}" for row in text.table([heading, *rows]).splitlines()),
         ]
     )
 

@@ -19,7 +19,7 @@ from builders.ateb.arc import PREFIX, questions
 from builders.shaping.choices import option_pool
 from builders.spec import Raw
 from pipelines.make import BuildResult, make
-from pipelines.release import ledger, staging
+from pipelines.release import folder, ledger
 from tests.support.paths import ROOT
 from tests.support.releases import definition_of, sample_settings
 
@@ -44,7 +44,7 @@ def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
     """The release of a dataset from real raw files, of 1.0.0 or another version, built once a session."""
     folder, made = tmp_path_factory.mktemp("real"), dict[tuple[str, str], BuildResult]()
     settings = sample_settings(folder)
-    settings = replace(settings, sample=False, places=replace(settings.places, raw_dir=real_sources))
+    settings = replace(settings, sample=False, places=replace(settings.raw, raw_dir=real_sources))
 
     def outcome(name: str, version: str = "1.0.0") -> BuildResult:
         if (name, version) not in made:
@@ -57,14 +57,14 @@ def real(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 
 def frame(outcome: BuildResult, config: str = "default", split: str = "test") -> pl.DataFrame:
-    return staging.frames_of(outcome.place, outcome.manifest)[config][split].collect()
+    return folder.scan_tables(outcome.release_dir, outcome.manifest)[config][split].collect()
 
 
 def findings(outcome: BuildResult) -> dict[tuple[str, str, str], int]:
     found: dict[tuple[str, str, str], int] = {}
-    for one in outcome.manifest["findings"]:
-        key = (one["kind"], one["split"], one["column"])
-        found[key] = found.get(key, 0) + one["count"]
+    for one in outcome.manifest.findings:
+        key = (one.kind, one.split, one.column)
+        found[key] = found.get(key, 0) + one.count
     return found
 
 
@@ -77,11 +77,11 @@ def lengths(texts: pl.Series) -> tuple[int, int, int]:
 @pytest.mark.parametrize("name", COMPLETE)
 def test_the_rows_are_those_of_the_ledger(name: str, real: Callable[[str], BuildResult]) -> None:
     manifest = real(name).manifest
-    assert all(file["verified"] for file in manifest["raw"])
-    if not manifest["partial"]:
+    assert all(file.verified for file in manifest.raw)
+    if not manifest.partial:
         entry = ledger.find_entry(name, "1.0.0")
         assert entry is not None
-        assert manifest["content_sha256"] == entry["content_sha256"]
+        assert manifest.content_sha256 == entry["content_sha256"]
 
 
 def test_another_process_with_other_threads_gets_the_same_rows(
@@ -96,7 +96,7 @@ def test_another_process_with_other_threads_gets_the_same_rows(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     hashes = {row["dataset"]: row["content_sha256"] for row in map(json.loads, done.stdout.splitlines())}
-    assert hashes == {name: real(name).manifest["content_sha256"] for name in names}
+    assert hashes == {name: real(name).manifest.content_sha256 for name in names}
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_document_sets_have_the_published_documents_and_segments(
 ) -> None:
     outcome = real(name)
     rows = frame(outcome, "en-de")
-    assert outcome.manifest["observed"] == {"documents": documents, "segments": segments}
+    assert outcome.manifest.observed == {"documents": documents, "segments": segments}
     assert rows.height == documents
     for side in ("sentence1", "sentence2"):
         assert rows[side].str.count_matches("\n").sum() + documents == segments
@@ -127,7 +127,7 @@ def test_cedr_has_the_published_rows_labels_and_duplicates(real: Callable[[str],
     found = findings(outcome)
     assert found["duplicate_text", "train", "text"] == 28
     assert found["duplicate_text", "test", "text"] == 7
-    leaks = {one["detail"]: one["count"] for one in outcome.manifest["findings"] if one["kind"] == "split_leak"}
+    leaks = {one.detail: one.count for one in outcome.manifest.findings if one.kind == "split_leak"}
     assert leaks == {"in train": 7, "in train, ignoring case, punctuation, white space and Unicode form": 6}
 
 
@@ -156,13 +156,13 @@ def test_the_clean_paraphraser_has_every_pair_once_with_one_score(real: Callable
     for split, rows in (("train", 7198), ("test", 1892)):
         pairs = frame(outcome, split=split).select(pl.concat_list("sentence1", "sentence2").list.sort())
         assert (pairs.height, pairs.n_unique()) == (rows, rows)
-    assert [(one["split"], one["reason"], one["count"]) for one in outcome.manifest["dropped"]] == [
+    assert [(one.split, one.reason, one.count) for one in outcome.manifest.dropped] == [
         ("train", "the pair has another score too", 6),
         ("train", "the pair stands in an earlier row too", 23),
         ("test", "the pair has another score too", 14),
         ("test", "the pair stands in an earlier row too", 18),
     ]
-    warnings = {one["kind"] for one in outcome.manifest["findings"] if one["severity"] == "warning"}
+    warnings = {one.kind for one in outcome.manifest.findings if one.severity == "warning"}
     assert not warnings & {"conflicting_label", "duplicate_pair", "split_leak", "swapped_pair", "empty_text"}
 
 
@@ -194,9 +194,9 @@ def test_the_rarb_pool_begins_with_the_options_of_the_real_test_set(real_sources
 
 def test_hh_rlhf_gives_two_rows_a_pair_but_for_the_four_empty_answers(real: Callable[[str], BuildResult]) -> None:
     outcome = real("hhrlhf-harmlessness-classification")
-    assert outcome.manifest["partial"] is True
-    [dropped] = outcome.manifest["dropped"]
-    assert (dropped["count"], dropped["reason"]) == (4, "the answer is empty")
+    assert outcome.manifest.partial is True
+    [dropped] = outcome.manifest.dropped
+    assert (dropped.count, dropped.reason) == (4, "the answer is empty")
     rows = frame(outcome)
     assert rows.height == 2 * 2312 - 4
     assert dict(rows["label_text"].value_counts().iter_rows()) == {"harmless": 2308, "harmful": 2312}

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from builders import tasks
 from builders.benchmarks import BENCHMARKS
 from builders.catalogue import Definition, Entry
+from builders.column_types import type_name
 from builders.spec import Prompts, Source, Tables, Version, dataset
 from builders.tasks import TYPES
 from cards import front_matter, markdown
@@ -118,7 +119,7 @@ def manifest_for(built: Definition, frames: dict[str, dict[str, pl.DataFrame]], 
             "config": config,
             "split": split,
             "rows": frame.height,
-            "columns": [{"name": name, "type": tasks.type_name(dtype)} for name, dtype in frame.schema.items()],
+            "columns": [{"name": name, "type": type_name(dtype)} for name, dtype in frame.schema.items()],
             "content_sha256": "c" * 64,
             "num_bytes": 300,
             "files": [{"path": f"{split}-00000-of-00001.parquet", "bytes": 100, "sha256": "f" * 64}],

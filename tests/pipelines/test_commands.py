@@ -14,7 +14,9 @@ import pytest
 
 from builders.errors import SourceError
 from pipelines import build, check, diff, fetch, publish, show
+from pipelines.audit.languages import SAMPLE
 from pipelines.make import GOLDEN, BuildSettings, make
+from pipelines.report.checks import check_release
 from tests.support.paths import ROOT
 from tests.support.processes import run
 from tests.support.releases import NAMES, definition_of, tree
@@ -93,13 +95,13 @@ def test_jobs_change_nothing_but_the_time(tmp_path: Path) -> None:
         (["build", "rubq", "--raw-dir", "nowhere"], 2, ["nowhere", "--raw-dir"]),
         (["fetch", "nothing"], 2, ["no source, dataset or group"]),
         (["show", "nothing"], 2, ["no source, dataset or group"]),
-        (["check", "rubk"], 2, ["there is no such folder", "no source, dataset or group is named 'rubk'", "rubq"]),
-        (["check", "outputs/nowhere"], 2, ["there is no such folder", "outputs/nowhere", "ORG/NAME"]),
+        (["check", "rubk"], 2, ["no such folder", "no source, dataset or group is named 'rubk'", "rubq"]),
+        (["check", "outputs/nowhere"], 2, ["no such folder", "outputs/nowhere", "ORG/NAME"]),
         (["check", "tests"], 3, ["no table is found here", "tests", "outputs/<dataset>/<version>"]),
         (["check", "rubq@9.9.9", "--output", "nowhere"], 1, ["has not been built", "pipelines.build", "nowhere"]),
         (["check", "rubq", "--against", "published", "--html", "x"], 2, ["--against", "--html"]),
         (["diff", "tests"], 2, ["required", "B"]),
-        (["diff", "nowhere", "tests"], 2, ["there is no such folder", "ORG/NAME@TAG"]),
+        (["diff", "nowhere", "tests"], 2, ["no such folder", "ORG/NAME@TAG"]),
         (["publish", "rubq"], 2, ["--org"]),
         (["publish", "rubq", "--org", "org", "--repo-name", "x"], 2, ["--repo-name is for one dataset"]),
     ],
@@ -163,7 +165,7 @@ def test_a_file_without_a_known_digest_is_used_and_marked_unverified(tmp_path: P
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda lines: gzip.compress(b"".join(lines))[:-200], ["test.jsonl.gz", "end too early"]),
+        (lambda lines: gzip.compress(b"".join(lines))[:-200], ["test.jsonl.gz", "truncated data"]),
         (
             lambda lines: gzip.compress(b"".join([*lines[:4], b'{"prompt": \n', *lines[5:]])),
             ["test.jsonl.gz, line 5", "JSON"],
@@ -212,7 +214,7 @@ def test_languages_with_different_documents_are_refused_with_document_and_line(
     german = tmp_path / "document_mt" / "raw" / "Europarl7" / "concatenated_en2de_test_de.txt"
     german.write_bytes(b"".join(keep(german.read_bytes().splitlines(keepends=True))))  # type: ignore[operator]
     with pytest.raises(SourceError) as caught:
-        make(definition_of("europarl-bitext"), "1.0.0", replace(settings, golden=tmp_path), print)
+        make(definition_of("europarl-bitext"), "1.0.0", replace(settings, golden=tmp_path))
     assert caught.value.exit_code == 3
     for word in words:
         assert word in str(caught.value)
@@ -289,8 +291,8 @@ def test_show_of_one_dataset_tells_its_recipe_options_and_raw_files() -> None:
     "name", ["headline-classification", "miracl-reranking-ru", "ria-news-retrieval", "shp-reranking"]
 )
 def test_a_folder_may_have_a_name_that_looks_like_a_pattern(name: str, settings: BuildSettings, tmp_path: Path) -> None:
-    made = make(definition_of(name), "1.0.0", replace(settings, output=tmp_path / "[a]*?"), print)
-    assert check.check(made.place)["problems"] == []
+    made = make(definition_of(name), "1.0.0", replace(settings, output=tmp_path / "[a]*?"))
+    assert check_release(made.release_dir, language_sample=SAMPLE).report["problems"] == []
 
 
 def test_check_of_a_sound_release_ends_with_0_and_of_a_damaged_one_with_1(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -15,9 +16,11 @@ import pytest
 
 from builders.errors import FindingsError, RecipeError, ReleaseError, SourceError, UsageError
 from builders.spec import Dataset, Tables, Version
-from pipelines.check import check
+from pipelines.audit.languages import SAMPLE
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.release import staging
+from pipelines.release.folder import read_manifest
+from pipelines.report.checks import check_release
 from tests.support.paths import ROOT
 from tests.support.releases import as_full, definition_of, other_golden, sample_settings, tree
 
@@ -30,62 +33,58 @@ if TYPE_CHECKING:
 NAME = "terra-pairclassification"
 
 
-def silent(_: str) -> None:
-    """Nobody listens."""
-
-
 def build(settings: BuildSettings, name: str = NAME) -> BuildResult:
-    return make(definition_of(name), "1.0.0", settings, silent)
+    return make(definition_of(name), "1.0.0", settings)
 
 
 def test_a_release_holds_card_manifest_statistics_and_data_and_nothing_else(settings: BuildSettings) -> None:
     outcome = build(settings)
-    assert outcome.place == settings.output / NAME / "1.0.0"
+    assert outcome.release_dir == settings.output / NAME / "1.0.0"
     files = {"README.md", "manifest.json", "statistics.json", "data", "data/dev-00000-of-00001.parquet"}
-    assert set(tree(outcome.place)) == files
+    assert set(tree(outcome.release_dir)) == files
     assert sorted(path.name for path in settings.output.rglob("*") if path.name.startswith(".")) == []
 
 
-def test_the_manifest_tells_what_the_contract_promises(settings: BuildSettings) -> None:
-    manifest = build(settings).manifest
-    told = {
+def test_the_manifest_has_the_keys_of_the_contract(settings: BuildSettings) -> None:
+    outcome = build(settings)
+    manifest = json.loads((outcome.release_dir / "manifest.json").read_bytes())
+    assert {
         "dataset", "version", "source", "task", "content_sha256", "tables", "raw", "recipe", "dropped", "findings", "sample",
         "partial", "tools", "built_at",
-    }  # fmt: skip
-    assert told <= set(manifest)
+    } <= set(manifest)  # fmt: skip
     [table] = manifest["tables"]
     assert {"config", "split", "rows", "columns", "content_sha256", "files"} <= set(table)
     assert {"path", "bytes", "sha256"} <= set(table["files"][0])
     assert {"name", "url", "sha256", "bytes"} <= set(manifest["raw"][0])
     assert {"module", "options", "sha256"} <= set(manifest["recipe"])
-    assert json.loads((settings.output / NAME / "1.0.0" / "manifest.json").read_bytes()) == manifest
+    assert read_manifest(outcome.release_dir) == outcome.manifest
 
 
 def test_a_second_build_is_up_to_date_and_touches_nothing(settings: BuildSettings) -> None:
     first = build(settings)
-    before = {path: path.stat().st_mtime_ns for path in first.place.rglob("*")}
+    before = {path: path.stat().st_mtime_ns for path in first.release_dir.rglob("*")}
     assert build(settings).state == "up to date"
-    assert {path: path.stat().st_mtime_ns for path in first.place.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in first.release_dir.rglob("*")} == before
 
 
 def test_force_builds_again_and_gets_the_same_rows(settings: BuildSettings) -> None:
     first, second = build(settings), build(replace(settings, force=True))
     assert second.state == "built"
-    assert second.manifest["content_sha256"] == first.manifest["content_sha256"]
+    assert second.manifest.content_sha256 == first.manifest.content_sha256
 
 
 @pytest.mark.parametrize("name", ["README.md", "statistics.json", "data/dev-00000-of-00001.parquet"])
 def test_a_release_that_lacks_a_file_is_built_again(settings: BuildSettings, name: str) -> None:
-    (build(settings).place / name).unlink()
+    (build(settings).release_dir / name).unlink()
     assert build(settings).state == "built"
-    assert not check(settings.output / NAME / "1.0.0")["problems"]
+    assert not check_release(settings.output / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
 
 
 def test_changed_raw_bytes_are_noticed(settings: BuildSettings, tmp_path: Path) -> None:
     first = build(settings)
     second = build(replace(settings, golden=other_golden(tmp_path / "golden")))
     assert second.state == "built"
-    assert second.manifest["content_sha256"] != first.manifest["content_sha256"]
+    assert second.manifest.content_sha256 != first.manifest.content_sha256
 
 
 def with_recipe(name: str, recipe: Callable[..., Tables], version: str = "1.0.0") -> Definition:
@@ -101,12 +100,12 @@ def test_the_same_version_never_gets_other_rows(
     first = build(full)
     before = tree(settings.output)
     changed = as_full(replace(full, golden=other_golden(tmp_path / "golden")), tmp_path, monkeypatch)
-    with pytest.raises(ReleaseError, match="would get other rows than it had") as caught:
+    with pytest.raises(ReleaseError, match="would get other rows than before") as caught:
         build(changed)
     assert "default/dev: other rows" in str(caught.value)
     assert "--force" in str(caught.value)
     assert tree(settings.output) == before
-    assert build(replace(changed, force=True)).manifest["content_sha256"] != first.manifest["content_sha256"]
+    assert build(replace(changed, force=True)).manifest.content_sha256 != first.manifest.content_sha256
 
 
 def test_the_ledger_remembers_what_the_output_folder_forgot(
@@ -116,7 +115,7 @@ def test_the_ledger_remembers_what_the_output_folder_forgot(
     outcome = build(full)
     assert outcome.notes == (f"{NAME}@1.0.0: content hash recorded in ledger.json: commit it",)
     entry = json.loads(settings.ledger.read_text())[NAME]["1.0.0"]
-    assert entry["content_sha256"] == outcome.manifest["content_sha256"]
+    assert entry["content_sha256"] == outcome.manifest.content_sha256
     shutil.rmtree(settings.output)
     changed = as_full(replace(full, golden=other_golden(tmp_path / "golden")), tmp_path, monkeypatch)
     with pytest.raises(ReleaseError, match="would get other rows") as caught:
@@ -135,7 +134,7 @@ def test_a_sample_does_not_bury_a_full_release(
 ) -> None:
     full = as_full(settings, tmp_path, monkeypatch)
     build(full)
-    with pytest.raises(ReleaseError, match="a sample would replace the full release") as caught:
+    with pytest.raises(ReleaseError, match="a sample would replace the complete release") as caught:
         build(settings)
     assert "--output" in str(caught.value)
     assert build(full).state == "up to date"
@@ -152,17 +151,17 @@ def test_a_limited_build_is_marked_as_sample_and_as_partial(
     settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     manifest = build(replace(as_full(settings, tmp_path, monkeypatch), limit=4)).manifest
-    assert (manifest["sample"], manifest["partial"]) == (True, True)
-    assert manifest["tables"][0]["rows"] == 4
+    assert (manifest.sample, manifest.partial) == (True, True)
+    assert manifest.tables[0].rows == 4
     assert not settings.ledger.exists()
 
 
 def test_a_choice_of_splits_is_marked_as_partial(settings: BuildSettings) -> None:
     outcome = build(replace(settings, splits=("test",)), "cedr-classification")
-    assert outcome.manifest["partial"] is True
-    assert [table["split"] for table in outcome.manifest["tables"]] == ["test"]
-    assert [file["name"] for file in outcome.manifest["raw"]] == ["main/test.jsonl"]
-    assert "**Partial.** Without the split `train`" in (outcome.place / "README.md").read_text("utf-8")
+    assert outcome.manifest.partial is True
+    assert [table.split for table in outcome.manifest.tables] == ["test"]
+    assert [file.name for file in outcome.manifest.raw] == ["main/test.jsonl"]
+    assert "**Partial.** Without the split `train`" in (outcome.release_dir / "README.md").read_text("utf-8")
 
 
 def test_a_split_that_does_not_exist_is_refused(settings: BuildSettings) -> None:
@@ -175,8 +174,8 @@ def test_a_defect_that_no_release_may_have_stops_the_build(settings: BuildSettin
 
     frame = pl.DataFrame({"sentence1": ["a", None], "sentence2": ["b", "c"], "labels": [1, 0]})
     before = tree(settings.output)
-    with pytest.raises(FindingsError, match="defects that no release may have") as caught:
-        make(with_recipe(NAME, lambda _: Tables({"default": {"dev": frame}})), "1.0.0", settings, silent)
+    with pytest.raises(FindingsError, match="blocking defect") as caught:
+        make(with_recipe(NAME, lambda _: Tables({"default": {"dev": frame}})), "1.0.0", settings)
     assert "null_text in default/dev.sentence1: 1 (row 1)" in str(caught.value)
     assert caught.value.exit_code == 4
     assert tree(settings.output) == before
@@ -190,7 +189,7 @@ def test_a_build_that_fails_leaves_the_release_in_its_place(settings: BuildSetti
         raise RecipeError("too few rows")
 
     with pytest.raises(RecipeError):
-        make(with_recipe(NAME, fail), "1.0.0", replace(settings, force=True), silent)
+        make(with_recipe(NAME, fail), "1.0.0", replace(settings, force=True))
     assert tree(settings.output) == before
 
 
@@ -206,25 +205,25 @@ def test_a_folder_that_is_no_release_is_never_replaced(settings: BuildSettings) 
     place = settings.output / NAME / "1.0.0"
     place.mkdir(parents=True)
     (place / "notes.txt").write_text("mine")
-    with pytest.raises(ReleaseError, match="this is no release"):
+    with pytest.raises(ReleaseError, match="not a release directory"):
         build(replace(settings, force=True))
     assert (place / "notes.txt").read_text() == "mine"
 
 
 def test_a_damaged_manifest_is_said_to_be_one(settings: BuildSettings) -> None:
-    (build(settings).place / "manifest.json").write_text('{"dataset": "terra')
+    (build(settings).release_dir / "manifest.json").write_text('{"dataset": "terra')
     with pytest.raises(ReleaseError, match="damaged"):
         build(settings)
 
 
 def test_check_finds_changed_missing_and_stray_files(settings: BuildSettings) -> None:
-    place = build(settings, "rubq-reranking").place
-    assert check(place)["problems"] == []
+    place = build(settings, "rubq-reranking").release_dir
+    assert check_release(place, language_sample=SAMPLE).report["problems"] == []
     queries = place / "queries" / "test-00000-of-00001.parquet"
     (place / "qrels" / "test-00000-of-00001.parquet").unlink()
     shutil.copyfile(queries, place / "queries" / "test-00001-of-00001.parquet")
     queries.write_bytes(queries.read_bytes()[:-1] + b"?")
-    problems = "\n".join(check(place)["problems"])
+    problems = "\n".join(check_release(place, language_sample=SAMPLE).report["problems"])
     assert "qrels/test-00000-of-00001.parquet is missing" in problems
     assert "queries/test-00000-of-00001.parquet has changed" in problems
     assert "queries/test-00001-of-00001.parquet is in no table" in problems
@@ -233,7 +232,7 @@ def test_check_finds_changed_missing_and_stray_files(settings: BuildSettings) ->
 @pytest.mark.parametrize("exchange", [True, False], ids=["folders are exchanged", "folders are renamed twice"])
 def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(tmp_path: Path, *, exchange: bool) -> None:
     settings = sample_settings(tmp_path)
-    old = build(settings).manifest["content_sha256"]
+    old = build(settings).manifest.content_sha256
     golden = other_golden(tmp_path / "golden")
     job = {
         "dataset": NAME, "golden": str(golden), "folder": str(tmp_path / "killed"), "old": str(settings.output), "most": 400,
@@ -258,28 +257,30 @@ def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(tmp_pa
         place = output / NAME / "1.0.0"
         if not exchange and not place.exists():  # between the two renames: the next command finishes the move
             staging.recover_release(place)
-        report = check(place)
+        report = check_release(place, language_sample=SAMPLE).report
         assert report["problems"] == [], f"killed at step {step}"
         found.append(report["content_sha256"])
         again = build(replace(settings, output=output, golden=golden, force=False))
-        assert again.manifest["content_sha256"] != old
+        assert again.manifest.content_sha256 != old
         assert {path.name for path in (output / NAME).iterdir()} == {"1.0.0"}, f"leftovers of step {step}"
-    new = again.manifest["content_sha256"]
+    new = again.manifest.content_sha256
     assert set(found) == {old, new}
     assert found == sorted(found, key=[old, new].index), "once the new release is there, it stays"
 
 
-def test_a_second_build_of_one_dataset_says_that_it_waits(settings: BuildSettings) -> None:
-    said: list[str] = []
-    with staging.locked(settings.output, NAME, silent):
-        thread = threading.Thread(target=make, args=(definition_of(NAME), "1.0.0", settings, said.append))
+def test_a_second_build_of_one_dataset_waits_and_logs_that(
+    settings: BuildSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    with staging.dataset_lock(settings.output, NAME):
+        thread = threading.Thread(target=make, args=(definition_of(NAME), "1.0.0", settings))
         thread.start()
         thread.join(0.7)
         assert thread.is_alive()
         assert not (settings.output / NAME).exists()
     thread.join(60)
-    assert said == [f"{NAME}: another command is writing it; waiting for it to end"]
-    assert not check(settings.output / NAME / "1.0.0")["problems"]
+    assert caplog.messages == [f"{NAME}: waiting for another command that is writing it"]
+    assert not check_release(settings.output / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
 
 
 def test_builds_at_once_of_one_dataset_all_end_well(tmp_path: Path) -> None:
@@ -299,5 +300,5 @@ def test_builds_at_once_of_one_dataset_all_end_well(tmp_path: Path) -> None:
     ]
     endings = [(process.communicate()[1], process.returncode) for process in running]
     assert [code for _, code in endings] == [0, 0, 0], endings
-    assert not check(tmp_path / "outputs" / NAME / "1.0.0")["problems"]
+    assert not check_release(tmp_path / "outputs" / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
     assert {path.name for path in (tmp_path / "outputs").iterdir()} == {NAME}

@@ -1,7 +1,7 @@
-"""A loopback HTTP server that misbehaves on request and remembers what it was asked.
+"""A loopback HTTP server that fails on request and logs every request.
 
 with FaultyServer({"/file.bin": content}) as server:
-    server.fail("/file.bin", Fault(cut_after=1000), Fault(status=500))  # the first two requests; then it is well
+    server.fail("/file.bin", Fault(cut_after=1000), Fault(status=500))  # the first two requests fail, later ones succeed
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ BLOCK = 16_384
 
 @dataclass(frozen=True)
 class Fault:
-    """How one answer differs from a good one.
+    """How one response differs from a correct one.
 
-    status, headers, body: sent instead of the good ones (a header of None is left out). cut_after, reset_after, stall_after:
-    after so many bytes of the body close the connection, break it, or wait for `server.release`. framing: how the end of the
-    body is told: by its length, in chunks, or by the end of the connection. ignore_range: send the whole file always.
+    status, headers, body: replace the correct ones; a header of None is not sent. cut_after, reset_after, stall_after: after this
+    many bytes of the body, close the connection, reset it, or wait for `server.release`. framing: how the client learns where the
+    body ends: by its `length`, in `chunked` encoding, or by the `close` of the connection. ignore_range: always send the whole
+    file.
     """
 
     status: int | None = None
@@ -44,8 +45,8 @@ class Fault:
 
 
 @dataclass
-class Seen:
-    """One request: its path, its headers under lower-case names, the status it got, and how many bytes of body were sent."""
+class LoggedRequest:
+    """One request: its path, its headers by lower-case name, the status of its response, the bytes of body sent."""
 
     path: str
     headers: dict[str, str]
@@ -54,46 +55,56 @@ class Seen:
 
 
 class FaultyServer:
-    """Serves `files` (path to content) on 127.0.0.1; `always` holds for a path once its own faults are used up."""
+    """Serves `files` (content by path) on 127.0.0.1.
+
+    always: the fault of every response for a path, once the faults of `fail` are used up. log: the requests, in order.
+    """
 
     def __init__(self, files: dict[str, bytes]) -> None:
         self.files = dict(files)
         self.always: dict[str, Fault] = {}
-        self.log: list[Seen] = []
+        self.log: list[LoggedRequest] = []
         self.release = threading.Event()
         self._faults: defaultdict[str, deque[Fault]] = defaultdict(deque)
-        self._news = threading.Condition()
+        self._log_changed = threading.Condition()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
 
     @property
     def url(self) -> str:
-        """Its base address."""
+        """The base URL."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def fail(self, path: str, *faults: Fault) -> None:
-        """Have the next requests for a path fail, one fault each."""
+        """Make the next requests for a path fail, one fault each."""
         self._faults[path].extend(faults)
 
-    def fault(self, path: str) -> Fault:
-        """What to do with the next request."""
+    def next_fault(self, path: str) -> Fault:
+        """The fault of the next response for a path; a Fault without fields for a correct response."""
         return self._faults[path].popleft() if self._faults[path] else self.always.get(path, Fault())
 
-    def note(self, seen: Seen) -> None:
-        """Remember a request, and wake whoever waits for it."""
-        with self._news:
-            self.log.append(seen)
-            self._news.notify_all()
+    def add_to_log(self, request: LoggedRequest) -> None:
+        """Log a request, and wake up `wait_for_requests`."""
+        with self._log_changed:
+            self.log.append(request)
+            self._log_changed.notify_all()
 
     def wait_for_requests(self, count: int) -> None:
-        """Block until so many requests have come."""
-        with self._news:
-            assert self._news.wait_for(lambda: len(self.log) >= count, timeout=30), self.log
+        """Block until the log holds this many requests."""
+        with self._log_changed:
+            assert self._log_changed.wait_for(lambda: len(self.log) >= count, timeout=30), self.log
 
     def ranges(self) -> list[str | None]:
         """The Range header of each request, in order."""
-        return [seen.headers.get("range") for seen in self.log]
+        return [request.headers.get("range") for request in self.log]
+
+    def stop(self) -> None:
+        """Stop listening: later connections are refused."""
+        self.release.set()
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -102,14 +113,12 @@ class FaultyServer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.release.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
+        if self._thread.is_alive():
+            self.stop()
 
 
 def etag(content: bytes) -> str:
-    """The ETag the server gives to a content."""
+    """The ETag that the server sends for a content."""
     return f'"{hashlib.sha256(content).hexdigest()[:16]}"'
 
 
@@ -119,66 +128,66 @@ def _handler(server: FaultyServer) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             self.close_connection = True
-            seen = Seen(self.path, {name.lower(): value for name, value in self.headers.items()})
-            fault = server.fault(self.path)
-            status, headers, body = _answer(server, seen, fault)
-            seen.status = status
-            server.note(seen)
-            with suppress(OSError):  # the client may go away
-                self._send(seen, fault, headers, body)
+            request = LoggedRequest(self.path, {name.lower(): value for name, value in self.headers.items()})
+            fault = server.next_fault(self.path)
+            status, headers, body = _response(server, request, fault)
+            request.status = status
+            server.add_to_log(request)
+            with suppress(OSError):  # the client may disconnect
+                self._send(request, fault, headers, body)
 
-        def _send(self, seen: Seen, fault: Fault, headers: dict[str, str], body: bytes) -> None:
+        def _send(self, request: LoggedRequest, fault: Fault, headers: dict[str, str], body: bytes) -> None:
             framing = {
                 "length": {"Content-Length": str(len(body))},
                 "chunked": {"Transfer-Encoding": "chunked"},
                 "close": {},
             }
-            changed = framing[fault.framing] | headers | fault.headers
-            self.send_response(seen.status)
-            for name, value in ({"Connection": "close"} | changed).items():
+            self.send_response(request.status)
+            for name, value in ({"Connection": "close"} | framing[fault.framing] | headers | fault.headers).items():
                 if value is not None:
                     self.send_header(name, value)
             self.end_headers()
-            ends = [end for end in (fault.cut_after, fault.reset_after, fault.stall_after) if end is not None]
-            stop = min([*ends, len(body)])
-            self._write(seen, fault, body[:stop])
+            limits = [limit for limit in (fault.cut_after, fault.reset_after, fault.stall_after) if limit is not None]
+            end = min([*limits, len(body)])
+            self._write(request, fault, body[:end])
             if fault.stall_after is not None:
                 server.release.wait(timeout=60)
-                self._write(seen, fault, body[stop:])
+                self._write(request, fault, body[end:])
             elif fault.reset_after is not None:
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 socket.close(self.connection.detach())
             elif fault.framing == "chunked" and fault.cut_after is None:
                 self.wfile.write(b"0\r\n\r\n")
 
-        def _write(self, seen: Seen, fault: Fault, body: bytes) -> None:
+        def _write(self, request: LoggedRequest, fault: Fault, body: bytes) -> None:
             for start in range(0, len(body), BLOCK):
                 block = body[start : start + BLOCK]
-                seen.sent += len(block)
+                request.sent += len(block)
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(block), block) if fault.framing == "chunked" else block)
             self.wfile.flush()
 
         def date_time_string(self, timestamp: float | None = None) -> str:
             return formatdate(timestamp or 1_700_000_000, usegmt=True)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the name is the base class's
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the base class calls it so
             pass
 
     return Handler
 
 
-def _answer(server: FaultyServer, seen: Seen, fault: Fault) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers and body of an answer."""
+def _response(server: FaultyServer, request: LoggedRequest, fault: Fault) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of a response."""
     if fault.status is not None or fault.body is not None:
         return fault.status or 200, {}, fault.body or b""
-    content = server.files.get(seen.path)
+    content = server.files.get(request.path)
     if content is None:
         return 404, {}, b"no such file"
     headers = {"ETag": etag(content), "Content-Type": "application/octet-stream"}
-    asked = re.fullmatch(r"bytes=(\d+)-", seen.headers.get("range", ""))
-    if asked is None or fault.ignore_range or seen.headers.get("if-range", etag(content)) != etag(content):
+    byte_range = re.fullmatch(r"bytes=(\d+)-", request.headers.get("range", ""))
+    version_matches = request.headers.get("if-range", etag(content)) == etag(content)
+    if byte_range is None or fault.ignore_range or not version_matches:
         return 200, headers, content
-    start = int(asked[1])
+    start = int(byte_range[1])
     if start >= len(content):
         return 416, {"Content-Range": f"bytes */{len(content)}"}, b""
     return 206, headers | {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}, content[start:]

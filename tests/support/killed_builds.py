@@ -17,17 +17,17 @@ from typing import Any
 
 from builders import catalogue
 from pipelines.make import BuildSettings, make
-from pipelines.raw.locations import RawSettings
+from pipelines.raw.settings import RawSettings
 from pipelines.release import staging
 
 
 def build(job: dict[str, Any], output: Path) -> None:
-    places = RawSettings(cache=output.parent / "cache", offline=True, lock=output.parent / "lock.json")
+    raw = RawSettings(cache=output.parent / "cache", offline=True, lock=output.parent / "lock.json")
     settings = BuildSettings(
-        output, places, sample=True, force=True, ledger=output.parent / "ledger.json", golden=Path(job["golden"])
+        output, raw, sample=True, force=True, ledger=output.parent / "ledger.json", golden=Path(job["golden"])
     )
     dataset = catalogue.load(catalogue.entries()[job["dataset"]])
-    make(dataset, job.get("version", "1.0.0"), settings, lambda _: None)
+    make(dataset, job.get("version", "1.0.0"), settings)
 
 
 def kill_at(step: int, folder: Path) -> None:

@@ -1,82 +1,156 @@
-"""What tests of preference sets share: looking at tables, and guessing from what should tell nothing."""
+"""Shared by the tests of preference sets: raw files, reranking tables, and guesses of preferences from all but the texts."""
 
 from __future__ import annotations
 
+import json
 import math
+from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
 from hypothesis import settings as hypothesis_settings
 from polars.testing import assert_frame_equal
 
+from builders.ateb.lmsys_arena import PATH as BATTLES
+from builders.spec import Raw, RawFiles
+from pipelines.audit import integrity
+from pipelines.make import GOLDEN
+from tests.support.releases import definition_of
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from builders.spec import Tables
 
 CONFIGS = ("corpus", "queries", "qrels", "top_ranked")
 
-
 quick = hypothesis_settings(deadline=None, max_examples=80)
 
 
-def frame(made: Tables, config: str, split: str = "test") -> pl.DataFrame:
-    return made.frames[config][split].lazy().collect()
+def golden_raw(name: str) -> Path:
+    """The folder of the golden raw files of a dataset's source."""
+    return GOLDEN / definition_of(name).source.name / "raw"
 
 
-def judged(made: Tables) -> dict[str, list[tuple[str, int]]]:
-    """Text and score of the candidates of each query, in the order of the list."""
-    text_of = dict(frame(made, "corpus").select("id", "text").iter_rows())
-    score_of = {(query, document): score for query, document, score in frame(made, "qrels").iter_rows()}
-    lists = frame(made, "top_ranked").iter_rows()
-    return {query: [(text_of[one], score_of[query, one]) for one in candidates] for query, candidates in lists}
+def build_tables(name: str, folder: Path, *splits: str) -> Tables:
+    """Run the recipe of a reranking dataset on the raw files in a folder, and check the rules of its task."""
+    definition = definition_of(name)
+    dataset, source = definition.dataset, definition.source
+    splits = splits or dataset.task.splits
+    keys = [key for split in splits for key in dataset.needs[split]]
+    files = {key: Raw(f"{source.name}/{source.files[key].name}", folder / source.files[key].name) for key in keys}
+    tables = dataset.recipe(RawFiles(splits, files, folder / "scratch"))
+    frames = {config: {split: frame(tables, config, split).lazy() for split in splits} for config in CONFIGS}
+    assert integrity.check_integrity(dataset.task, frames, splits) == []
+    return tables
 
 
-def assert_same(one: Tables, other: Tables) -> None:
+def frame(tables: Tables, config: str, split: str = "test") -> pl.DataFrame:
+    return tables.frames[config][split].lazy().collect()
+
+
+def dropped_counts(tables: Tables, split: str = "test") -> dict[str, int]:
+    return {dropped.reason: dropped.count for dropped in tables.dropped if dropped.split == split}
+
+
+def candidates(tables: Tables) -> dict[str, list[tuple[str, int]]]:
+    """For each query, the texts and scores of its candidates, in the order of its list."""
+    texts = dict(frame(tables, "corpus").select("id", "text").iter_rows())
+    scores = {(query, document): score for query, document, score in frame(tables, "qrels").iter_rows()}
+    lists = frame(tables, "top_ranked").iter_rows()
+    return {query: [(texts[document], scores[query, document]) for document in ranked] for query, ranked in lists}
+
+
+def assert_same_tables(one: Tables, other: Tables) -> None:
+    assert one.frames.keys() == other.frames.keys() == set(CONFIGS)
     for config in CONFIGS:
-        assert_frame_equal(frame(one, config), frame(other, config))
+        assert one.frames[config].keys() == other.frames[config].keys()
+        for split in one.frames[config]:
+            assert_frame_equal(frame(one, config, split), frame(other, config, split))
     assert one.dropped == other.dropped
     assert one.observed == other.observed
 
 
-def clues(made: Tables, split: str = "test") -> tuple[pl.DataFrame, pl.Series]:
-    """All that can be seen of pairs but texts and scores, as yes or no, and the truth: does the first candidate win?"""
-    lists = frame(made, "top_ranked", split).with_row_index("place")
-    two = pl.col("corpus-ids")
-    rows = lists.select("place", "query-id", x=two.list.get(0), y=two.list.get(1))
-    corpus = frame(made, "corpus", split).with_row_index("row").select("id", "row")
-    qrels = frame(made, "qrels", split).with_row_index("judged_at").cast({"judged_at": pl.Int64})
-    often = lists.explode("corpus-ids").group_by("corpus-ids").len("often")
+def write_file(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def json_lines(rows: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The objects of a JSON lines file."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def write_parquet(path: Path, rows: list[dict[str, Any]], like: Path) -> None:
+    """Write rows with the schema of another Parquet file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pa.parquet.write_table(pa.Table.from_pylist(rows, pa.parquet.read_schema(like)), path)
+
+
+@cache
+def _unflagged_battle() -> dict[str, Any]:
+    return read_rows(GOLDEN / "lmsys_arena" / "battles.jsonl")[0]
+
+
+def make_battle(n: int, message: str, a: str, b: str, winner: str) -> dict[str, Any]:
+    """A record of lmsys_arena: a battle with one message, which nothing flags."""
+    conversations = {
+        f"conversation_{side}": [{"content": message, "role": "user"}, {"content": answer, "role": "assistant"}]
+        for side, answer in (("a", a), ("b", b))
+    }
+    return _unflagged_battle() | conversations | {"question_id": f"question {n}", "winner": winner}
+
+
+def write_battles(folder: Path, rows: list[dict[str, Any]]) -> None:
+    write_parquet(folder / BATTLES, rows, golden_raw("lmsys-reranking") / BATTLES)
+
+
+def find_clues(tables: Tables, split: str = "test") -> tuple[pl.DataFrame, pl.Series]:
+    """Everything about a pair except texts and scores, as yes-or-no columns, and the truth: is its first candidate preferred?"""
+    lists = frame(tables, "top_ranked", split).with_row_index("position")
+    ranked = pl.col("corpus-ids")
+    rows = lists.select("position", "query-id", x=ranked.list.get(0), y=ranked.list.get(1))
+    corpus = frame(tables, "corpus", split).with_row_index("row").select("id", "row")
+    qrels = frame(tables, "qrels", split).with_row_index("qrel").cast({"qrel": pl.Int64})
+    list_counts = lists.explode("corpus-ids").group_by("corpus-ids").len("lists")
     for side in ("x", "y"):
         rows = rows.join(corpus.rename({"id": side, "row": f"row_{side}"}), on=side)
-        rows = rows.join(often.rename({"corpus-ids": side, "often": f"often_{side}"}), on=side)
-        own = qrels.rename({"corpus-id": side, "judged_at": f"judged_at_{side}", "score": f"score_{side}"})
+        rows = rows.join(list_counts.rename({"corpus-ids": side, "lists": f"lists_{side}"}), on=side)
+        own = qrels.rename({"corpus-id": side, "qrel": f"qrel_{side}", "score": f"score_{side}"})
         rows = rows.join(own, on=["query-id", side])
-    rows = rows.sort("place")
+    rows = rows.sort("position")
     odd = {side: pl.col(side).str.contains("[13579]$") for side in ("query-id", "x", "y")}
-    seen = rows.select(
-        stands_first=pl.lit(value=True),
+    clues = rows.select(
+        is_first=pl.lit(value=True),
         smaller_id=pl.col("x") < pl.col("y"),
         earlier_in_corpus=pl.col("row_x") < pl.col("row_y"),
-        earlier_in_qrels=pl.col("judged_at_x") < pl.col("judged_at_y"),
-        in_more_lists=pl.col("often_x") > pl.col("often_y"),
-        in_fewer_lists=pl.col("often_x") < pl.col("often_y"),
+        earlier_in_qrels=pl.col("qrel_x") < pl.col("qrel_y"),
+        in_more_lists=pl.col("lists_x") > pl.col("lists_y"),
+        in_fewer_lists=pl.col("lists_x") < pl.col("lists_y"),
         odd_query=odd["query-id"],
-        odd_place=pl.col("place") % 2 == 1,
+        odd_position=pl.col("position") % 2 == 1,
         odd_id_first=odd["x"],
         odd_id_second=odd["y"],
-        late=pl.col("place") > rows.height // 2,
+        late=pl.col("position") > rows.height // 2,
     )
-    return seen, rows["score_x"] == 1
+    return clues, rows["score_x"] == 1
 
 
-def best_guess(made: Tables, split: str = "test") -> tuple[float, int]:
-    """The share of pairs that the best rule guesses, of all single clues and of all two together; and how many pairs."""
-    seen, wins = clues(made, split)
-    rules = [*seen.get_columns(), *(seen[one] ^ seen[other] for one, other in combinations(seen.columns, 2))]
-    hits = max(max(same, wins.len() - same) for same in (int((rule == wins).sum()) for rule in rules))
-    return hits / wins.len(), wins.len()
+def guess_preferences(tables: Tables, split: str = "test") -> tuple[float, int]:
+    """The share of pairs that the best rule guesses, among all single clues and all pairs of clues; and the number of pairs."""
+    clues, truth = find_clues(tables, split)
+    rules = [*clues.get_columns(), *(clues[one] ^ clues[other] for one, other in combinations(clues.columns, 2))]
+    hits = max(max(same, truth.len() - same) for same in (int((rule == truth).sum()) for rule in rules))
+    return hits / truth.len(), truth.len()
 
 
-def chance(pairs: int) -> float:
-    """What no rule should reach by luck: five standard deviations above a half."""
+def chance_limit(pairs: int) -> float:
+    """The share that no rule should reach by luck: five standard deviations above a half."""
     return 0.5 + 2.5 / math.sqrt(pairs)

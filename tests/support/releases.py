@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from builders import catalogue
 from pipelines.make import GOLDEN, BuildSettings
-from pipelines.raw.locations import RawSettings
+from pipelines.raw.settings import RawSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +30,8 @@ def definition_of(name: str) -> Definition:
 
 def sample_settings(folder: Path) -> BuildSettings:
     """The same, for any folder."""
-    places = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    return BuildSettings(folder / "outputs", places, sample=True, ledger=folder / "ledger.json", golden=GOLDEN)
+    raw = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
+    return BuildSettings(folder / "outputs", raw, sample=True, ledger=folder / "ledger.json", golden=GOLDEN)
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -67,7 +67,7 @@ def as_full(settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyP
     dataset = terra.pair_classification  # what is known of the real files is not so of the golden sample
     versions = {number: replace(version, known=()) for number, version in dataset.versions.items()}
     monkeypatch.setattr(terra, "pair_classification", replace(dataset, versions=versions))
-    return replace(settings, sample=False, places=replace(settings.places, raw_dir=tmp_path / "raw"))
+    return replace(settings, sample=False, raw=replace(settings.raw, raw_dir=tmp_path / "raw"))
 
 
 def write_dataset(folder: Path, tables: Tables) -> Path:

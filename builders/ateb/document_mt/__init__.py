@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from builders.ateb.document_mt.documents import bitext
+from builders.ateb.document_mt.documents import pair_documents
 from builders.spec import RawFile, RawFiles, Source, Tables, dataset, github
 from builders.tasks import BitextMining
 
 COMMIT = "b30c31c8b1014f9cb1ec190658fc2369a6fd015c"
 PAIR = "en-de"
 LANGUAGES = ("eng-Latn", "deu-Latn")
-FIRST = "The recipe of the ATEB paper, as far as it says: each document of the test set with its translation."
+FIRST = "The recipe of the ATEB paper, as far as the paper describes it: every document of the test set with its translation."
 
 
 def _file(corpus: str, language: str, sha256: str) -> RawFile:
@@ -21,7 +21,7 @@ SOURCE = Source(
     name="document_mt",
     title="Test documents of the selective-attention experiments in document-level translation",
     license="other",
-    license_note="The repository is under the MIT licence; each corpus stays under its own terms.",
+    license_note="The repository is under the MIT licence; each corpus keeps its own terms.",
     homepage="https://github.com/sameenmaruf/selective-attn",
     citation="maruf2019selective",
     files={
@@ -46,10 +46,10 @@ SOURCE = Source(
 def europarl(raw: RawFiles) -> Tables:
     """Find the German translation of an English document: debates of the European Parliament.
 
-    Columns: id (String); sentence1 (String: the English document), sentence2 (String: the German one): its segments without
-    trailing white space, joined by newlines.
+    Columns: id (String); sentence1 (String: the English document), sentence2 (String: the German one). A document is its segments
+    without trailing white space, joined by newlines.
     """
-    return bitext(raw["europarl_en"], raw["europarl_de"], prefix="europarl", pair=PAIR, split="test")
+    return pair_documents(raw["europarl_en"], raw["europarl_de"], prefix="europarl", pair=PAIR, split="test")
 
 
 @dataset(
@@ -63,10 +63,10 @@ def europarl(raw: RawFiles) -> Tables:
 def iwslt17(raw: RawFiles) -> Tables:
     """Find the German translation of an English document: TED talks of IWSLT 2017.
 
-    Columns: id (String); sentence1 (String: the English document), sentence2 (String: the German one): its segments without
-    trailing white space, joined by newlines.
+    Columns: id (String); sentence1 (String: the English document), sentence2 (String: the German one). A document is its segments
+    without trailing white space, joined by newlines.
     """
-    return bitext(raw["iwslt17_en"], raw["iwslt17_de"], prefix="iwslt17", pair=PAIR, split="test")
+    return pair_documents(raw["iwslt17_en"], raw["iwslt17_de"], prefix="iwslt17", pair=PAIR, split="test")
 
 
 @dataset(
@@ -80,7 +80,7 @@ def iwslt17(raw: RawFiles) -> Tables:
 def nc2016(raw: RawFiles) -> Tables:
     """Find the German translation of an English document: news commentary of 2016.
 
-    Columns: id (String); sentence1 (String: the English document), sentence2 (String: the German one): its segments without
-    trailing white space, joined by newlines.
+    Columns: id (String); sentence1 (String: the English document), sentence2 (String: the German one). A document is its segments
+    without trailing white space, joined by newlines.
     """
-    return bitext(raw["nc2016_en"], raw["nc2016_de"], prefix="nc2016", pair=PAIR, split="test")
+    return pair_documents(raw["nc2016_en"], raw["nc2016_de"], prefix="nc2016", pair=PAIR, split="test")

@@ -1,4 +1,4 @@
-"""Aligned documents -> bitext."""
+"""Pair the documents of two files that are aligned line by line."""
 
 from __future__ import annotations
 
@@ -14,46 +14,52 @@ if TYPE_CHECKING:
     from builders.spec import Raw
 
 
-def bitext(one: Raw, other: Raw, *, prefix: str, pair: str, split: str) -> Tables:
-    """Two files with the same documents, segment by segment, as a bitext of whole documents.
+def pair_documents(first: Raw, second: Raw, *, prefix: str, pair: str, split: str) -> Tables:
+    """The bitext of two files that hold the same documents in two languages, segment by segment.
 
     Both files are in the `<d>` format of builders.reading.read_documents. A document's text is its segments without trailing
-    white space, joined by one newline.
+    white space, joined by a newline.
 
-    Returns one table (config `pair`): id `<prefix>-<i>` (0-based, in the order of the files), sentence1 (of `one`),
-    sentence2 (of `other`), all String. Observed: documents and segments.
+    Returns one table (config `pair`): id `<prefix>-<n>` (n from 0, in file order), sentence1 (from `first`), sentence2 (from
+    `second`), all String. Observed: the numbers of documents and of segments per language.
 
-    Raises SourceError where the two differ in the number of documents or of a document's segments.
+    Raises SourceError if the numbers of documents differ, or the numbers of segments in a document.
     """
-
-    sides = [read_documents(raw).with_columns(count=pl.col("segments").list.len()) for raw in (one, other)]
-    _check_aligned(one, other, *sides)
-    texts = [
-        side.get_column("segments").list.eval(pl.element().str.strip_chars_end()).list.join("\n") for side in sides
-    ]
-    numbers = pl.int_range(sides[0].height, eager=True).cast(pl.String)
-    frame = pl.DataFrame({"id": f"{prefix}-" + numbers, "sentence1": texts[0], "sentence2": texts[1]})
-    observed = {"documents": frame.height, "segments": int(sides[0].get_column("count").sum())}
+    one, other = (read_documents(raw).with_columns(count=pl.col("segments").list.len()) for raw in (first, second))
+    _check_alignment(first, second, one, other)
+    frame = pl.DataFrame(
+        {
+            "id": f"{prefix}-" + pl.int_range(one.height, eager=True).cast(pl.String),
+            "sentence1": _join_segments(one),
+            "sentence2": _join_segments(other),
+        }
+    )
+    observed = {"documents": frame.height, "segments": int(one["count"].sum())}
     return Tables({pair: {split: frame}}, observed=observed)
 
 
-def _check_aligned(one: Raw, other: Raw, left: pl.DataFrame, right: pl.DataFrame) -> None:
-    for number, (a, b) in enumerate(zip(left.iter_rows(named=True), right.iter_rows(named=True), strict=False), 1):
-        if a["count"] != b["count"]:
+def _join_segments(documents: pl.DataFrame) -> pl.Series:
+    return documents["segments"].list.eval(pl.element().str.strip_chars_end()).list.join("\n")
+
+
+def _check_alignment(first: Raw, second: Raw, one: pl.DataFrame, other: pl.DataFrame) -> None:
+    documents = zip(one.iter_rows(named=True), other.iter_rows(named=True), strict=False)
+    for number, (left, right) in enumerate(documents, 1):
+        if left["count"] != right["count"]:
             raise SourceError(
-                f"document {number} has another number of segments in each language",
-                where=f"{one.name}, line {a['line']}; {other.name}, line {b['line']}",
-                found=f"{a['count']} segments and {b['count']} segments",
-                expected="as many in both: a document is aligned line by line",
-                todo="fetch both files again, of one commit",
+                f"document {number} has different numbers of segments in the two languages",
+                where=f"{first.name}, line {left['line']}; {second.name}, line {right['line']}",
+                found=f"{left['count']} segments and {right['count']} segments",
+                expected="equal numbers: documents are aligned line by line",
+                todo="fetch both files again, from the same commit",
             )
-    if left.height != right.height:
-        longer, rest = (one, left) if left.height > right.height else (other, right)
-        first = min(left.height, right.height)
+    if one.height != other.height:
+        longer, rows = (first, one) if one.height > other.height else (second, other)
+        shared = min(one.height, other.height)
         raise SourceError(
             "the two languages have different numbers of documents",
-            where=f"{longer.name}, line {rest.get_column('line')[first]}: document {first + 1} has no counterpart",
-            found=f"{left.height} documents in {one.name}, {right.height} in {other.name}",
-            expected="as many in both",
-            todo="fetch both files again, of one commit",
+            where=f"{longer.name}, line {rows['line'][shared]}: document {shared + 1} has no counterpart",
+            found=f"{one.height} documents in {first.name}, {other.height} in {second.name}",
+            expected="equal numbers",
+            todo="fetch both files again, from the same commit",
         )

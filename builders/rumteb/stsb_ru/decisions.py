@@ -17,7 +17,7 @@ import polars as pl
 
 from builders.errors import SourceError
 from builders.reading import read_json_lines
-from builders.reading.archives import malformed, shorten
+from builders.reading.errors import malformed, shorten
 
 if TYPE_CHECKING:
     from builders.spec import Raw

@@ -1,4 +1,4 @@
-"""builders.reading.json_plain: a faster parser, and the same rows or none."""
+"""parse_plain_lines: the rows of the strict parser, or None."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from builders.errors import SourceError
 from builders.reading import json as json_reader
-from builders.reading.json_plain import read_plain_lines
+from builders.reading.json_plain import parse_plain_lines
 from builders.spec import Raw
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 AB = pl.Schema({"b": pl.String(), "a": pl.String()})
 GOOD = b'{"a":"1","b":"2"}'
-# What parsers of JSON quarrel about, each as a whole line.
+# Lines on which JSON parsers disagree.
 ODD = [
     b'{"a":1,"b":"2"}',
     b'{"a":true,"b":"2"}',
@@ -65,16 +65,16 @@ SPACED = [b'{ "b" : "2" , "a" : "1" }', b'{"a":"1","b":"2"}\r', b'{"a":"1",\t"b"
 TEXT = st.text() | st.sampled_from(
     ["\\", '"', "/", "\n\r\t\x00\x1f\x7f", "\u2028\ufeff😀", "2010-01-31", "", "null", '{"a":"1"}']
 )
-WRITTEN = st.builds(
+JSON_LINE = st.builds(
     lambda a, b, plain, swap: json.dumps({"b": b, "a": a} if swap else {"a": a, "b": b}, ensure_ascii=plain).encode(),
     TEXT, TEXT, st.booleans(), st.booleans(),
 )  # fmt: skip
 
 
-def strict(lines: Sequence[bytes], monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame | None:
-    """What the reader says that parses line by line; None for an error."""
+def parse_strictly(lines: Sequence[bytes], monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame | None:
+    """The frame of the parser that takes one line at a time; None for an error."""
     with monkeypatch.context() as patch:
-        patch.setattr(json_reader, "read_plain_lines", lambda *_: None)
+        patch.setattr(json_reader, "parse_plain_lines", lambda *_: None)
         try:
             return json_reader._frame(Raw("source/file", Path("file")), "line", 1, list(lines), AB, optional=())
         except SourceError:
@@ -83,52 +83,52 @@ def strict(lines: Sequence[bytes], monkeypatch: pytest.MonkeyPatch) -> pl.DataFr
 
 @settings(max_examples=400, deadline=None)
 @given(
-    st.lists(WRITTEN | st.just(GOOD) | st.sampled_from(ODD + SPACED), min_size=1, max_size=6),
+    st.lists(JSON_LINE | st.just(GOOD) | st.sampled_from(ODD + SPACED), min_size=1, max_size=6),
     st.sampled_from([b"\n", b"\r\n"]),
 )
-def test_rows_are_those_of_the_strict_reader_or_none(texts: list[bytes], end: bytes) -> None:
+def test_the_rows_are_those_of_the_strict_parser_or_none(texts: list[bytes], end: bytes) -> None:
     lines = [text + end for text in texts]
-    frame = read_plain_lines(lines, AB)
+    frame = parse_plain_lines(lines, AB)
     if frame is not None:
-        expected = strict(lines, pytest.MonkeyPatch())
+        expected = parse_strictly(lines, pytest.MonkeyPatch())
         assert expected is not None
         assert frame.equals(expected)
         assert frame.schema == AB
 
 
 @settings(deadline=None)
-@given(st.lists(WRITTEN, min_size=1, max_size=6))
-def test_lines_as_a_program_writes_them_are_plain(texts: list[bytes]) -> None:
+@given(st.lists(JSON_LINE, min_size=1, max_size=6))
+def test_lines_as_programs_write_them_are_parsed(texts: list[bytes]) -> None:
     lines = [text + b"\n" for text in texts]
-    frame = read_plain_lines(lines, AB)
+    frame = parse_plain_lines(lines, AB)
     assert frame is not None
     assert frame.rows() == [(row["b"], row["a"]) for row in map(json.loads, texts)]
 
 
 @pytest.mark.parametrize("line", ODD)
-def test_an_odd_line_leaves_the_batch_to_the_strict_reader(line: bytes) -> None:
-    assert read_plain_lines([GOOD + b"\n", line + b"\n", GOOD + b"\n"], AB) is None
+def test_an_odd_line_leaves_the_batch_to_the_strict_parser(line: bytes) -> None:
+    assert parse_plain_lines([GOOD + b"\n", line + b"\n", GOOD + b"\n"], AB) is None
 
 
 @pytest.mark.parametrize("line", SPACED)
-def test_white_space_between_tokens_is_plain(line: bytes) -> None:
-    frame = read_plain_lines([GOOD + b"\n", line + b"\n"], AB)
+def test_white_space_between_tokens_is_accepted(line: bytes) -> None:
+    frame = parse_plain_lines([GOOD + b"\n", line + b"\n"], AB)
     assert frame is not None
     assert frame.rows() == [("2", "1"), ("2", "1")]
 
 
-def test_objects_that_share_a_line_are_not_made_up_for_by_others_that_take_two() -> None:
+def test_two_objects_on_one_line_are_refused_even_if_another_object_takes_two_lines() -> None:
     lines = [GOOD + GOOD + b"\n", b'{"a":"1",\n', b'"b":"2"}\n']
-    assert read_plain_lines(lines, AB) is None
+    assert parse_plain_lines(lines, AB) is None
     lines = [GOOD + GOOD + b"\n", b"\n"]
-    assert read_plain_lines(lines, AB) is None
+    assert parse_plain_lines(lines, AB) is None
 
 
-def test_columns_that_are_no_strings_are_not_for_this_reader() -> None:
-    assert read_plain_lines([b'{"a":1}\n'], pl.Schema({"a": pl.Int64()})) is None
+def test_columns_that_are_not_strings_are_left_to_the_strict_parser() -> None:
+    assert parse_plain_lines([b'{"a":1}\n'], pl.Schema({"a": pl.Int64()})) is None
 
 
-def test_the_last_line_may_lack_its_end() -> None:
-    frame = read_plain_lines([GOOD + b"\r\n", GOOD], AB)
+def test_the_last_line_end_may_be_missing() -> None:
+    frame = parse_plain_lines([GOOD + b"\r\n", GOOD], AB)
     assert frame is not None
     assert frame.rows() == [("2", "1"), ("2", "1")]

@@ -28,7 +28,8 @@ from builders.rumteb.miracl import bm25
 from builders.spec import Raw
 from pipelines.audit import integrity
 from pipelines.make import GOLDEN, make
-from pipelines.raw.locations import RawSettings, locate
+from pipelines.raw.locations import locate
+from pipelines.raw.settings import RawSettings
 from pipelines.release.staging import frames_of
 from tests.support.paths import ROOT
 from tests.support.releases import definition_of, sample_settings

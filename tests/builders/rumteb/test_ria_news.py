@@ -122,7 +122,7 @@ def test_an_article_that_beautifulsoup_refuses_is_left_out_and_counted(
         ('{"text": "1"}', "title is missing"),
         ('{"text": null, "title": "a"}', "text is null"),
         ('{"text": 1, "title": "a"}', "text has the wrong type"),
-        ('{"text": "1", "title": "a"', "no JSON"),
+        ('{"text": "1", "title": "a"', "invalid JSON"),
     ],
 )
 def test_a_malformed_line_is_an_error_with_its_number(line: str, what: str, make: Callable[..., Tables]) -> None:

@@ -21,7 +21,7 @@ from builders.errors import SourceError
 from builders.shaping.sampling import hash_order
 from pipelines.audit import integrity
 from pipelines.make import make
-from pipelines.raw.locations import RawSettings
+from pipelines.raw.settings import RawSettings
 from tests.support.releases import definition_of, sample_settings
 
 if TYPE_CHECKING:

@@ -1,38 +1,29 @@
-"""ru_sci_bench, sts22 and massive: what their real files hold, what their readers refuse, and the two readers made for them."""
+"""ru_sci_bench, sts22 and massive: what their real files hold, and what their readers refuse."""
 
 from __future__ import annotations
 
 import json
-import zipfile
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from builders.errors import RecipeError, SourceError
 from builders.reading import read_csv
-from builders.reading.archive_members import read_members
-from builders.reading.parquet import read_parquet
 from builders.rumteb import massive, ru_sci_bench, sts22
 from builders.rumteb.ru_sci_bench import GRNTI, OECD, read_labels
 from builders.shaping.folding import fold_text
 from builders.spec import Raw, RawFiles, Tables
 from pipelines.make import GOLDEN, BuildResult
 from pipelines.release import staging
+from tests.support.reading import write_zip
 from tests.support.releases import NAMES, definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-PAPER = {"paper_id": pl.Int64(), "title": pl.String(), "abstract": pl.String()}
 LABELLED = {
     ("grnti", "train"): 138_650,
     ("grnti", "test"): 15_441,
@@ -44,141 +35,6 @@ RUBRICS = {"grnti": GRNTI, "oecd": OECD}
 
 def frame(tables: Tables, split: str = "test") -> pl.DataFrame:
     return tables.frames["default"][split].lazy().collect()
-
-
-# builders.reading.parquet
-
-
-@pytest.fixture
-def parquet(tmp_path: Path) -> Callable[..., Raw]:
-    def written(columns: dict[str, Any], limit: int | None = None, **options: Any) -> Raw:
-        path = tmp_path / "file.parquet"
-        pq.write_table(pa.table(columns), path, **options)
-        return Raw("source/file.parquet", path, limit=limit)
-
-    return written
-
-
-TWO = {"paper_id": [7, 3], "title": ["А", " Б\n"], "abstract": ["", "в"], "extra": [1.5, None]}
-
-
-@pytest.mark.parametrize("compression", ["snappy", "zstd", "none"])
-def test_parquet_gives_the_named_columns_in_the_files_order(compression: str, parquet: Callable[..., Raw]) -> None:
-    raw = parquet(TWO, compression=compression, row_group_size=1)
-    assert read_parquet(raw, {"abstract": pl.String(), "paper_id": pl.Int64()}).rows() == [("", 7), ("в", 3)]
-
-
-def test_a_parquet_file_in_an_archive_reads_as_one_beside_it(parquet: Callable[..., Raw], tmp_path: Path) -> None:
-    raw = parquet(TWO)
-    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
-        archive.write(raw.path, "data/file.parquet")
-    packed = Raw("source/file.parquet", tmp_path / "all.zip", "data/file.parquet")
-    assert_frame_equal(read_parquet(packed, PAPER), read_parquet(raw, PAPER))
-
-
-def test_the_limit_counts_records_of_a_parquet_file(parquet: Callable[..., Raw]) -> None:
-    assert read_parquet(parquet(TWO, limit=1), PAPER)["paper_id"].to_list() == [7]
-    assert read_parquet(parquet(TWO, limit=0), PAPER).height == 0
-
-
-@pytest.mark.parametrize(
-    ("columns", "what"),
-    [
-        (TWO | {"title": ["А", None]}, "title is null"),
-        ({"paper_id": [1], "title": ["А"]}, "no column 'abstract'"),
-        (TWO | {"paper_id": ["7", "3"]}, "column 'paper_id' has the wrong type"),
-        (TWO | {"paper_id": pa.array([7, 3], pa.int32())}, "column 'paper_id' has the wrong type"),
-        (TWO | {"title": pa.array([b"\xff", b"a"]).cast(pa.string(), safe=False)}, "no whole Parquet file"),
-    ],
-)
-def test_parquet_that_is_not_as_declared_is_refused(
-    columns: dict[str, Any], what: str, parquet: Callable[..., Raw]
-) -> None:
-    with pytest.raises(SourceError, match=what):
-        read_parquet(parquet(columns), PAPER)
-
-
-def test_a_null_is_named_by_its_record_unless_it_is_allowed(parquet: Callable[..., Raw]) -> None:
-    raw = parquet(TWO | {"title": ["А", None]})
-    with pytest.raises(SourceError, match="title is null") as caught:
-        read_parquet(raw, PAPER)
-    assert "record 2" in str(caught.value)
-    assert read_parquet(raw, PAPER, optional=("title",))["title"].to_list() == ["А", None]
-
-
-def test_a_null_inside_a_list_or_an_object_is_found_too(parquet: Callable[..., Raw]) -> None:
-    turns = pl.List(pl.Struct({"role": pl.String(), "content": pl.String()}))
-    good = [[{"role": "user", "content": "Привет"}], []]
-    assert read_parquet(parquet({"turns": good}), {"turns": turns})["turns"].to_list() == good
-    with pytest.raises(SourceError, match=r"turns\[\]\.content is null") as caught:
-        read_parquet(parquet({"turns": [*good, [{"role": "user", "content": None}]]}), {"turns": turns})
-    assert "record 3" in str(caught.value)
-
-
-@hypothesis_settings(deadline=None, max_examples=60)
-@given(data=st.data())
-def test_a_damaged_parquet_file_gives_rows_or_a_source_error_never_a_traceback(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "damaged.parquet"
-    pq.write_table(pa.table({"paper_id": list(range(50)), "title": ["текст"] * 50, "abstract": ["а"] * 50}), path)
-    whole = path.read_bytes()
-    at = data.draw(st.integers(0, len(whole) - 1))
-    cut = data.draw(st.booleans())
-    path.write_bytes(whole[:at] if cut else whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :])
-    raw = Raw("source/damaged.parquet", path)
-    if cut:
-        with pytest.raises(SourceError, match="no whole Parquet file"):
-            read_parquet(raw, PAPER)
-    else:
-        with suppress(SourceError):
-            read_parquet(raw, PAPER, optional=("title", "abstract"))
-
-
-# builders.reading.archive_members
-
-
-def zipped(path: Path, files: dict[str, str | bytes]) -> Raw:
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return Raw("sts22/articles.zip", path)
-
-
-def test_wanted_files_come_from_any_folder_of_an_archive_and_nothing_is_extracted(tmp_path: Path) -> None:
-    files = {
-        "a/1.json": "one",
-        "../../2.json": "two",
-        "/etc/3.json": "three",
-        "4.json": "four",
-        "a/": "",
-        "1.json.txt": "no",
-    }
-    raw = zipped(tmp_path / "articles.zip", files)
-    read = list(read_members(raw, ["1.json", "2.json", "3.json", "5.json"]))
-    assert read == [("1.json", b"one"), ("2.json", b"two"), ("3.json", b"three")]
-    assert [path.name for path in tmp_path.iterdir()] == ["articles.zip"]
-
-
-def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
-    raw = zipped(tmp_path / "articles.zip", {"a/1.json": "one", "b/1.json": "other"})
-    with pytest.raises(SourceError, match="two files of one name") as caught:
-        list(read_members(raw, ["1.json"]))
-    assert "a/1.json and b/1.json" in str(caught.value)
-
-
-@pytest.mark.parametrize("damage", ["cut", "no zip", "missing", "flipped"])
-def test_a_damaged_archive_is_an_error(damage: str, tmp_path: Path) -> None:
-    path = tmp_path / "articles.zip"
-    raw = zipped(path, {"1.json": "text " * 500})
-    data = path.read_bytes()
-    path.write_bytes(
-        {"cut": data[:-30], "no zip": b"{}", "flipped": data.replace(b"text", b"tixt", 1)}.get(damage, b"")
-    )
-    if damage == "missing":
-        path.unlink()
-    with pytest.raises(SourceError, match=r"articles\.zip cannot be read"):
-        list(read_members(raw, ["1.json"]))
 
 
 # ru_sci_bench
@@ -347,7 +203,7 @@ def test_the_real_pairs_find_their_articles_and_the_others_are_counted(real_sour
     articles = [*pairs["article1"], *pairs["article2"]]
     lost = articles[287:303]  # the second articles of the first 16 pairs
     files = {f"articles/{one[-2:]}/{one}.json": article(f"\n Статья {one}. ") for one in articles if one not in lost}
-    archive = zipped(tmp_path / "articles.zip", files)
+    archive = write_zip(tmp_path / "articles.zip", files)
     tables = sts22.sts.recipe(RawFiles(("test",), {"pairs": raw, "articles": archive}, tmp_path))
     rows = frame(tables)
     assert rows.height == 271
@@ -365,7 +221,7 @@ def test_real_pairs_with_an_empty_article_or_the_texts_of_an_earlier_pair_are_no
     texts = {one: f"Статья {one}." for one in [*pairs["article1"], *pairs["article2"]]}
     (first, second), (third, fourth), (fifth, _) = pairs.select("article1", "article2").rows()[:3]
     texts |= {third: texts[second], fourth: texts[first], fifth: " \n"}
-    archive = zipped(tmp_path / "articles.zip", {f"{one}.json": article(text) for one, text in texts.items()})
+    archive = write_zip(tmp_path / "articles.zip", {f"{one}.json": article(text) for one, text in texts.items()})
     made = [
         sts22.sts.recipe(RawFiles(("test",), {"pairs": raw, "articles": archive}, tmp_path), clean=one)
         for one in (False, True)
@@ -397,7 +253,7 @@ def test_a_pair_id_that_is_not_two_numbers_is_an_error(name: str, tmp_path: Path
     ],
 )
 def test_a_file_that_is_no_article_is_an_error_with_its_name(text: str, what: str, tmp_path: Path) -> None:
-    raw = zipped(tmp_path / "articles.zip", {"articles/12/12.json": text})
+    raw = write_zip(tmp_path / "articles.zip", {"articles/12/12.json": text})
     with pytest.raises(SourceError, match=what) as caught:
         sts22.article_texts(raw, ["11", "12"])
     assert "12.json" in str(caught.value)

@@ -20,7 +20,8 @@ from builders.rumteb import stsb_ru
 from builders.rumteb.stsb_ru.decisions import decision_line, find_acceptable, head_line, read_decisions
 from builders.spec import Raw, RawFiles, Tables
 from pipelines import decide
-from pipelines.raw.locations import RawSettings, locate
+from pipelines.raw.locations import locate
+from pipelines.raw.settings import RawSettings
 from tests.support.releases import definition_of
 
 if TYPE_CHECKING:

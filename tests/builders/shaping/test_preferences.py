@@ -1,10 +1,9 @@
-"""Preference pairs as reranking: what is kept, what is left out, and that nothing but the texts gives the better one away."""
+"""Preference pairs become reranking: which pairs are dropped, and that only the texts reveal the preferred response."""
 
 from __future__ import annotations
 
-import json
-import shutil
-from dataclasses import replace
+from itertools import combinations
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,197 +12,54 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from builders.ateb.shp import DOMAINS, INSTRUCTION
 from builders.errors import SourceError
 from builders.reading import read_json_array, read_json_lines
 from builders.shaping.preferences import (
-    AGAIN,
-    ALIKE,
-    CONTRARY,
+    CONTRADICTION,
     EMPTY,
     EQUAL,
+    EQUAL_IGNORING_CASE,
+    REPETITION,
+    SINGLE_SYSTEM,
     TIE,
     concat_tables,
+    pair_systems,
     parse_preferences,
     rerank_pairs,
-    tables_by_split,
+    rerank_splits,
 )
 from builders.spec import Dropped, Raw, Tables
 from builders.tasks import Reranking
 from pipelines.audit import integrity
-from pipelines.make import GOLDEN, BuildResult, BuildSettings, make
-from tests.support.preference_pairs import CONFIGS, assert_same, best_guess, chance, frame, judged, quick
-from tests.support.releases import definition_of
+from tests.support.preference_pairs import (
+    CONFIGS,
+    assert_same_tables,
+    candidates,
+    chance_limit,
+    dropped_counts,
+    frame,
+    guess_preferences,
+    quick,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+Rating = tuple[str, str, str, float]  # prompt, system, response, rating
 Pair = tuple[str, str, str, bool | None]  # query, response a, response b, whether a is preferred
 
 SCHEMA = {"id": pl.String, "query": pl.String, "a": pl.String, "b": pl.String, "a_preferred": pl.Boolean}
 SPLITS = ("train", "validation", "test")
 
-texts = st.text(alphabet="ab \n\xa0é", max_size=4)
-pairs_drawn = st.lists(st.tuples(texts, texts, texts, st.sampled_from([True, False, None])), max_size=12)
+TEXTS = st.text(alphabet="ab \n\xa0é", max_size=4)
+PAIRS = st.lists(st.tuples(TEXTS, TEXTS, TEXTS, st.sampled_from([True, False, None])), max_size=12)
+RATINGS = st.lists(
+    st.tuples(st.sampled_from("pqr"), st.sampled_from("wxyz"), st.sampled_from([0.5, 1, 2, 2.5, 4])), max_size=20
+).map(lambda rows: [(prompt, system, f"{prompt} by {system}", rating) for prompt, system, rating in rows])
 
 
-def table(pairs: list[Pair]) -> pl.DataFrame:
-    return pl.DataFrame([(f"pair-{n}", *pair) for n, pair in enumerate(pairs)], SCHEMA, orient="row")
-
-
-def tables(pairs: list[Pair] | pl.DataFrame) -> Tables:
-    return rerank_pairs(pairs if isinstance(pairs, pl.DataFrame) else table(pairs), split="test")
-
-
-def test_a_pair_is_a_query_with_the_preferred_response_judged_1_and_the_other_0() -> None:
-    made = tables([("Why?", "Because.", "Hm.", True), ("How?", "No idea.", "Like this.", False)])
-    assert frame(made, "queries").rows() == [("pair-0", "Why?"), ("pair-1", "How?")]
-    assert sorted(judged(made)["pair-0"]) == [("Because.", 1), ("Hm.", 0)]
-    assert sorted(judged(made)["pair-1"]) == [("Like this.", 1), ("No idea.", 0)]
-    assert not made.dropped
-    assert made.observed == {"pairs in test": 2}
-
-
-def test_texts_are_kept_as_they_stand() -> None:
-    made = tables([(" q\n", "\ta \n", "Ａ\u200b", True)])
-    assert frame(made, "queries")["text"].to_list() == [" q\n"]
-    assert dict(judged(made)["pair-0"]) == {"\ta \n": 1, "Ａ\u200b": 0}
-
-
-def test_a_pair_stands_alone_whatever_it_shares_with_others() -> None:
-    made = tables([("one", "x", "y", True), ("one", "y", "z", True)])
-    assert frame(made, "top_ranked").rows() == [
-        ("pair-0", ["pair-0-0", "pair-0-1"]),
-        ("pair-1", ["pair-1-0", "pair-1-1"]),
-    ]
-    assert sorted(frame(made, "corpus")["text"]) == ["x", "y", "y", "z"]
-
-
-def test_queries_are_never_merged_even_where_pairs_contradict_each_other() -> None:
-    made = tables([("q", "x", "y", True), ("q", "x", "y", True), ("q", "y", "x", True)])
-    assert frame(made, "queries")["text"].to_list() == ["q"] * 3
-    assert [max(candidates, key=lambda one: one[1])[0] for candidates in judged(made).values()] == ["x", "x", "y"]
-
-
-def test_what_a_source_knows_of_a_pair_stays_beside_its_query() -> None:
-    pairs = table([("q", "x", "y", True)]).with_columns(language=pl.lit("eng"))
-    assert frame(tables(pairs), "queries").rows(named=True) == [{"id": "pair-0", "text": "q", "language": "eng"}]
-
-
-def test_ties_empty_and_equal_responses_are_left_out_each_under_the_first_reason_that_fits() -> None:
-    kept: Pair = ("q", "x", "y", True)
-    out: list[Pair] = [
-        ("q", "x", "y", None), ("q", "", "", None), ("q", "x", "x", None),
-        ("q", "", "y", True), ("q", "x", " \n\xa0", False), ("q", " ", "", True),
-        ("q", "x", "x", True), ("q", "x", " x\n", False),
-    ]  # fmt: skip
-    made = tables([*out, kept])
-    assert made.dropped == (
-        Dropped(TIE, 3, "test", ("pair-0", "pair-1", "pair-2")),
-        Dropped(EMPTY, 3, "test", ("pair-3", "pair-4", "pair-5")),
-        Dropped(EQUAL, 2, "test", ("pair-6", "pair-7")),
-    )
-    assert frame(made, "queries")["id"].to_list() == ["pair-8"]
-
-
-def test_the_responses_have_the_numbers_they_always_had() -> None:
-    """Number 0 has the smaller of `printf %s "$ID $TEXT" | openssl mac -macopt size:8 -macopt key:"$SEED" BLAKE2BMAC`."""
-    made = tables([("q", "x", "y", True)] * 8)
-    assert ["".join(text for text, _ in two) for two in judged(made).values()] == [*["xy"] * 4, "yx", "xy", "yx", "xy"]
-
-
-def test_parts_put_together_follow_each_other_and_their_counts_add_up() -> None:
-    empty, equal, fine = ("q", "", "y", True), ("q", "x", "x", True), ("q", "x", "y", True)
-    last = table([empty, empty, fine]).with_columns(id="last-" + pl.col("id"))
-    parts = [rerank_pairs(pairs, split="train") for pairs in (table([equal]), table([empty] * 4), table([fine]), last)]
-    made = concat_tables([*parts, rerank_pairs(table([empty]), split="test")])
-    assert made.dropped == (
-        Dropped(EMPTY, 6, "train", ("pair-0", "pair-1", "pair-2", "pair-3", "last-pair-0")),
-        Dropped(EQUAL, 1, "train", ("pair-0",)),
-        Dropped(EMPTY, 1, "test", ("pair-0",)),
-    )
-    assert made.observed == {"pairs in train": 9, "pairs in test": 1}
-    for config in CONFIGS:
-        assert_frame_equal(frame(made, config, "train"), pl.concat([frame(part, config, "train") for part in parts]))
-
-
-def kept_clean(*pairs: Pair) -> tuple[list[str], dict[str, int]]:
-    """The pairs, by number, that a clean version keeps, and the reasons for which it leaves out the others."""
-    made = rerank_pairs(table(list(pairs)), split="test", clean=True)
-    kept = [name.removeprefix("pair-") for name in frame(made, "queries")["id"]]
-    return kept, {gone.reason: gone.count for gone in made.dropped}
-
-
-def test_a_clean_version_has_no_pair_whose_responses_differ_in_case_and_white_space_alone() -> None:
-    assert kept_clean(
-        ("q", "Yes, so.", "yes,\xa0 so. ", True), ("q", "-2", "2", True), ("q", "Yes!", "Yes?", True)
-    ) == (
-        ["1", "2"],
-        {ALIKE: 1},
-    )
-
-
-def test_a_clean_version_has_a_pair_once_in_whichever_order_its_responses_stand() -> None:
-    assert kept_clean(("q", "x", "y", True), ("Q ", "Y", "x", False), ("q", "x", "z", True), ("r", "x", "y", True)) == (
-        ["0", "2", "3"],
-        {AGAIN: 1},
-    )
-
-
-def test_a_clean_version_has_none_of_the_pairs_that_contradict_each_other() -> None:
-    assert kept_clean(("q", "x", "y", True), ("q", "y", "x", True), ("q", "X", "y", True), ("q", "x", "z", False)) == (
-        ["3"],
-        {CONTRARY: 3},
-    )
-
-
-def test_a_tie_contradicts_nothing() -> None:
-    assert kept_clean(("q", "x", "y", True), ("q", "x", "y", None)) == (["0"], {TIE: 1})
-
-
-def test_of_a_clean_version_the_last_split_keeps_the_queries_that_others_have_too() -> None:
-    rows = {
-        "train": [
-            ("one", "x", "y", True),
-            ("Two!", "x", "y", True),
-            ("three", "x", "y", True),
-            ("tie", "x", "y", True),
-        ],
-        "validation": [("two", "x", "y", True), ("one", "x", "z", True)],
-        "test": [("ONE.", "v", "w", True), ("tie", "v", "w", None)],
-    }
-
-    def parts(split: str, later: Mapping[str, pl.Series]) -> list[Tables]:
-        return [rerank_pairs(table(rows[split]), split=split, clean=True, later=later)]
-
-    made = tables_by_split(parts, SPLITS, SPLITS, clean=True)
-    assert {split: frame(made, "queries", split)["text"].to_list() for split in SPLITS} == {
-        "train": ["three", "tie"],
-        "validation": ["two"],
-        "test": ["ONE."],
-    }
-    assert made.dropped == (
-        Dropped("the query is in the test split too", 1, "train", ("pair-0",)),
-        Dropped("the query is in the validation split too", 1, "train", ("pair-1",)),
-        Dropped("the query is in the test split too", 1, "validation", ("pair-1",)),
-        Dropped(TIE, 1, "test", ("pair-1",)),
-    )
-    alone = tables_by_split(parts, SPLITS, ("validation",), clean=True)
-    assert list(alone.frames["queries"]) == ["validation"]
-    assert [gone.split for gone in alone.dropped] == ["validation"]
-
-
-@quick
-@given(st.lists(st.tuples(st.sampled_from("qQ"), texts, texts, st.booleans()), max_size=12))
-def test_what_a_clean_version_keeps_is_clean_and_what_is_clean_it_keeps(pairs: list[Pair]) -> None:
-    names, reasons = kept_clean(*pairs)
-    kept = [pairs[int(name)] for name in names]
-    assert kept_clean(*kept) == ([str(place) for place in range(len(kept))], {})
-    assert len(kept) + sum(reasons.values()) == len(pairs)
-    seen = [(query.lower(), frozenset(" ".join(text.lower().split()) for text in two)) for query, *two, _ in kept]
-    assert len(set(seen)) == len(seen)
-    assert all(len(two) == 2 for _, two in seen)
+# Verdicts
 
 
 @pytest.fixture
@@ -228,7 +84,7 @@ def test_verdicts_say_whether_a_is_preferred(verdicts: list[Any], meanings: dict
 
 
 @pytest.mark.parametrize(("verdicts", "meanings"), [([1, 0, 2], {1: True, 0: False}), (["A", "a"], {"A": True})])
-def test_an_unknown_verdict_is_an_error_with_its_place(
+def test_an_unknown_verdict_is_an_error_that_names_its_line(
     verdicts: list[Any], meanings: dict[Any, bool], raw: Raw
 ) -> None:
     with pytest.raises(SourceError, match="unknown preference in 'labels'") as caught:
@@ -236,6 +92,161 @@ def test_an_unknown_verdict_is_an_error_with_its_place(
     assert f"source/pairs.jsonl, line {len(verdicts)}" in str(caught.value)
     assert repr(str(verdicts[-1])) in str(caught.value)
     assert " or ".join(map(repr, meanings)) in str(caught.value)
+
+
+# Pairs of systems
+
+
+def make_ratings(rows: list[Rating]) -> pl.DataFrame:
+    schema = {"id": pl.String, "system": pl.String, "response": pl.String, "rating": pl.Float64}
+    return pl.DataFrame(rows, schema, orient="row").with_columns(query="ask " + pl.col("id"))
+
+
+def paired_rows(rows: list[Rating]) -> list[tuple[Any, ...]]:
+    pairs, _ = pair_systems(make_ratings(rows), split="test")
+    return pairs.select("id", "query", "a", "b", "a_preferred").rows()
+
+
+def test_every_two_systems_on_a_prompt_are_a_pair_and_the_higher_mean_is_preferred() -> None:
+    rows: list[Rating] = [
+        ("p", "y", "why", 1.0), ("p", "x", "ex", 5.0), ("q", "x", "ex 2", 3.0), ("p", "z", "zed", 4.0),
+        ("p", "x", "ex", 2.0), ("q", "y", "why 2", 3.5),
+    ]  # fmt: skip
+    assert paired_rows(rows) == [
+        ("p-0", "ask p", "ex", "why", True),
+        ("p-1", "ask p", "ex", "zed", False),
+        ("p-2", "ask p", "why", "zed", False),
+        ("q-0", "ask q", "ex 2", "why 2", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([0.1, 0.2], [0.15]),
+        ([4.0, 5.0], [4.5]),
+        ([1.0, 1.0, 2.0], [1.0, 2.0, 1.0]),
+        ([3.6666666666666665], [3.6666666666666665]),
+        ([0.3], [0.1, 0.2, 0.6]),
+        ([-1.0, 1.0], [0.0]),
+    ],
+)
+def test_equal_means_are_a_tie_despite_floating_point_errors(one: list[float], other: list[float]) -> None:
+    rows = [("p", system, system, rating) for system, ratings in (("x", one), ("y", other)) for rating in ratings]
+    assert [pair[-1] for pair in paired_rows(rows)] == [None]
+
+
+def test_means_that_differ_in_the_last_digit_are_not_a_tie() -> None:
+    assert paired_rows([("p", "x", "ex", 3.6666666666666665), ("p", "y", "why", 3.666666666666667)])[0][-1] is False
+
+
+def test_a_prompt_with_one_system_makes_no_pair_and_is_counted() -> None:
+    pairs, dropped = pair_systems(
+        make_ratings([("p", "x", "a", 1), ("p", "x", "a", 2), ("q", "x", "b", 1)]), split="test"
+    )
+    assert pairs.height == 0
+    assert dropped == (Dropped(SINGLE_SYSTEM, 2, "test", ("p", "q")),)
+
+
+def test_further_columns_of_a_prompt_are_kept_beside_its_pairs() -> None:
+    rows = make_ratings([("p", "x", "a", 1.0), ("p", "y", "b", 2.0)]).with_columns(task=pl.lit("xsum"))
+    pairs, _ = pair_systems(rows, split="test")
+    assert set(pairs.columns) == {"id", "query", "a", "b", "a_preferred", "task"}
+    assert frame(rerank_pairs(pairs, split="test"), "queries").rows() == [("p-0", "ask p", "xsum")]
+
+
+@quick
+@given(RATINGS)
+def test_pairs_are_all_combinations_of_two_systems_of_each_prompt(rows: list[Rating]) -> None:
+    by_prompt: dict[str, dict[str, list[float]]] = {}
+    for prompt, system, _, rating in rows:
+        by_prompt.setdefault(prompt, {}).setdefault(system, []).append(rating)
+    expected = []
+    for prompt, systems in by_prompt.items():
+        means = {system: fmean(ratings) for system, ratings in systems.items()}  # exact here, except for thirds
+        for n, (x, y) in enumerate(combinations(sorted(systems), 2)):
+            preferred = None if abs(means[x] - means[y]) < 1e-9 else means[x] > means[y]
+            expected.append((f"{prompt}-{n}", f"ask {prompt}", f"{prompt} by {x}", f"{prompt} by {y}", preferred))
+    assert paired_rows(rows) == expected
+
+
+@quick
+@given(RATINGS, st.randoms(use_true_random=False))
+def test_the_order_of_ratings_only_affects_the_order_of_prompts(rows: list[Rating], random: Any) -> None:
+    shuffled = random.sample(rows, len(rows))
+    pairs = paired_rows(shuffled)
+    assert sorted(pairs, key=str) == sorted(paired_rows(rows), key=str)
+    first_rated = [f"ask {prompt}" for prompt, *_ in shuffled]
+    assert [query for _, query, *_ in pairs] == sorted((query for _, query, *_ in pairs), key=first_rated.index)
+
+
+# Reranking tables
+
+
+def make_pairs(pairs: list[Pair]) -> pl.DataFrame:
+    return pl.DataFrame([(f"pair-{n}", *pair) for n, pair in enumerate(pairs)], SCHEMA, orient="row")
+
+
+def rerank(pairs: list[Pair] | pl.DataFrame) -> Tables:
+    return rerank_pairs(pairs if isinstance(pairs, pl.DataFrame) else make_pairs(pairs), split="test")
+
+
+def test_a_pair_is_a_query_with_the_preferred_response_judged_1_and_the_other_0() -> None:
+    tables = rerank([("Why?", "Because.", "Hm.", True), ("How?", "No idea.", "Like this.", False)])
+    assert frame(tables, "queries").rows() == [("pair-0", "Why?"), ("pair-1", "How?")]
+    assert sorted(candidates(tables)["pair-0"]) == [("Because.", 1), ("Hm.", 0)]
+    assert sorted(candidates(tables)["pair-1"]) == [("Like this.", 1), ("No idea.", 0)]
+    assert not tables.dropped
+    assert tables.observed == {"pairs in test": 2}
+
+
+def test_texts_are_unchanged() -> None:
+    tables = rerank([(" q\n", "\ta \n", "Ａ\u200b", True)])
+    assert frame(tables, "queries")["text"].to_list() == [" q\n"]
+    assert dict(candidates(tables)["pair-0"]) == {"\ta \n": 1, "Ａ\u200b": 0}
+
+
+def test_pairs_that_share_a_query_and_a_response_share_no_row() -> None:
+    tables = rerank([("one", "x", "y", True), ("one", "y", "z", True)])
+    assert frame(tables, "top_ranked").rows() == [
+        ("pair-0", ["pair-0-0", "pair-0-1"]),
+        ("pair-1", ["pair-1-0", "pair-1-1"]),
+    ]
+    assert sorted(frame(tables, "corpus")["text"]) == ["x", "y", "y", "z"]
+
+
+def test_queries_are_never_merged_even_if_pairs_contradict_each_other() -> None:
+    tables = rerank([("q", "x", "y", True), ("q", "x", "y", True), ("q", "y", "x", True)])
+    assert frame(tables, "queries")["text"].to_list() == ["q"] * 3
+    assert [max(ranked, key=lambda one: one[1])[0] for ranked in candidates(tables).values()] == ["x", "x", "y"]
+
+
+def test_further_columns_of_a_pair_are_kept_beside_its_query() -> None:
+    pairs = make_pairs([("q", "x", "y", True)]).with_columns(language=pl.lit("eng"))
+    assert frame(rerank(pairs), "queries").rows(named=True) == [{"id": "pair-0", "text": "q", "language": "eng"}]
+
+
+def test_ties_empty_and_equal_responses_are_dropped_each_for_the_first_reason_that_applies() -> None:
+    good: Pair = ("q", "x", "y", True)
+    bad: list[Pair] = [
+        ("q", "x", "y", None), ("q", "", "", None), ("q", "x", "x", None),
+        ("q", "", "y", True), ("q", "x", " \n\xa0", False), ("q", " ", "", True),
+        ("q", "x", "x", True), ("q", "x", " x\n", False),
+    ]  # fmt: skip
+    tables = rerank([*bad, good])
+    assert tables.dropped == (
+        Dropped(TIE, 3, "test", ("pair-0", "pair-1", "pair-2")),
+        Dropped(EMPTY, 3, "test", ("pair-3", "pair-4", "pair-5")),
+        Dropped(EQUAL, 2, "test", ("pair-6", "pair-7")),
+    )
+    assert frame(tables, "queries")["id"].to_list() == ["pair-8"]
+
+
+def test_the_numbers_of_the_responses_never_change() -> None:
+    """Number 0 has the smaller of `printf %s "$ID $TEXT" | openssl mac -macopt size:8 -macopt key:"$SEED" BLAKE2BMAC`."""
+    tables = rerank([("q", "x", "y", True)] * 8)
+    numbered = ["".join(text for text, _ in ranked) for ranked in candidates(tables).values()]
+    assert numbered == [*["xy"] * 4, "yx", "xy", "yx", "xy"]
 
 
 def reason_of(pair: Pair) -> str | None:
@@ -248,71 +259,174 @@ def reason_of(pair: Pair) -> str | None:
 
 
 @quick
-@given(pairs_drawn)
-def test_pairs_in_are_pairs_kept_and_pairs_left_out_by_reason(pairs: list[Pair]) -> None:
-    made = tables(pairs)
+@given(PAIRS)
+def test_every_input_pair_is_either_kept_or_counted_as_dropped(pairs: list[Pair]) -> None:
+    tables = rerank(pairs)
     reasons = [reason_of(pair) for pair in pairs]
-    assert {gone.reason: gone.count for gone in made.dropped} == {
+    assert dropped_counts(tables) == {
         reason: reasons.count(reason) for reason in (TIE, EMPTY, EQUAL) if reason in reasons
     }
-    assert made.observed["pairs in test"] == frame(made, "queries").height + sum(gone.count for gone in made.dropped)
+    dropped = sum(dropped_counts(tables).values())
+    assert tables.observed["pairs in test"] == frame(tables, "queries").height + dropped
 
 
 @quick
-@given(pairs_drawn)
-def test_every_pair_kept_comes_back_from_its_tables(pairs: list[Pair]) -> None:
-    made = tables(pairs)
+@given(PAIRS)
+def test_every_other_pair_can_be_read_back_from_the_tables(pairs: list[Pair]) -> None:
+    tables = rerank(pairs)
     expected = {
         f"pair-{n}": (query, {a: int(a_preferred is True), b: int(a_preferred is False)})
         for n, (query, a, b, a_preferred) in enumerate(pairs)
         if reason_of(pairs[n]) is None
     }
-    queries = dict(frame(made, "queries").iter_rows())
-    assert {query: (queries[query], dict(candidates)) for query, candidates in judged(made).items()} == expected
+    queries = dict(frame(tables, "queries").iter_rows())
+    assert {query: (queries[query], dict(ranked)) for query, ranked in candidates(tables).items()} == expected
 
 
 @quick
-@given(pairs_drawn)
-def test_no_table_breaks_a_rule_of_its_task(pairs: list[Pair]) -> None:
-    made = tables([*pairs, ("q", "better", "worse", True)])
-    frames = {config: {"test": frame(made, config).lazy()} for config in CONFIGS}
+@given(PAIRS)
+def test_tables_follow_the_rules_of_their_task(pairs: list[Pair]) -> None:
+    tables = rerank([*pairs, ("q", "better", "worse", True)])
+    frames = {config: {"test": frame(tables, config).lazy()} for config in CONFIGS}
     assert integrity.check_integrity(Reranking(), frames, ("test",)) == []
 
 
 @quick
-@given(pairs_drawn)
-def test_a_pair_with_its_responses_swapped_gives_the_same_rows(pairs: list[Pair]) -> None:
+@given(PAIRS)
+def test_swapped_responses_give_the_same_rows(pairs: list[Pair]) -> None:
     swapped = [(query, b, a, None if preferred is None else not preferred) for query, a, b, preferred in pairs]
-    assert_same(tables(pairs), tables(swapped))
+    assert_same_tables(rerank(pairs), rerank(swapped))
 
 
 @quick
-@given(pairs_drawn, pairs_drawn)
-def test_further_pairs_change_nothing_of_the_others(pairs: list[Pair], more: list[Pair]) -> None:
-    few, many = tables(pairs), tables(pairs + more)
+@given(PAIRS, PAIRS)
+def test_further_pairs_do_not_change_the_rows_of_others(pairs: list[Pair], more: list[Pair]) -> None:
+    few, many = rerank(pairs), rerank(pairs + more)
     for config in CONFIGS:
         assert_frame_equal(frame(few, config), frame(many, config).head(frame(few, config).height))
 
 
 @quick
-@given(pairs_drawn, st.randoms(use_true_random=False))
-def test_neither_the_order_of_pairs_nor_chunks_change_more_than_the_order_of_rows(
-    pairs: list[Pair], random: Any
-) -> None:
-    rows = list(table(pairs).iter_slices(1))
+@given(PAIRS, st.randoms(use_true_random=False))
+def test_the_order_of_pairs_and_chunks_only_affect_the_order_of_rows(pairs: list[Pair], random: Any) -> None:
+    rows = list(make_pairs(pairs).iter_slices(1))
     random.shuffle(rows)
-    mixed = tables(pl.concat([table([]), *rows], rechunk=False))
+    shuffled = rerank(pl.concat([make_pairs([]), *rows], rechunk=False))
     for config, key in (
         ("corpus", ["id"]),
         ("queries", ["id"]),
         ("qrels", ["corpus-id"]),
         ("top_ranked", ["query-id"]),
     ):
-        assert_frame_equal(frame(tables(pairs), config).sort(key), frame(mixed, config).sort(key))
+        assert_frame_equal(frame(rerank(pairs), config).sort(key), frame(shuffled, config).sort(key))
 
 
-def posts(count: int, *, a_preferred: Callable[[int], bool]) -> pl.DataFrame:
-    """Three pairs on each post, in the order in which the better comments came: as tell-tale as a source can be.
+def test_concatenated_parts_keep_their_order_and_their_counts_add_up() -> None:
+    empty, equal, good = ("q", "", "y", True), ("q", "x", "x", True), ("q", "x", "y", True)
+    last = make_pairs([empty, empty, good]).with_columns(id="last-" + pl.col("id"))
+    frames = (make_pairs([equal]), make_pairs([empty] * 4), make_pairs([good]), last)
+    parts = [rerank_pairs(pairs, split="train") for pairs in frames]
+    tables = concat_tables([*parts, rerank_pairs(make_pairs([empty]), split="test")])
+    assert tables.dropped == (
+        Dropped(EMPTY, 6, "train", ("pair-0", "pair-1", "pair-2", "pair-3", "last-pair-0")),
+        Dropped(EQUAL, 1, "train", ("pair-0",)),
+        Dropped(EMPTY, 1, "test", ("pair-0",)),
+    )
+    assert tables.observed == {"pairs in train": 9, "pairs in test": 1}
+    for config in CONFIGS:
+        assert_frame_equal(frame(tables, config, "train"), pl.concat([frame(part, config, "train") for part in parts]))
+
+
+# Cleaned versions
+
+
+def rerank_clean(*pairs: Pair) -> tuple[list[str], dict[str, int]]:
+    """The numbers of the pairs that a cleaned version keeps, and how many it drops for each reason."""
+    tables = rerank_pairs(make_pairs(list(pairs)), split="test", clean=True)
+    numbers = [name.removeprefix("pair-") for name in frame(tables, "queries")["id"]]
+    return numbers, dropped_counts(tables)
+
+
+def test_a_cleaned_version_drops_pairs_whose_responses_differ_only_in_case_and_white_space() -> None:
+    assert rerank_clean(
+        ("q", "Yes, so.", "yes,\xa0 so. ", True), ("q", "-2", "2", True), ("q", "Yes!", "Yes?", True)
+    ) == (
+        ["1", "2"],
+        {EQUAL_IGNORING_CASE: 1},
+    )
+
+
+def test_a_cleaned_version_keeps_a_pair_once_whatever_the_order_of_its_responses() -> None:
+    assert rerank_clean(
+        ("q", "x", "y", True), ("Q ", "Y", "x", False), ("q", "x", "z", True), ("r", "x", "y", True)
+    ) == (
+        ["0", "2", "3"],
+        {REPETITION: 1},
+    )
+
+
+def test_a_cleaned_version_drops_all_pairs_that_contradict_each_other() -> None:
+    assert rerank_clean(
+        ("q", "x", "y", True), ("q", "y", "x", True), ("q", "X", "y", True), ("q", "x", "z", False)
+    ) == (
+        ["3"],
+        {CONTRADICTION: 3},
+    )
+
+
+def test_a_tie_contradicts_no_other_pair() -> None:
+    assert rerank_clean(("q", "x", "y", True), ("q", "x", "y", None)) == (["0"], {TIE: 1})
+
+
+def test_in_a_cleaned_version_queries_in_several_splits_stay_in_the_last_one() -> None:
+    rows = {
+        "train": [
+            ("one", "x", "y", True),
+            ("Two!", "x", "y", True),
+            ("three", "x", "y", True),
+            ("tie", "x", "y", True),
+        ],
+        "validation": [("two", "x", "y", True), ("one", "x", "z", True)],
+        "test": [("ONE.", "v", "w", True), ("tie", "v", "w", None)],
+    }
+
+    def build(split: str, later_queries: Mapping[str, pl.Series]) -> list[Tables]:
+        return [rerank_pairs(make_pairs(rows[split]), split=split, clean=True, later_queries=later_queries)]
+
+    tables = rerank_splits(build, SPLITS, SPLITS, clean=True)
+    assert {split: frame(tables, "queries", split)["text"].to_list() for split in SPLITS} == {
+        "train": ["three", "tie"],
+        "validation": ["two"],
+        "test": ["ONE."],
+    }
+    assert tables.dropped == (
+        Dropped("the query is also in the test split", 1, "train", ("pair-0",)),
+        Dropped("the query is also in the validation split", 1, "train", ("pair-1",)),
+        Dropped("the query is also in the test split", 1, "validation", ("pair-1",)),
+        Dropped(TIE, 1, "test", ("pair-1",)),
+    )
+    alone = rerank_splits(build, SPLITS, ("validation",), clean=True)
+    assert list(alone.frames["queries"]) == ["validation"]
+    assert [dropped.split for dropped in alone.dropped] == ["validation"]
+
+
+@quick
+@given(st.lists(st.tuples(st.sampled_from("qQ"), TEXTS, TEXTS, st.booleans()), max_size=12))
+def test_cleaning_leaves_clean_pairs_and_drops_none_of_them(pairs: list[Pair]) -> None:
+    numbers, reasons = rerank_clean(*pairs)
+    rest = [pairs[int(number)] for number in numbers]
+    assert rerank_clean(*rest) == ([str(number) for number in range(len(rest))], {})
+    assert len(rest) + sum(reasons.values()) == len(pairs)
+    folded = [(query.lower(), frozenset(" ".join(text.lower().split()) for text in two)) for query, *two, _ in rest]
+    assert len(set(folded)) == len(folded)
+    assert all(len(two) == 2 for _, two in folded)
+
+
+# What ids and positions reveal
+
+
+def make_posts(count: int, *, a_preferred: Callable[[int], bool]) -> pl.DataFrame:
+    """Three pairs on each post, in an order that reveals as much as a source's order can.
 
     One comment of a post is in all of its pairs: on even posts it always wins, on odd ones it always loses.
     """
@@ -324,29 +438,29 @@ def posts(count: int, *, a_preferred: Callable[[int], bool]) -> pl.DataFrame:
             a_wins = a_preferred(len(rows))
             a, b = (better, worse) if a_wins else (worse, better)
             rows.append((f"post {post}", a, b, a_wins))
-    return table(rows)
+    return make_pairs(rows)
 
 
 ORDERS: dict[str, Callable[[int], bool]] = {
     "a is always preferred, as in chosen and rejected": lambda _: True,
     "b is always preferred": lambda _: False,
-    "a and b take turns": lambda n: n % 2 == 0,
+    "a and b alternate": lambda n: n % 2 == 0,
     "a first, then b": lambda n: n < 9_000,
 }
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_no_rule_over_ids_and_places_does_better_than_chance(order: str) -> None:
-    share, pairs = best_guess(tables(posts(6_000, a_preferred=ORDERS[order])))
+def test_no_rule_on_ids_and_positions_beats_chance(order: str) -> None:
+    share, pairs = guess_preferences(rerank(make_posts(6_000, a_preferred=ORDERS[order])))
     assert pairs == 18_000
-    assert share < chance(pairs)
+    assert share < chance_limit(pairs)
 
 
-def give_away(made: Tables, leak: str) -> Tables:
-    """The same tables with one thing that tells: an order by preference, or one document for all pairs of a response."""
-    corpus, qrels, ranked = (frame(made, config) for config in ("corpus", "qrels", "top_ranked"))
+def plant_leak(tables: Tables, leak: str) -> Tables:
+    """The same tables with one leak: an order by preference, or one document for all pairs of a response."""
+    corpus, qrels, ranked = (frame(tables, config) for config in ("corpus", "qrels", "top_ranked"))
     winners = qrels.filter(score=1)["corpus-id"]
-    by_merit = corpus.with_columns(wins=pl.col("id").is_in(winners.implode())).sort("wins", descending=True)
+    by_wins = corpus.with_columns(wins=pl.col("id").is_in(winners.implode())).sort("wins", descending=True)
     best_first = qrels.sort("score", descending=True, maintain_order=True)
     if leak == "list":
         lists = best_first.group_by("query-id", maintain_order=True).agg(pl.col("corpus-id").alias("corpus-ids"))
@@ -354,30 +468,33 @@ def give_away(made: Tables, leak: str) -> Tables:
     elif leak == "qrels":
         qrels = best_first
     elif leak == "corpus":
-        corpus = by_merit.drop("wins")
+        corpus = by_wins.drop("wins")
     elif leak == "ids":
-        new = dict(zip(by_merit["id"], (f"d-{n:020}" for n in range(corpus.height)), strict=True))
-        corpus = corpus.with_columns(pl.col("id").replace_strict(new)).sample(fraction=1, shuffle=True, seed=1)
-        qrels = qrels.with_columns(pl.col("corpus-id").replace_strict(new))
-        ranked = ranked.with_columns(pl.col("corpus-ids").list.eval(pl.element().replace_strict(new)))
+        new_ids = dict(zip(by_wins["id"], (f"d-{n:020}" for n in range(corpus.height)), strict=True))
+        corpus = corpus.with_columns(pl.col("id").replace_strict(new_ids)).sample(fraction=1, shuffle=True, seed=1)
+        qrels = qrels.with_columns(pl.col("corpus-id").replace_strict(new_ids))
+        ranked = ranked.with_columns(pl.col("corpus-ids").list.eval(pl.element().replace_strict(new_ids)))
     elif leak == "merged":
-        text_of = dict(corpus.select("id", "text").iter_rows())
+        texts = dict(corpus.select("id", "text").iter_rows())
         corpus = corpus.with_columns(id="text").unique(maintain_order=True)
-        qrels = qrels.with_columns(pl.col("corpus-id").replace_strict(text_of))
-        ranked = ranked.with_columns(pl.col("corpus-ids").list.eval(pl.element().replace_strict(text_of)))
-    frames = {"corpus": corpus, "queries": frame(made, "queries"), "qrels": qrels, "top_ranked": ranked}
+        qrels = qrels.with_columns(pl.col("corpus-id").replace_strict(texts))
+        ranked = ranked.with_columns(pl.col("corpus-ids").list.eval(pl.element().replace_strict(texts)))
+    frames = {"corpus": corpus, "queries": frame(tables, "queries"), "qrels": qrels, "top_ranked": ranked}
     return Tables({config: {"test": rows} for config, rows in frames.items()})
 
 
 @pytest.mark.parametrize(
     ("leak", "share"), [("list", 1.0), ("qrels", 1.0), ("corpus", 1.0), ("ids", 1.0), ("merged", 0.6)]
 )
-def test_the_guesses_find_what_gives_the_better_one_away(leak: str, share: float) -> None:
-    made = tables(posts(1_000, a_preferred=lambda n: n % 3 == 0))
-    assert best_guess(give_away(made, leak))[0] >= share
+def test_the_rules_find_planted_leaks(leak: str, share: float) -> None:
+    tables = rerank(make_posts(1_000, a_preferred=lambda n: n % 3 == 0))
+    assert guess_preferences(plant_leak(tables, leak))[0] >= share
 
 
-def steamshp(folder: Path) -> pl.DataFrame:
+# Real pairs
+
+
+def read_steamshp(folder: Path) -> pl.DataFrame:
     raw = Raw("steamshp", folder / "hh_rlhf" / "steamshp" / "anthropic_helpful_test.json")
     columns = dict.fromkeys(("post_id", "history", "human_ref_A", "human_ref_B"), pl.String()) | {"labels": pl.Int64()}
     rows = read_json_lines(raw, columns)
@@ -385,7 +502,7 @@ def steamshp(folder: Path) -> pl.DataFrame:
     return rows.select(id="post_id", query="history", a="human_ref_A", b="human_ref_B", a_preferred=preferred)
 
 
-def mt_bench(folder: Path) -> pl.DataFrame:
+def read_mt_bench(folder: Path) -> pl.DataFrame:
     raw = Raw("mt_bench", folder / "mt_bench_pairs" / "llmbar_mt_bench.json")
     rows = read_json_array(raw, dict.fromkeys(("input", "output_1", "output_2"), pl.String()) | {"label": pl.Int64()})
     preferred = parse_preferences(rows["label"], {1: True, 2: False}, raw, unit="record")
@@ -393,96 +510,23 @@ def mt_bench(folder: Path) -> pl.DataFrame:
     return rows.select(id=numbers, query="input", a="output_1", b="output_2", a_preferred=preferred)
 
 
-def test_the_helpful_pairs_of_hh_rlhf_go_through(real_sources: Path) -> None:
-    pairs = steamshp(real_sources)
-    made = tables(pairs)
-    assert made.observed == {"pairs in test": 2344}
-    assert {gone.reason: gone.count for gone in made.dropped} == {EMPTY: 4, EQUAL: 2}
+def test_the_real_helpful_pairs_of_hh_rlhf_go_through(real_sources: Path) -> None:
+    pairs = read_steamshp(real_sources)
+    tables = rerank(pairs)
+    assert tables.observed == {"pairs in test": 2344}
+    assert dropped_counts(tables) == {EMPTY: 4, EQUAL: 2}
     preferred = pl.when("a_preferred").then("a").otherwise("b")
     better = dict(pairs.select("id", preferred).iter_rows())
-    assert all((text == better[query]) == (score == 1) for query, two in judged(made).items() for text, score in two)
-    share, count = best_guess(made)
+    for query, ranked in candidates(tables).items():
+        assert all((text == better[query]) == (score == 1) for text, score in ranked)
+    share, count = guess_preferences(tables)
     assert count == 2338
-    assert share < chance(count)
+    assert share < chance_limit(count)
 
 
-def test_the_pairs_of_mt_bench_go_through(real_sources: Path) -> None:
-    made = tables(mt_bench(real_sources))
-    assert made.observed == {"pairs in test": 200}
-    share, count = best_guess(made)
-    assert count == 200 - sum(gone.count for gone in made.dropped)
-    assert share < chance(count)
-
-
-@pytest.fixture
-def shp(tmp_path: Path, settings: BuildSettings) -> Callable[..., BuildResult]:
-    """Build shp-reranking from a copy of the golden sample, every record (file, its keys and values) changed at will."""
-
-    def build(change: Callable[[str, dict[str, Any]], dict[str, Any]], version: str = "1.0.0") -> BuildResult:
-        folder = tmp_path / "golden" / "shp" / "raw"
-        shutil.rmtree(folder, ignore_errors=True)
-        for path in (GOLDEN / "shp" / "raw").rglob("*.json"):
-            name = path.relative_to(GOLDEN / "shp" / "raw").as_posix()
-            records = [change(name, json.loads(line)) for line in path.read_text("utf-8").splitlines()]
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-        return make(
-            definition_of("shp-reranking"), version, replace(settings, golden=tmp_path / "golden"), lambda _: None
-        )
-
-    return build
-
-
-def test_all_18_subreddits_are_in_every_split(golden_release: Callable[[str], BuildResult]) -> None:
-    outcome = golden_release("shp-reranking")
-    assert len(DOMAINS) == 18
-    for split in SPLITS:
-        queries = pl.read_parquet(outcome.place / "queries" / f"{split}-*.parquet")
-        assert queries["domain"].unique(maintain_order=True).to_list() == sorted(DOMAINS)
-        assert queries["text"].str.starts_with(f"{INSTRUCTION} ").all()
-
-
-def test_a_and_b_swapped_in_all_raw_files_give_the_same_release(
-    shp: Callable[..., BuildResult], golden_release: Callable[[str], BuildResult]
-) -> None:
-    def swap(_: str, record: dict[str, Any]) -> dict[str, Any]:
-        other = {"A": "B", "B": "A"}
-        swapped = {
-            key[:-1] + other[key[-1]] if key[-2:] in ("_A", "_B") else key: value for key, value in record.items()
-        }
-        return swapped | {"labels": 1 - record["labels"]}
-
-    for version in ("1.0.0", "2.0.0"):
-        expected = golden_release("shp-reranking", version).manifest["content_sha256"]
-        assert shp(swap, version).manifest["content_sha256"] == expected
-
-
-def test_ids_times_and_scores_of_reddit_decide_nothing(
-    shp: Callable[..., BuildResult], golden_release: Callable[[str], BuildResult]
-) -> None:
-    keys = [f"{name}_{side}" for name in ("c_root_id", "created_at_utc", "score") for side in ("A", "B")]
-    outcome = shp(lambda _, record: {key: value for key, value in record.items() if key not in keys})
-    assert outcome.manifest["content_sha256"] == golden_release("shp-reranking", "1.0.0").manifest["content_sha256"]
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("labels", 2, "unknown preference in 'labels'"),
-        ("labels", -1, "unknown preference in 'labels'"),
-        ("labels", None, "labels is null"),
-        ("domain", "askvet_train", "a pair of another file"),
-        ("domain", "askhr_test", "a pair of another file"),
-        ("history", None, "history is null"),
-        ("human_ref_B", 7, "human_ref_B has the wrong type"),
-    ],
-)
-def test_a_malformed_pair_is_an_error_with_its_place(
-    key: str, value: Any, message: str, shp: Callable[..., BuildResult]
-) -> None:
-    def spoil(name: str, record: dict[str, Any]) -> dict[str, Any]:
-        return record | {key: value} if name == "askvet/test.json" else record
-
-    with pytest.raises(SourceError, match=message) as caught:
-        shp(spoil)
-    assert "shp/raw/askvet/test.json, line 1" in str(caught.value)
+def test_the_real_pairs_of_mt_bench_go_through(real_sources: Path) -> None:
+    tables = rerank(read_mt_bench(real_sources))
+    assert tables.observed == {"pairs in test": 200}
+    share, count = guess_preferences(tables)
+    assert count == 200 - sum(dropped_counts(tables).values())
+    assert share < chance_limit(count)

@@ -49,7 +49,7 @@ TEXTS = {
     "en": (
         "The baker on the corner still makes his own bread and opens at six.",
         "Yesterday evening we sat by the river for hours and watched the boats leave.",
-        "Nobody in this valley ever leaves the house without an umbrella.",
+        "Nobody in this valley ever leaves home without an umbrella.",
     ),
     "uk": (
         "Бібліотека зачинена до понеділка, але книжки можна віддати сторожеві.",

@@ -69,7 +69,7 @@ def random_text(rng: random.Random) -> str:
 
 
 def edit_text(text: str, rng: random.Random) -> str:
-    """The text with up to three small edits, some of which folding removes."""
+    """The text with up to three small edits; folding removes some of them."""
     words = text.split(" ")
     for _ in range(rng.randrange(4)):
         position, edit = rng.randrange(len(words)), rng.random()

@@ -1,0 +1,58 @@
+"""Files that several commands may write at once: replaced in one step, and locked."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a file completely or not at all: to a temporary file beside it, which then replaces it.
+
+    content: text is written as UTF-8, with its line ends unchanged.
+
+    Raises OSError; the old file, if any, is then unchanged.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
+    try:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def locked(path: Path, what: str, *, activity: str = "writing", remove: bool = False) -> Iterator[None]:
+    """Hold the lock file `path`; while another process holds it, log that once and wait.
+
+    what, activity: for the message, as in "rubq-retrieval: waiting for another command that is writing it". remove: delete the
+    lock file at the end. Creates missing parent directories.
+
+    Raises OSError where the lock file cannot be created.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        logger.info("%s: waiting for another command that is %s it", what, activity)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        if remove:
+            # Deleted while held: a process that waits for the lock notices that its file is gone and creates a new one.
+            path.unlink(missing_ok=True)
+        lock.release()

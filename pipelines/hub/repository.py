@@ -1,0 +1,182 @@
+"""Dataset repositories on the Hub: what they hold at a revision, and releases of a revision fetched into the cache."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+
+from builders.errors import ReleaseError
+from builders.spec import version_key
+from cards.manifest import decode
+from pipelines.files import locked
+from pipelines.hub.client import Trouble, call, call_failed
+from pipelines.raw import digests
+from pipelines.release import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cards.manifest import Manifest
+    from pipelines.hub.client import HubClient
+
+VERSION_TAG = re.compile(r"v(\d+\.\d+\.\d+)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A dataset repository at one commit; digests: for every file its sha256 where it is kept in LFS, else its git blob id."""
+
+    sha: str
+    private: bool
+    digests: Mapping[str, str]
+
+
+def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | None:
+    """A repository as it stands at a revision; None where there is no such repository or revision."""
+
+    def ask() -> Snapshot | None:
+        try:
+            info = hub.api.dataset_info(repo, revision=revision, files_metadata=True, timeout=hub.patience.read)
+        except GatedRepoError:
+            raise
+        except (RepositoryNotFoundError, RevisionNotFoundError):
+            return None
+        files = info.siblings or []
+        digests = {file.rfilename: file.lfs.sha256 if file.lfs else file.blob_id or "" for file in files}
+        return Snapshot(info.sha or "", bool(info.private), digests)
+
+    return call(hub, "reading the repository", repo, ask)
+
+
+def require_snapshot(hub: HubClient, repo: str, revision: str) -> Snapshot:
+    """A repository at a revision.
+
+    Raises the client's error where there is no such repository or revision.
+    """
+    at = snapshot(hub, repo, revision)
+    if at is None:
+        raise call_failed(hub, f"finding revision {revision}", repo, Trouble("no such repository or revision", 404))
+    return at
+
+
+def list_versions(hub: HubClient, repo: str) -> list[str]:
+    """The versions that a repository has tags for, newest first: `2.0.0` for `v2.0.0`."""
+
+    refs = call(hub, "reading its tags", repo, lambda: hub.api.list_repo_refs(repo, repo_type="dataset"))
+    found = [match[1] for tag in refs.tags if (match := VERSION_TAG.fullmatch(tag.name))]
+    return sorted(found, key=version_key, reverse=True)
+
+
+def download(hub: HubClient, repo: str, sha: str, path: str, folder: Path) -> Path:
+    """One file of a repository at a commit, below a folder, as the Hub has it now: no local cache is asked."""
+
+    def ask() -> Path:
+        arrived = hub.api.hf_hub_download(
+            repo, path, repo_type="dataset", revision=sha, local_dir=folder, force_download=True,
+            etag_timeout=hub.patience.read,
+        )  # fmt: skip
+        return Path(arrived)
+
+    return call(hub, f"downloading {path}", repo, ask)
+
+
+def read_file(hub: HubClient, repo: str, at: Snapshot, path: str) -> bytes | None:
+    """The content of a small file at a snapshot; None where it does not have it."""
+    if path not in at.digests:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        return download(hub, repo, at.sha, path, Path(folder)).read_bytes()
+
+
+def read_manifest_at(hub: HubClient, repo: str, at: Snapshot) -> Manifest | None:
+    """The manifest of the release at a snapshot; None where it has none of ours."""
+    data = read_file(hub, repo, at, folder.MANIFEST)
+    try:
+        return None if data is None else decode(data, f"{repo} at {at.sha[:12]}: manifest.json")
+    except ReleaseError:
+        return None
+
+
+def fetch_release_at(hub: HubClient, repo: str, revision: str, cache: Path) -> Path:
+    """The folder of the release at a revision, fetched into the cache unless it is there.
+
+    Raises the client's error where there is no such revision, ReleaseError where it holds no release. The files are not verified:
+    see pipelines.release.verification.
+    """
+    return fetch_release(hub, repo, require_snapshot(hub, repo, revision), cache)
+
+
+def fetch_release(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
+    """The folder of the release at a snapshot, in the cache: a commit never changes.
+
+    Raises ReleaseError where it holds no release, or only a part of one.
+    """
+    release_dir = _commit_dir(repo, at, cache)
+    with locked(_lock_file(release_dir), repo, activity="fetching", remove=True):
+        if folder.read_manifest(release_dir) is None:
+            new = release_dir.with_name(f".{at.sha}.new")
+            shutil.rmtree(new, ignore_errors=True)
+            new.mkdir()
+            _fetch(hub, repo, at, new)
+            new.rename(release_dir)
+    return release_dir
+
+
+def fetch_files(hub: HubClient, repo: str, at: Snapshot, paths: Iterable[str], cache: Path) -> Path:
+    """The folder in the cache with these files of a snapshot, fetched unless they are there: a commit never changes.
+
+    Raises the client's error for a file without the digest that the Hub lists.
+    """
+    commit_dir = _commit_dir(repo, at, cache)
+    with (
+        locked(_lock_file(commit_dir), repo, activity="fetching", remove=True),
+        tempfile.TemporaryDirectory(prefix=".", dir=commit_dir.parent) as temporary,
+    ):
+        for path in paths:
+            if not (commit_dir / path).exists():
+                arrived = download(hub, repo, at.sha, path, Path(temporary))
+                _verify(hub, f"{repo} at {at.sha[:12]}: {path}", arrived, at.digests[path])
+                (commit_dir / path).parent.mkdir(parents=True, exist_ok=True)
+                arrived.replace(commit_dir / path)
+    return commit_dir
+
+
+def _commit_dir(repo: str, at: Snapshot, cache: Path) -> Path:
+    return cache / "hub" / repo / at.sha
+
+
+def _lock_file(commit_dir: Path) -> Path:
+    return commit_dir.with_name(f".{commit_dir.name}.lock")
+
+
+def _verify(hub: HubClient, where: str, file: Path, expected: str) -> None:
+    """Compare a file with the digest that the Hub lists: a sha256, a git blob id, or none."""
+    hasher = digests.Hasher(file.stat().st_size)
+    with file.open("rb") as stream:
+        while chunk := stream.read(digests.CHUNK):
+            hasher.update(chunk)
+    digest = hasher.digest()
+    if expected not in ("", digest.sha256, digest.git_blob):
+        what = "the downloaded file differs from the one on the Hub"
+        raise hub.error(what, where=where, found=str(digest), expected=expected, todo="run the command again")
+
+
+def _fetch(hub: HubClient, repo: str, at: Snapshot, target: Path) -> None:
+    """Download card, manifest, statistics, and the files that the manifest names."""
+    where = f"{repo} at {at.sha[:12]}"
+    if folder.MANIFEST not in at.digests:
+        raise ReleaseError("no release on the Hub at this revision", where=where, found="no manifest.json")
+    manifest = decode(download(hub, repo, at.sha, folder.MANIFEST, target).read_bytes(), f"{where}: manifest.json")
+    paths = [folder.CARD, folder.STATISTICS, *(file.path for file in manifest.files)]
+    missing = [path for path in paths if path not in at.digests]
+    if missing:
+        raise ReleaseError("the release on the Hub lacks a file", where=where, found=missing[0])
+    for path in paths:
+        download(hub, repo, at.sha, path, target)
+    shutil.rmtree(target / ".cache", ignore_errors=True)  # what the Hub's library notes beside its downloads

@@ -1,0 +1,55 @@
+"""The raw files of a build: of a golden sample, or wherever they are found."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builders.errors import SourceError
+from builders.spec import Raw
+from cards.manifest import RawEntry
+from pipelines.raw.locations import locate
+
+if TYPE_CHECKING:
+    from builders.spec import Source
+    from pipelines.raw.settings import RawSettings
+
+GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
+
+
+@dataclass(frozen=True)
+class Input:
+    """A raw file as a build takes it: the handle for the recipe, and the manifest's entry."""
+
+    raw: Raw
+    entry: RawEntry
+
+
+def find_input(source: Source, key: str, settings: RawSettings, *, limit: int | None) -> Input:
+    """A raw file from wherever `locate` finds it, verified. limit: the number of records to read, None for all.
+
+    Raises SourceError for a file that is missing or is not the pinned one.
+    """
+    file = locate(source, key, settings, limit=limit)
+    return Input(file.raw, RawEntry(file.name, file.url, file.sha256, file.bytes, file.verified))
+
+
+def golden_input(source: Source, key: str, golden: Path, *, limit: int | None) -> Input:
+    """A raw file of the source's golden sample.
+
+    Raises SourceError where the sample lacks it.
+    """
+    name = source.files[key].name
+    path = golden / source.name / "raw" / name
+    if not path.is_file():
+        raise SourceError(
+            "golden sample not found",
+            where=str(path),
+            todo="golden samples are part of the repository, not of an installed package: run this in a checkout",
+        )
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    entry = RawEntry(name, None, digest, path.stat().st_size, verified=False)
+    return Input(Raw(f"{source.name}/raw/{name}", path, limit=limit), entry)

@@ -1,0 +1,77 @@
+"""A release in its folder: the names of its files, its manifest, its tables.
+
+outputs/<dataset>/<version>/
+  README.md  manifest.json  statistics.json
+  data/<split>-00000-of-0000N.parquet        for config `default`
+  <config>/<split>-00000-of-0000N.parquet    for every other config
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from builders.errors import ReleaseError
+from cards.manifest import Manifest, decode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MANIFEST, STATISTICS, CARD = "manifest.json", "statistics.json", "README.md"
+
+
+def read_manifest(release_dir: Path) -> Manifest | None:
+    """The manifest of a release; None where the folder is missing or empty.
+
+    Raises ReleaseError for a folder with anything else in it, and for an invalid manifest.
+    """
+    path = release_dir / MANIFEST
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        if not release_dir.exists() or (release_dir.is_dir() and not any(release_dir.iterdir())):
+            return None
+        raise ReleaseError(
+            "not a release directory",
+            where=str(release_dir),
+            found="a folder without a manifest.json" if release_dir.is_dir() else "a file",
+            todo="move it away, or choose another --output",
+        ) from None
+    return decode(data, str(path))
+
+
+def require_manifest(release_dir: Path) -> Manifest:
+    """The manifest of a release.
+
+    Raises ReleaseError where there is none, and for an invalid one.
+    """
+    manifest = read_manifest(release_dir)
+    if manifest is None:
+        todo = "name a folder with a manifest.json: outputs/<dataset>/<version>"
+        raise ReleaseError("no release found", where=str(release_dir), todo=todo)
+    return manifest
+
+
+def has_all_files(release_dir: Path, manifest: Manifest) -> bool:
+    """Whether every file of a release is there in its size; `verify_release` reads the bytes too."""
+    try:
+        sizes = [(release_dir / file.path).stat().st_size == file.bytes for file in manifest.files]
+    except FileNotFoundError:
+        return False
+    return all(sizes) and all((release_dir / name).is_file() for name in (CARD, STATISTICS))
+
+
+def scan_tables(release_dir: Path, manifest: Manifest) -> dict[str, dict[str, pl.LazyFrame]]:
+    """Lazy frames over the tables of a release, by config and split."""
+    frames: dict[str, dict[str, pl.LazyFrame]] = {}
+    for table in manifest.tables:
+        paths = [release_dir / file.path for file in table.files]
+        frames.setdefault(table.config, {})[table.split] = pl.scan_parquet(paths, glob=False)
+    return frames
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON as people read it: indented, UTF-8, with a final newline."""
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8", newline="\n")

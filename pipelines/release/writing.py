@@ -1,0 +1,154 @@
+"""A release written from raw files: recipe, Parquet, audit, statistics, card, manifest."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from builders import tasks
+from builders.errors import FindingsError, ReleaseError
+from builders.spec import RawFiles
+from cards.manifest import FORMAT, Manifest, encode
+from cards.render import render
+from pipelines.audit import integrity, known_findings, quality, statistics, text_hashes
+from pipelines.audit.languages import sample_tables
+from pipelines.release import fingerprint, folder, parquet
+from pipelines.release.content_hash import dataset_sha256
+from pipelines.terminal import show_read_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from builders.catalogue import Definition
+    from builders.spec import Raw, Tables
+    from cards.manifest import Finding, Identity, Table
+
+
+def write_release(
+    definition: Definition, identity: Identity, raw: Mapping[str, Raw], release_dir: Path, checkpoints: Path | None
+) -> Manifest:
+    """Write a release into an empty folder: run the recipe, write its tables, read them back, audit and describe them.
+
+    raw: the raw files by key. checkpoints: a folder that outlives the build, for a dataset with checkpoints. Returns the
+    manifest, which is written last: a folder with a manifest is complete.
+
+    Raises SourceError or RecipeError where the recipe does, FindingsError for findings that no release may have and for known
+    findings that differ from the declared ones, ReleaseError for what cannot be written or does not read back.
+    """
+    tables, written = _run_recipe(definition, identity, raw, release_dir, checkpoints)
+    frames: dict[str, dict[str, pl.LazyFrame]] = {}
+    for table in written:
+        frames.setdefault(table.config, {})[table.split] = parquet.read_table(release_dir, table)
+    findings, described = _audit(definition, identity, written, frames, release_dir)
+    manifest = _manifest(identity, tables, written, _with_known(definition, identity, findings))
+    folder.write_json(release_dir / folder.STATISTICS, described)
+    evaluated = tasks.evaluated_split(definition.dataset.task)
+    shown = evaluated if evaluated in identity.splits else identity.splits[-1]
+    examples = {config: splits[shown].head(1).collect().row(0, named=True) for config, splits in frames.items()}
+    card = render(definition, manifest, described, examples)
+    (release_dir / folder.CARD).write_text(card, encoding="utf-8", newline="\n")
+    (release_dir / folder.MANIFEST).write_bytes(encode(manifest))
+    return manifest
+
+
+def _run_recipe(
+    definition: Definition, identity: Identity, raw: Mapping[str, Raw], release_dir: Path, checkpoints: Path | None
+) -> tuple[Tables, list[Table]]:
+    """The tables that the recipe returns, and their files."""
+    scratch = release_dir / ".scratch"  # inside the staging folder, which the next build removes if this one is killed
+    scratch.mkdir()
+    with show_read_progress(raw) as files:
+        tables = definition.dataset.recipe(
+            RawFiles(identity.splits, files, scratch, checkpoints), **identity.recipe.options
+        )
+    written = [
+        parquet.write_table(frame, release_dir, config, split)
+        for config, splits in tables.frames.items()
+        for split, frame in splits.items()
+    ]
+    shutil.rmtree(scratch)
+    return tables, written
+
+
+def _audit(
+    definition: Definition,
+    identity: Identity,
+    written: list[Table],
+    frames: dict[str, dict[str, pl.LazyFrame]],
+    release_dir: Path,
+) -> tuple[list[Finding], dict[str, dict[str, object]]]:
+    """The findings and the statistics of tables, which are read back from their files meanwhile.
+
+    Raises FindingsError for findings that no release may have, ReleaseError for files that hold other rows than were written.
+    """
+    task, splits = definition.dataset.task, identity.splits
+    with ThreadPoolExecutor(1) as background:  # one more reader of the rows: neither keeps all cores busy
+        read_back = background.submit(_read_back, written, release_dir)
+        try:
+            findings = integrity.check_integrity(task, frames, splits, sample=identity.sample)
+            _refuse_errors(identity, findings)
+            seed, samples = text_hashes.hash_seed(task, frames), sample_tables(task, frames)
+            description = background.submit(statistics.describe_tables, task, frames, seed, samples)
+            languages = definition.dataset.languages
+            findings += quality.audit_rows(task, frames, splits, languages, seed=seed, sampled_texts=samples)
+            return findings, statistics.as_json(description.result())
+        finally:
+            read_back.result()  # rows that differ from what was written explain every other error
+
+
+def _read_back(written: list[Table], release_dir: Path) -> None:
+    for table in written:
+        if parquet.hash_table(release_dir, table) != table.content_sha256:
+            raise ReleaseError("the files do not read back as the rows that were written", where=table.location)
+
+
+def _with_known(definition: Definition, identity: Identity, findings: list[Finding]) -> list[Finding]:
+    """The findings, known ones with their reason.
+
+    Raises FindingsError where complete raw files give other known findings than the version declares.
+    """
+    declared = definition.dataset.versions[identity.version].known
+    if identity.sample:
+        return findings
+    if identity.partial:
+        declared = known_findings.known_findings_of_splits(declared, identity.splits)
+    known_findings.verify_known_findings(identity.name, findings, declared, definition.entry.module)
+    return known_findings.explain_findings(findings, declared)
+
+
+def _manifest(identity: Identity, tables: Tables, written: list[Table], findings: Sequence[Finding]) -> Manifest:
+    hashes = {(table.config, table.split): table.content_sha256 for table in written}
+    return Manifest(
+        format=FORMAT,
+        **{one.name: getattr(identity, one.name) for one in fields(identity)},
+        content_sha256=dataset_sha256(hashes),
+        tables=tuple(written),
+        dropped=tables.dropped,
+        observed=dict(tables.observed),
+        findings=tuple(findings),
+        tools=fingerprint.tools(),
+        built_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _refuse_errors(identity: Identity, findings: list[Finding]) -> None:
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if not errors:
+        return
+    lines = [
+        f"{error.kind} in {error.location}: {error.count}"
+        + (f" ({', '.join(error.examples)})" if error.examples else "")
+        + (f" [{error.detail}]" if error.detail else "")
+        for error in errors
+    ]
+    raise FindingsError(
+        f"{identity.name}: {len(errors)} blocking defect{'s' if len(errors) > 1 else ''}",
+        found="; ".join(lines),
+        todo="fix the recipe; if the raw files are as published, report it to the maintainers",
+    )

@@ -1,0 +1,85 @@
+"""DialFact: evidence becomes the premise, and the real example rows match upstream's own text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders.ateb.dialfact import classification
+from builders.errors import SourceError
+from builders.spec import Raw, RawFiles
+from tests.support.real_releases import label_counts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from builders.spec import Tables
+
+
+def build(path: Path) -> Tables:
+    return classification.recipe(RawFiles(("test",), {"test": Raw(f"dialfact/{path.name}", path)}, path.parent))
+
+
+def read_rows(tables: Tables) -> pl.DataFrame:
+    return tables.frames["default"]["test"].lazy().collect()
+
+
+def build_texts(folder: Path, *records: dict[str, Any]) -> list[str]:
+    """The texts of the rows; each record names what differs from a plain one."""
+    plain = {
+        "id": "1___1--0",
+        "context": ["Hi."],
+        "response": "Yes.",
+        "evidence_list": [],
+        "response_label": "SUPPORTS",
+    }
+    path = folder / "test.jsonl"
+    path.write_text("".join(json.dumps(plain | record) + "\n" for record in records), encoding="utf-8")
+    return read_rows(build(path))["text"].to_list()
+
+
+def make_piece(snippet: str, *more: str) -> list[str]:
+    return ["Title", "https://example.org/Title", snippet, "0", *more]
+
+
+def test_the_premise_is_the_non_blank_snippets_joined_by_a_space(tmp_path: Path) -> None:
+    evidence = [make_piece("One. "), make_piece(""), make_piece("Two.", "gt_evidence_added"), make_piece("\u00a0\n")]
+    assert build_texts(tmp_path, {"evidence_list": evidence}) == ["Premise: One.  Two. Hypothesis: Yes."]
+
+
+def test_without_evidence_the_premise_is_the_previous_turn(tmp_path: Path) -> None:
+    rows = [
+        {"context": ["Hi.", "Do you swim? "]},
+        {"context": ["Hi."], "evidence_list": [make_piece(" ")]},
+        {"context": []},
+    ]
+    texts = ["Premise: Do you swim?  Hypothesis: Yes.", "Premise: Hi. Hypothesis: Yes.", "Premise:  Hypothesis: Yes."]
+    assert build_texts(tmp_path, *rows) == texts
+
+
+def test_a_piece_of_evidence_without_a_snippet_is_an_error_that_names_its_line(tmp_path: Path) -> None:
+    evidence = [make_piece("One."), ["Title", "https://example.org/Title"]]
+    with pytest.raises(SourceError, match="a piece of evidence has no snippet") as caught:
+        build_texts(tmp_path, {}, {"evidence_list": evidence})
+    assert caught.value.where == "dialfact/test.jsonl, line 2"
+
+
+def test_the_real_example_rows_become_evidence_and_response(real_sources: Path) -> None:
+    path = real_sources / "dialfact" / "testsmall.jsonl"
+    records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    tables = build(path)
+    rows = read_rows(tables)
+    assert rows.height == 300
+    assert label_counts(rows) == {"entailment": 99, "contradiction": 103, "neutral": 98}
+    assert rows["response_id"].to_list() == [record["id"] for record in records]
+    assert set(tables.observed.values()) == {0}, "every row has evidence, including the 39 personal ones"
+    assert sum(record["type_label"] == "personal" for record in records) == 39
+    # Upstream's own joined evidence, written for its models, contains the same snippets independently of this package.
+    for text, record in zip(rows["text"], records, strict=True):
+        parts = [part.split(" content: ", 1)[1] for part in record["evidence_touse"].split(" ### ")]
+        snippets = " ".join(snippet for snippet in parts if snippet.strip())
+        assert text == f"Premise: {snippets} Hypothesis: {record['response']}"

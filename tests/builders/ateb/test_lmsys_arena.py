@@ -1,0 +1,80 @@
+"""Chatbot Arena: the order of sides does not matter, malformed battles are errors, and real pairs go through."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from builders.errors import SourceError
+from builders.reading import read_json_array
+from builders.shaping.preferences import TIE
+from builders.spec import Raw
+from pipelines.make import GOLDEN
+from tests.support.preference_pairs import (
+    BATTLES,
+    assert_same_tables,
+    build_tables,
+    chance_limit,
+    dropped_counts,
+    golden_raw,
+    guess_preferences,
+    make_battle,
+    read_rows,
+    write_battles,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "lmsys-reranking"
+
+
+def swap_sides(row: dict[str, Any]) -> dict[str, Any]:
+    winners = {"model_a": "model_b", "model_b": "model_a"}
+    sides = {"conversation_a": row["conversation_b"], "conversation_b": row["conversation_a"]}
+    return row | sides | {"winner": winners.get(row["winner"], row["winner"])}
+
+
+def test_swapped_sides_give_the_same_tables(tmp_path: Path) -> None:
+    write_battles(tmp_path, [swap_sides(row) for row in read_rows(GOLDEN / "lmsys_arena" / "battles.jsonl")])
+    assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"winner": "model_c"}, "unknown preference in 'winner'"),
+        ({"turn": None}, "turn is null"),
+        ({"openai_moderation": None}, "openai_moderation is null"),
+        (
+            {"conversation_b": [{"content": "x", "role": "user"}, {"content": "y", "role": "system"}]},
+            "a message of an unexpected role in 'conversation_b'",
+        ),
+    ],
+)
+def test_a_malformed_battle_is_an_error_that_names_its_record(
+    change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    rows = [make_battle(n, "x", f"a {n}", f"b {n}", "model_a") for n in range(4)]
+    rows[2] |= change
+    write_battles(tmp_path, rows)
+    with pytest.raises(SourceError, match=message) as caught:
+        build_tables(NAME, tmp_path)
+    assert f"lmsys_arena/{BATTLES}, record 3" in str(caught.value)
+
+
+def test_the_real_pairs_of_mt_bench_go_through_as_battles(real_sources: Path, tmp_path: Path) -> None:
+    columns = dict.fromkeys(("input", "output_1", "output_2"), pl.String()) | {"label": pl.Int64()}
+    pairs = read_json_array(Raw("mt_bench", real_sources / "mt_bench_pairs" / "llmbar_mt_bench.json"), columns)
+    winners = ("", "model_a", "model_b")
+    rows = [make_battle(n, *texts, winners[label]) for n, (*texts, label) in enumerate(pairs.iter_rows())]
+    rows[0]["winner"] = "tie"
+    write_battles(tmp_path, rows)
+    tables = build_tables(NAME, tmp_path)
+    assert tables.observed == {"battles": 200, "pairs in test": 200}
+    assert dropped_counts(tables)[TIE] == 1
+    share, count = guess_preferences(tables)
+    assert count == 200 - sum(dropped_counts(tables).values())
+    assert share < chance_limit(count)

@@ -1,0 +1,69 @@
+"""The test splits that are complete among the real raw files: pinned, reproducible, and clean in version 2.0.0."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from tests.support.paths import ROOT
+from tests.support.real_releases import read_table, warning_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pipelines.make import BuildResult
+
+CLASSIFICATIONS = ("esnli-classification", "vitaminc-classification", "beavertails-qa-classification")
+ALL = (*CLASSIFICATIONS, "hhrlhf-harmlessness-classification")
+# How many rows version 2.0.0 drops from each test split, by a key word of the reason.
+DROPPED = {
+    "esnli-classification": {},
+    "vitaminc-classification": {"label": 26, "earlier row": 515},
+    "beavertails-qa-classification": {"earlier row": 2},
+    "hhrlhf-harmlessness-classification": {"the answer is empty": 4},
+}
+
+
+@pytest.mark.parametrize("name", CLASSIFICATIONS)
+def test_test_splits_are_built_from_the_pinned_files(name: str, real_release: Callable[[str], BuildResult]) -> None:
+    manifest = real_release(name).manifest
+    assert manifest.partial is True
+    assert manifest.dropped == []
+    # This copy of BeaverTails is not byte for byte upstream's file, which is therefore not pinned.
+    assert {raw["verified"] for raw in manifest.raw} == {not name.startswith("beavertails")}
+
+
+def test_another_process_with_one_thread_builds_the_same_rows(
+    real_release: Callable[[str], BuildResult], real_sources: Path, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pipelines.build", *(f"{name}@1.0.0" for name in ALL), "--splits", "test", "--json",
+         "--offline", "--raw-dir", str(real_sources), "--output", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")],
+        cwd=ROOT, env=os.environ | {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "7"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    hashes = {row["dataset"]: row["content_sha256"] for row in map(json.loads, done.stdout.splitlines())}
+    assert hashes == {name: real_release(name).manifest.content_sha256 for name in ALL}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_cleaned_version_has_no_duplicates_or_conflicts_and_loses_no_other_row(
+    name: str, real_release: Callable[..., BuildResult]
+) -> None:
+    first, clean = real_release(name), real_release(name, "2.0.0")
+    assert [dropped.count for dropped in clean.manifest.dropped] == list(DROPPED[name].values())
+    assert all(word in drop.reason for word, drop in zip(DROPPED[name], clean.manifest.dropped, strict=True))
+    assert not {"duplicate_text", "conflicting_label"} & warning_counts(clean).keys()
+    before, after = read_table(first), read_table(clean)
+    assert after["text"].n_unique() == after.height
+    texts = before.group_by("text").agg(pl.col("label").n_unique()).filter(label=1)
+    assert after.height == texts.height
+    assert before.join(after.select("id"), on="id", how="semi", maintain_order="left").equals(after)

@@ -1,0 +1,26 @@
+"""VitaminC's test split from the real raw files has the published rows, duplicates and conflicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.support.real_releases import label_counts, read_table, warning_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pipelines.make import BuildResult
+
+
+def test_vitaminc_has_the_published_rows_duplicates_and_conflicts(real_release: Callable[[str], BuildResult]) -> None:
+    result = real_release("vitaminc-classification")
+    rows = read_table(result)
+    assert rows.height == 34_481 + 20_716 == 55_197
+    assert label_counts(rows) == {"entailment": 27_664, "neutral": 7_268, "contradiction": 20_265}
+    assert rows["text"].n_unique() == 54_668
+    assert label_counts(rows.tail(20_716)) == {"entailment": 10_358, "contradiction": 10_358}, "the synthetic part"
+    assert warning_counts(result) == {
+        "duplicate_text": 55_197 - 54_668,
+        "conflicting_label": 12,
+        "encoding_residue": 144,
+    }

@@ -1,0 +1,109 @@
+"""CSV and TSV: which files are accepted, what their rows are, and what the errors say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders.reading import csv as csv_reader
+from builders.reading import read_csv
+from tests.support.reading import AB, BOM, TEXT, source_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from builders.spec import Raw
+
+
+def test_columns_are_found_by_name_and_others_are_ignored(raw: Callable[..., Raw]) -> None:
+    frame = read_csv(raw("b,junk,a\r\n1,,x\r\n-2,,y\r\n"), AB)
+    assert frame.schema == pl.Schema(AB)
+    assert frame.rows() == [("x", 1), ("y", -2)]
+
+
+def test_columns_are_found_by_position_if_there_is_no_header(raw: Callable[..., Raw]) -> None:
+    frame = read_csv(raw(BOM + '"Да, ""да""",3.\n'.encode()), {"text": pl.String, "score": pl.Float64}, header=False)
+    assert frame.rows() == [('Да, "да"', 3.0)]
+
+
+def test_values_are_kept_byte_for_byte(raw: Callable[..., Raw]) -> None:
+    data = 'a,b\n" x\r\ny\n\rz ",1\n,2\n"",3\nNULL,4\n\u2028\x85\xa0\x00 ,5\n"""",6\n'
+    assert read_csv(raw(data), AB)["a"].to_list() == [" x\r\ny\n\rz ", "", "", "NULL", "\u2028\x85\xa0\x00 ", '"']
+
+
+def test_a_quote_is_an_ordinary_character_if_quotes_are_off(raw: Callable[..., Raw]) -> None:
+    file = raw('1\tв балете "Лебедь"\n2\t"начало\n')
+    columns = {"id": pl.String, "text": pl.String}
+    frame = read_csv(file, columns, separator="\t", header=False, quotes=False)
+    assert frame["text"].to_list() == ['в балете "Лебедь"', '"начало']
+    assert "stray quote" in source_error(lambda: read_csv(file, columns, separator="\t", header=False)).what
+
+
+def test_a_field_may_be_longer_than_the_default_limit_of_the_csv_module(raw: Callable[..., Raw]) -> None:
+    assert read_csv(raw("a\n" + "x" * 300_000), {"a": pl.String})["a"].str.len_chars().to_list() == [300_000]
+
+
+@pytest.mark.parametrize(
+    ("data", "where", "found", "expected"),
+    [
+        ("a,c\nx,1\n", "line 1", "'a', 'c'", "'a', 'b'"),
+        ("a,b,b\nx,1,1\n", "line 1", "'a', 'b', 'b'", "'a', 'b'"),
+        ("", "line 1", "nothing", "'a', 'b'"),
+        ('a,b\n"x\ny",1\nx\n', "line 4", "1 fields: 'x'", "2 fields: 'a', 'b'"),
+        ('a,b\n"x\ny",1\nx,1,\n', "line 4", "3 fields", "2 fields"),
+        ('a,b\nx,1\n"x\ny","1\n\n', "line 3", "unexpected end of data", "closed"),
+        ('a,b\n"x\ny"z,1\n', "line 2", "expected after", "closed"),
+        ('a,b\nx"y,1\n', "line 2", "'x\"y,1", "closed"),
+        ('a,b\nx, "1"\n', "line 2", "'x, ", "closed"),
+        ("a,b\nx\ry,1\n", "line 2", "'x\\ry,1", "quotes"),
+        ('a,b\n"x\n\ny",1\n\n\nz,2\n', "line 5", "a blank line", "a row"),
+        ('a,b\n"x\ny",1\nz,one\n', "line 4", "'one'", "an integer of 64 bits"),
+        (b'a,b\n"x\ny\xe9",1\n', "line 3", "byte 0xe9", "UTF-8"),
+    ],
+)
+def test_a_malformed_table_is_refused_with_the_line_where_the_row_begins(
+    data: str | bytes, where: str, found: str, expected: str, raw: Callable[..., Raw]
+) -> None:
+    error = source_error(lambda: read_csv(raw(data, "source/t.csv"), AB))
+    assert error.where == f"source/t.csv, {where}"
+    assert found in str(error.found)
+    assert expected in str(error.expected)
+
+
+def test_blank_lines_at_the_end_of_a_table_are_ignored(raw: Callable[..., Raw]) -> None:
+    assert read_csv(raw("a,b\r\nx,1\r\n\r\n\r\n"), AB).height == 1
+
+
+def format_field(text: str, separator: str, *, always_quote: bool) -> str:
+    """A field as a CSV file holds it. The csv module leaves "\\r" unquoted in rows that end in "\\n"."""
+    quote = always_quote or any(mark in text for mark in (separator, '"', "\r", "\n"))
+    return '"' + text.replace('"', '""') + '"' if quote else text
+
+
+@given(
+    rows=st.lists(st.tuples(TEXT, st.integers(-(2**63), 2**63 - 1), TEXT), max_size=6),
+    separator=st.sampled_from(",\t;|"),
+    end=st.sampled_from(["\n", "\r\n"]),
+    always_quote=st.booleans(),
+    batch=st.integers(1, 4),
+)
+def test_any_texts_survive_a_table(
+    rows: list[tuple[str, int, str]],
+    separator: str,
+    end: str,
+    always_quote: bool,
+    batch: int,
+    example_raw: Callable[..., Raw],
+) -> None:
+    lines = [
+        separator.join(format_field(str(value), separator, always_quote=always_quote) for value in row)
+        for row in [("a", "b", "c"), *rows]
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_reader, "BATCH", batch)
+        frame = read_csv(example_raw(end.join([*lines, ""])), AB | {"c": pl.String}, separator=separator)
+    assert frame.rows() == rows

@@ -1,0 +1,127 @@
+"""Digests: computed in chunks, cached for files that have not changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders.spec import by_hand
+from pipelines.raw import digests
+from tests.support.raw_files import (
+    CONTENT,
+    PIN,
+    git_blob,
+    locate_file,
+    serve,
+    sha256,
+    with_old_timestamp,
+    write,
+    write_local,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipelines.raw.settings import RawSettings
+    from tests.support.faulty_server import FaultyServer
+
+
+@given(st.lists(st.binary(max_size=50), max_size=10))
+def test_hashing_in_chunks_equals_hashing_the_whole(chunks: list[bytes]) -> None:
+    whole = b"".join(chunks)
+    hasher = digests.Hasher(len(whole))
+    for chunk in chunks:
+        hasher.update(chunk)
+    assert hasher.digest() == digests.Digest(sha256(whole), len(whole), git_blob(whole))
+
+
+def test_a_git_blob_id_equals_the_one_of_git(tmp_path: Path) -> None:
+    path = write(tmp_path / "file", CONTENT)
+    git = subprocess.run(["git", "hash-object", "--no-filters", path], capture_output=True, text=True, check=True)
+    assert git.stdout.strip() == git_blob(CONTENT)
+
+
+@pytest.fixture
+def hashed_names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are hashed during a test, in order."""
+    names: list[str] = []
+    open_raw = digests.open_raw
+
+    def counting(raw: Any, **options: Any) -> Any:
+        names.append(raw.path.name)
+        return open_raw(raw, **options)
+
+    monkeypatch.setattr(digests, "open_raw", counting)
+    return names
+
+
+def test_an_unchanged_file_is_hashed_once(raw_settings: RawSettings, hashed_names: list[str]) -> None:
+    with_old_timestamp(write_local(raw_settings))
+    file = by_hand("file.jsonl", "ask", **PIN)
+    assert locate_file(file, raw_settings) == locate_file(file, raw_settings)
+    assert hashed_names == ["file.jsonl"]
+
+
+def test_a_download_is_hashed_while_it_arrives_and_never_again(
+    raw_settings: RawSettings, server: FaultyServer, hashed_names: list[str]
+) -> None:
+    file = serve(server, **PIN)
+    locate_file(file, raw_settings)
+    locate_file(file, raw_settings)
+    assert hashed_names == []
+
+
+def test_a_changed_file_is_hashed_again_even_if_its_size_and_time_are_the_same(raw_settings: RawSettings) -> None:
+    path = with_old_timestamp(write_local(raw_settings, b"one"))
+    file = by_hand("file.jsonl", "ask")
+    assert locate_file(file, raw_settings).sha256 == sha256(b"one")
+    other = with_old_timestamp(write(path.with_name("other"), b"two"))
+    other.replace(path)
+    assert locate_file(file, raw_settings).sha256 == sha256(b"two")
+
+
+def test_the_digest_of_a_file_written_just_now_is_not_cached(
+    raw_settings: RawSettings, hashed_names: list[str]
+) -> None:
+    file = by_hand("file.jsonl", "ask")
+    path = write_local(raw_settings, b"one")
+    now = time.time_ns()
+    os.utime(path, ns=(now, now))
+    locate_file(file, raw_settings)
+    locate_file(file, raw_settings)
+    assert hashed_names == ["file.jsonl", "file.jsonl"]
+
+
+def test_a_git_blob_id_missing_in_the_cache_is_computed(raw_settings: RawSettings) -> None:
+    with_old_timestamp(write_local(raw_settings))
+    locate_file(by_hand("file.jsonl", "ask"), raw_settings)
+    assert locate_file(by_hand("file.jsonl", "ask", git_blob=git_blob(CONTENT)), raw_settings).verified
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b"[]", b"null", b'{"of": 1}', b'{"of": {}, "digest": {"sha256": 1}}', b"\xff"]
+)
+def test_a_damaged_cache_entry_is_ignored(raw_settings: RawSettings, damage: bytes) -> None:
+    with_old_timestamp(write_local(raw_settings))
+    file = by_hand("file.jsonl", "ask", **PIN)
+    locate_file(file, raw_settings)
+    (entry,) = raw_settings.digest_cache.iterdir()
+    entry.write_bytes(damage)
+    assert locate_file(file, raw_settings).verified
+
+
+def test_a_damaged_digest_in_a_valid_cache_entry_is_ignored(raw_settings: RawSettings) -> None:
+    with_old_timestamp(write_local(raw_settings))
+    file = by_hand("file.jsonl", "ask", **PIN)
+    locate_file(file, raw_settings)
+    (entry,) = raw_settings.digest_cache.iterdir()
+    content = json.loads(entry.read_bytes())
+    entry.write_text(json.dumps(content | {"digest": {"sha256": None, "bytes": 3}}))
+    assert locate_file(file, raw_settings).verified

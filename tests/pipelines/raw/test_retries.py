@@ -1,0 +1,105 @@
+"""Servers that are busy or down: how often and how long a download waits."""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders.errors import SourceError
+from tests.support.downloads import Download, Waits, names
+from tests.support.faulty_server import Fault, FaultyServer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
+def test_a_busy_server_is_retried(download: Download, server: FaultyServer, waits: Waits, status: int) -> None:
+    server.fail("/file.bin", Fault(status=status), Fault(status=status))
+    download()
+    assert waits == [1, 2]
+
+
+def test_waits_double_up_to_a_limit(download: Download, server: FaultyServer, waits: Waits) -> None:
+    server.fail("/file.bin", *[Fault(status=503)] * 5)
+    download(longest_wait=6)
+    assert waits == [1, 2, 4, 6, 6]
+
+
+def test_progress_resets_the_waits(download: Download, server: FaultyServer, waits: Waits) -> None:
+    busy, cut = Fault(status=503), Fault(cut_after=50_000)
+    server.fail("/file.bin", busy, busy, cut, busy, busy, cut, busy)
+    download(retries=3)
+    assert waits == [1, 2, 1, 2, 4, 1, 2]
+
+
+def test_bytes_received_before_do_not_count_as_progress(download: Download, server: FaultyServer, waits: Waits) -> None:
+    server.always["/file.bin"] = Fault(cut_after=100_000, ignore_range=True)
+    with pytest.raises(SourceError, match="could not be downloaded") as caught:
+        download(retries=3)
+    assert len(server.log) == 4
+    assert "gave up after 3 retries without progress" in str(caught.value)
+    assert "the 100 KB received so far are kept" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "wait"),
+    [
+        ("7", 7),
+        ("0", 0),
+        ("9999", 300),
+        (formatdate(1_700_000_009, usegmt=True), 9),
+        (formatdate(1_600_000_000, usegmt=True), 0),
+        ("soon", 1),
+        ("-5", 1),
+        ("", 1),
+    ],
+)
+def test_retry_after_is_respected_up_to_a_limit(
+    download: Download, server: FaultyServer, waits: Waits, header: str, wait: float
+) -> None:
+    server.fail("/file.bin", Fault(status=429, headers={"Retry-After": header}))
+    download()
+    assert waits == [wait]
+
+
+def test_the_error_for_a_server_that_stays_down_shows_its_last_response(
+    download: Download, server: FaultyServer, cache: Path
+) -> None:
+    server.always["/file.bin"] = Fault(status=503)
+    with pytest.raises(SourceError) as caught:
+        download(retries=2)
+    message = str(caught.value)
+    assert "demo/file.bin could not be downloaded" in message
+    assert "the server answered 503 Service Unavailable" in message
+    assert server.url + "/file.bin" in message
+    assert "put it at DIR/demo/file.bin" in message
+    assert names(cache) == []
+
+
+def test_a_refused_connection_is_an_error(download: Download, server: FaultyServer) -> None:
+    server.stop()
+    with pytest.raises(SourceError, match="ConnectError"):
+        download(retries=1)
+
+
+def test_giving_up_keeps_the_partial_file_and_says_so(download: Download, server: FaultyServer, cache: Path) -> None:
+    server.fail("/file.bin", Fault(cut_after=200_000))
+    server.always["/file.bin"] = Fault(status=500)
+    with pytest.raises(SourceError, match=r"the 200 KB received so far are kept"):
+        download(retries=1)
+    server.always.clear()
+    download()
+    assert server.ranges()[-1] == "bytes=200000-"
+
+
+def test_retries_are_logged_on_stderr(
+    download: Download, server: FaultyServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.fail("/file.bin", Fault(status=503))
+    download()
+    output = capsys.readouterr()
+    assert output.err == "demo/file.bin: the server answered 503 Service Unavailable; retrying in 1 s (1 of 5)\n"
+    assert output.out == ""

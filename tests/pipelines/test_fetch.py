@@ -1,0 +1,48 @@
+"""The command `fetch`: its JSON, and what `--help` costs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from pipelines.make import GOLDEN
+from tests.support.paths import ROOT
+from tests.support.processes import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_json_is_one_object_per_file(tmp_path: Path) -> None:
+    # A file fetched by hand, without a known digest, so that the golden one is accepted.
+    shutil.copytree(GOLDEN / "genie" / "raw", tmp_path / "raw" / "genie")
+    path = tmp_path / "raw" / "genie" / "ratings.jsonl"
+    done = run("fetch", "genie-reranking", "--raw-dir", str(tmp_path / "raw"), "--cache", str(tmp_path), "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == {
+        "name": "genie/ratings.jsonl",
+        "url": None,
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "bytes": path.stat().st_size,
+        "verified": False,
+        "origin": "raw-dir",
+        "path": str(path),
+        "member": None,
+    }
+
+
+def test_help_takes_less_than_300_ms_of_processor_time() -> None:
+    seconds = []
+    for _ in range(3):  # the shortest counts: the first run may compile modules
+        before = os.times()
+        subprocess.run(
+            [sys.executable, "-m", "pipelines.fetch", "--help"], cwd=ROOT, stdout=subprocess.DEVNULL, check=True
+        )
+        after = os.times()
+        seconds.append(after.children_user - before.children_user + after.children_system - before.children_system)
+    assert min(seconds) < 0.3

@@ -1,0 +1,101 @@
+"""What a user sees on stderr: log messages, progress bars, sizes."""
+
+from __future__ import annotations
+
+import io
+import logging
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders.spec import Raw
+from pipelines.terminal import configure_logging, format_size, progress_bar, show_read_progress
+from tests.support.paths import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def logger() -> Iterator[logging.Logger]:
+    yield logging.getLogger("pipelines.test")
+    configure_logging()
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (2048, "2 KB"),
+        (378_730_064, "378.7 MB"),
+        (1_025_015_063, "1 GB"),
+    ],
+)
+def test_sizes_have_a_unit_and_at_most_one_decimal(size: int, text: str) -> None:
+    assert format_size(size) == text
+
+
+def test_a_message_appears_once_however_often_logging_is_configured(
+    logger: logging.Logger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logging()
+    configure_logging()
+    logger.info("%s: retrying", "demo")
+    assert capsys.readouterr() == ("", "demo: retrying\n")
+
+
+def test_levels_other_than_info_are_named(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(verbose=1)
+    logger.debug("details")
+    logger.warning("old format")
+    logger.error("no such file")
+    assert capsys.readouterr().err == "debug: details\nwarning: old format\nerror: no such file\n"
+
+
+def test_debug_messages_need_verbose(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
+    logger.debug("details")
+    assert capsys.readouterr().err == ""
+
+
+def test_messages_of_other_libraries_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    logging.getLogger("httpx").info("HTTP Request: GET https://example.org")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_message_does_not_tear_a_progress_bar(logger: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with progress_bar("demo/file.bin", 300):
+        logger.info("in between")
+    lines = terminal.getvalue().replace("\r", "\n").split("\n")
+    assert "in between" in lines
+
+
+def test_reading_a_file_moves_its_progress_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(100))
+    raw = Raw("demo/file", path)
+    with show_read_progress({"file": raw}) as files:
+        assert files["file"].watch is None
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with show_read_progress({"file": raw}) as files:
+        watch = files["file"].watch
+        assert watch is not None
+        watch(40)
+        watch(100)
+
+
+def test_tqdm_is_imported_only_to_draw() -> None:
+    code = "import sys, pipelines.terminal, pipelines.command, pipelines.fetch; print('tqdm' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
