@@ -35,7 +35,7 @@ class Decisions:
 
     key: of the raw file. inputs: keys of the raw files with the sentences. model, revision: the classifier on the Hub. sentences:
     the distinct sentences to decide on, from the input files. head: the first line of the file, from the classifier's name. line:
-    the line of a sentence and whether it is accepted. rejected: the sentences that a file rejects, given the classifier's name and
+    the line of a sentence and whether it is accepted. rejected: the sentences that a file rejects, given its name and
     all sentences; it raises SourceError for a file of another classifier or without some sentence.
     """
 

@@ -58,7 +58,7 @@ def load_classifier(model: str, revision: str | None, *, offline: bool = False) 
 
     offline: take it from the Hub's cache on this machine only.
 
-    Raises UsageError where transformers or torch are not installed, SourceError where the model cannot be loaded or has other than
+    Raises UsageError where transformers or torch are not installed, SourceError where the model cannot be loaded or lacks
     two labels.
     """
     try:  # by name: the type checker need not know what is optional

@@ -25,7 +25,7 @@ from tests.support.loopback_hub import Commit, LoopbackHub, Repo
 from tests.support.paths import ROOT
 from tests.support.processes import environment
 from tests.support.releases import definition_of, sample_settings, write_dataset
-from tests.support.tables import TASKS, Change, both, changed, clean, with_rows, with_value, without_table
+from tests.support.tables import TASKS, Change, clean_tables, combine, with_edit, with_rows, with_value, without_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,11 +80,13 @@ def findings(told: dict[str, Any], *severities: str) -> list[tuple[str, str, int
 
 @pytest.mark.parametrize("kind", TASKS)
 def test_each_layout_is_recognised_by_its_columns_and_a_clean_set_is_sound(kind: str, tmp_path: Path) -> None:
-    told = report(write_dataset(tmp_path, clean(kind)))
+    told = report(write_dataset(tmp_path, clean_tables(kind)))
     assert (told["task"], told["findings"], told["problems"]) == (kind, [], [])
     assert set(told["audited"]) == set(TASKS[kind].splits)
     assert {(table["config"], table["split"]): table["rows"] for table in told["tables"]} == {
-        (config, split): frame.height for config, splits in clean(kind).items() for split, frame in splits.items()
+        (config, split): frame.height
+        for config, splits in clean_tables(kind).items()
+        for split, frame in splits.items()
     }
 
 
@@ -100,11 +102,11 @@ class Planted:
 
 
 def retyped(config: str, column: str, dtype: Any) -> Change:
-    return changed(config, "test", lambda frame: frame.cast({column: dtype}))
+    return with_edit(config, "test", lambda frame: frame.cast({column: dtype}))
 
 
 def renamed(config: str, old: str, new: str) -> Change:
-    return changed(config, "test", lambda frame: frame.rename({old: new}))
+    return with_edit(config, "test", lambda frame: frame.rename({old: new}))
 
 
 PLANTED = {
@@ -136,25 +138,25 @@ PLANTED = {
     ),
     "a null text, and behind it a query without a positive": Planted(
         "Retrieval",
-        both(with_value("corpus", "test", "text", 2, None), with_value("qrels", "test", "score", 0, 0)),
+        combine(with_value("corpus", "test", "text", 2, None), with_value("qrels", "test", "score", 0, 0)),
         [("null_text", "corpus/test/text", 1), ("query_without_positive", "queries/test/id", 1)],
         ["d3"],
     ),
     "ids that are numbers, which only `_id` may be": Planted(
         "Retrieval",
-        changed("corpus", "test", lambda frame: frame.with_columns(id=pl.col("id").str.slice(1).cast(pl.Int64))),
+        with_edit("corpus", "test", lambda frame: frame.with_columns(id=pl.col("id").str.slice(1).cast(pl.Int64))),
         [("wrong_type", "corpus/test/id", 1), ("dangling_qrel", "qrels/test/corpus-id", 3)],
         [],
     ),
     "fractions as judgements": Planted(
-        "Retrieval", changed("qrels", "test", lambda frame: frame.with_columns(score=pl.col("score") / 2)),
+        "Retrieval", with_edit("qrels", "test", lambda frame: frame.with_columns(score=pl.col("score") / 2)),
         [("wrong_type", "qrels/test/score", 1)], [],
     ),
     "an underscore in the name of a column": Planted(
         "Retrieval", renamed("qrels", "query-id", "query_id"), [("missing_column", "qrels/test/query-id", 1)], []
     ),
     "a column beside the candidates": Planted(
-        "Reranking", changed("top_ranked", "test", lambda frame: frame.with_columns(rank=pl.lit(1))),
+        "Reranking", with_edit("top_ranked", "test", lambda frame: frame.with_columns(rank=pl.lit(1))),
         [("unexpected_column", "top_ranked/test/rank", 1)], [],
     ),
     "similarities that are words": Planted(
@@ -170,12 +172,12 @@ PLANTED = {
     ),
     "classes of pairs that are words": Planted(
         "PairClassification",
-        changed("default", "test", lambda frame: frame.with_columns(labels=pl.Series(["no", "yes"] * 2))),
+        with_edit("default", "test", lambda frame: frame.with_columns(labels=pl.Series(["no", "yes"] * 2))),
         [("wrong_type", "default/test/labels", 1)], [],
     ),
     "two labels that are words, which mteb cannot score": Planted(
         "Classification",
-        both(*(changed("default", split, lambda frame: frame.select(
+        combine(*(with_edit("default", split, lambda frame: frame.select(
             "text", label=pl.when(pl.col("label") > 0).then(pl.lit("blue")).otherwise(pl.lit("red"))
         )) for split in ("train", "validation", "test"))),
         [("wrong_type", f"default/{split}/label", 1) for split in ("train", "validation", "test")], [],
@@ -184,18 +186,19 @@ PLANTED = {
         "Classification", without_table("default", "train"), [("missing_table", "default/train", 1)], [], audited=True
     ),
     "no texts": Planted(
-        "STS", changed("default", "test", lambda frame: frame.drop("sentence2")),
+        "STS", with_edit("default", "test", lambda frame: frame.drop("sentence2")),
         [("missing_column", "default/test/sentence2", 1)], [],
     ),
     "a table without a row": Planted(
-        "Retrieval", changed("qrels", "test", lambda frame: frame.clear()), [("empty_table", "qrels/test", 1)], [], audited=False
+        "Retrieval", with_edit("qrels", "test", lambda frame: frame.clear()), [("empty_table", "qrels/test", 1)], [],
+        audited=False
     ),
     "no queries": Planted(
         "Retrieval", lambda tables: {config: own for config, own in tables.items() if config != "queries"},
         [("missing_table", "queries/test", 1)], [], audited=False,
     ),
     "one cluster": Planted(
-        "Clustering", changed("default", "test", lambda frame: frame.with_columns(labels=pl.lit("wax"))),
+        "Clustering", with_edit("default", "test", lambda frame: frame.with_columns(labels=pl.lit("wax"))),
         [("one_class_only", "default/test/labels", 1)], [],
     ),
 }  # fmt: skip
@@ -203,7 +206,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
 def test_a_planted_defect_is_an_error_and_the_rest_is_audited(planted: Planted, tmp_path: Path) -> None:
-    told = report(write_dataset(tmp_path, planted.change(clean(planted.task))))
+    told = report(write_dataset(tmp_path, planted.change(clean_tables(planted.task))))
     assert told["task"] == planted.task
     assert findings(told, "error") == planted.errors
     assert told["defects"][0]["examples"] == tuple(planted.examples)
@@ -211,10 +214,10 @@ def test_a_planted_defect_is_an_error_and_the_rest_is_audited(planted: Planted, 
 
 
 def test_rows_with_a_null_are_left_out_of_the_audit_and_the_others_keep_their_numbers(tmp_path: Path) -> None:
-    tables = both(
+    tables = combine(
         with_value("default", "test", "sentences", 0, None),
         with_rows("default", "test", ("test sentence number 3", "wax")),
-    )(clean("Clustering"))
+    )(clean_tables("Clustering"))
     told = report(write_dataset(tmp_path, tables))
     assert findings(told) == [
         ("null_text", "default/test/sentences", 1), ("conflicting_label", "default/test/labels", 1),
@@ -255,14 +258,14 @@ def test_an_old_retrieval_set_with_one_corpus_for_all_splits_reads_as_mteb_reads
 
 
 def test_what_a_shared_corpus_shows_is_told_once_at_its_own_place(tmp_path: Path) -> None:
-    tables = clean("Reranking")
+    tables = clean_tables("Reranking")
     corpus = pl.concat([tables["corpus"]["test"], pl.DataFrame({"id": ["d4"], "title": [""], "text": ["&amp;"]})])
     told = report(write_dataset(tmp_path, tables | {"corpus": {"corpus": corpus}}))
     assert findings(told) == [("html_residue", "corpus/corpus/text", 1)]
 
 
 def test_labels_that_are_words_are_numbered_and_named(tmp_path: Path) -> None:
-    tables = clean("Classification")
+    tables = clean_tables("Classification")
     words = {split: frame.select("text", label="label_text") for split, frame in tables["default"].items()}
     [checked] = checks.check_folder(
         write_dataset(tmp_path, {"default": words}), "set", ForeignOptions(), language_sample=None
@@ -274,10 +277,10 @@ def test_labels_that_are_words_are_numbered_and_named(tmp_path: Path) -> None:
 
 
 def test_labels_are_named_by_label_text_and_a_row_that_names_its_label_otherwise_is_found(tmp_path: Path) -> None:
-    tables = both(*(
-        changed("default", split, lambda frame: frame.with_columns(pl.col("label").cast(pl.Int8) + 5))
+    tables = combine(*(
+        with_edit("default", split, lambda frame: frame.with_columns(pl.col("label").cast(pl.Int8) + 5))
         for split in ("train", "validation", "test")
-    ))(clean("Classification"))  # fmt: skip
+    ))(clean_tables("Classification"))  # fmt: skip
     told = report(write_dataset(tmp_path / "sound", tables))
     assert told["findings"] == []
     told = report(write_dataset(tmp_path / "wrong", with_value("default", "test", "label_text", 0, "blue")(tables)))
@@ -285,7 +288,7 @@ def test_labels_are_named_by_label_text_and_a_row_that_names_its_label_otherwise
 
 
 def test_lists_of_labels_may_be_words_in_any_order(tmp_path: Path) -> None:
-    tables = clean("MultilabelClassification")
+    tables = clean_tables("MultilabelClassification")
     words = {
         split: frame.with_columns(label=pl.Series([["red", "green"], ["green", "blue"], ["blue", "red"], []] * 6))
         for split, frame in tables["default"].items()
@@ -298,23 +301,25 @@ def test_lists_of_labels_may_be_words_in_any_order(tmp_path: Path) -> None:
 
 
 def test_numbers_are_taken_as_similarities_clusters_and_ids_of_judgements(tmp_path: Path) -> None:
-    similar = changed("default", "test", lambda frame: frame.with_columns(pl.col("score").round().cast(pl.Int32)))
-    assert report(write_dataset(tmp_path / "sts", similar(clean("STS"))))["findings"] == []
-    clusters = changed("default", "test", lambda frame: frame.with_columns(labels=pl.Series([0, 1] * 2)))
-    assert report(write_dataset(tmp_path / "clusters", clusters(clean("Clustering"))))["findings"] == []
-    whole = changed("default", "test", lambda frame: frame.with_columns(pl.col("labels").cast(pl.Float64)))
-    assert report(write_dataset(tmp_path / "pairs", whole(clean("PairClassification"))))["findings"] == []
+    similar = with_edit("default", "test", lambda frame: frame.with_columns(pl.col("score").round().cast(pl.Int32)))
+    assert report(write_dataset(tmp_path / "sts", similar(clean_tables("STS"))))["findings"] == []
+    clusters = with_edit("default", "test", lambda frame: frame.with_columns(labels=pl.Series([0, 1] * 2)))
+    assert report(write_dataset(tmp_path / "clusters", clusters(clean_tables("Clustering"))))["findings"] == []
+    whole = with_edit("default", "test", lambda frame: frame.with_columns(pl.col("labels").cast(pl.Float64)))
+    assert report(write_dataset(tmp_path / "pairs", whole(clean_tables("PairClassification"))))["findings"] == []
 
 
 def test_rows_of_lists_as_older_sets_have_them_are_taken_apart(tmp_path: Path) -> None:
-    tables = {"default": {"test": clean("PairClassification")["default"]["test"].drop("id").select(pl.all().implode())}}
+    tables = {
+        "default": {"test": clean_tables("PairClassification")["default"]["test"].drop("id").select(pl.all().implode())}
+    }
     told = report(write_dataset(tmp_path, tables))
     assert (told["task"], told["findings"], told["tables"][0]["rows"]) == ("PairClassification", [], 4)
     assert told["notes"][0] == "default: rows that are lists of texts, as in older sets, are taken apart"
 
 
 def test_every_subset_is_a_dataset_of_its_own(tmp_path: Path) -> None:
-    pairs, texts = clean("BitextMining")["en-de"], clean("Clustering")["default"]
+    pairs, texts = clean_tables("BitextMining")["en-de"], clean_tables("Clustering")["default"]
     told = reports(
         write_dataset(
             tmp_path, {"en-de": pairs, "deu-eng": pairs, "ru": texts, "meta": {"x": pl.DataFrame({"a": [1]})}}
@@ -331,7 +336,7 @@ def test_every_subset_is_a_dataset_of_its_own(tmp_path: Path) -> None:
 
 
 def test_the_subsets_of_a_retrieval_are_told_by_what_their_configs_begin_with(tmp_path: Path) -> None:
-    tables = clean("Retrieval")
+    tables = clean_tables("Retrieval")
     told = reports(
         write_dataset(tmp_path, {f"{name}-{part}": own for name in ("de", "ru") for part, own in tables.items()})
     )
@@ -342,7 +347,7 @@ def test_the_subsets_of_a_retrieval_are_told_by_what_their_configs_begin_with(tm
 
 
 def test_columns_that_fit_two_types_are_an_error_until_one_is_said(tmp_path: Path) -> None:
-    pairs = clean("STS")["default"]
+    pairs = clean_tables("STS")["default"]
     both_columns = {split: frame.with_columns(labels=pl.Series([0, 1, 0, 1])) for split, frame in pairs.items()}
     folder = write_dataset(tmp_path, {"default": both_columns})
     with pytest.raises(UsageError, match="several types of task fit") as caught:
@@ -354,7 +359,7 @@ def test_columns_that_fit_two_types_are_an_error_until_one_is_said(tmp_path: Pat
 
 
 def test_translations_under_another_name_ask_for_their_languages(tmp_path: Path) -> None:
-    folder = write_dataset(tmp_path, {"default": clean("BitextMining")["en-de"]})
+    folder = write_dataset(tmp_path, {"default": clean_tables("BitextMining")["en-de"]})
     with pytest.raises(SourceError, match=r"--task BitextMining --language eng --language deu"):
         reports(folder)
     with pytest.raises(UsageError, match="the languages of the two sides of default are not known"):
@@ -403,7 +408,7 @@ def test_a_language_is_written_as_mteb_writes_it() -> None:
 
 
 def broken_parquet(folder: Path) -> None:
-    write_dataset(folder, clean("STS"))
+    write_dataset(folder, clean_tables("STS"))
     path = folder / "data" / "test-00000-of-00001.parquet"
     path.write_bytes(path.read_bytes()[:-20])
 
@@ -528,8 +533,10 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *ar
 def test_the_command_tells_a_sound_set_by_0_and_a_defective_one_by_4(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    sound = write_dataset(tmp_path / "sound", clean("STS"))
-    broken = write_dataset(tmp_path / "broken", with_value("default", "test", "sentence1", 1, None)(clean("STS")))
+    sound = write_dataset(tmp_path / "sound", clean_tables("STS"))
+    broken = write_dataset(
+        tmp_path / "broken", with_value("default", "test", "sentence1", 1, None)(clean_tables("STS"))
+    )
     code, out, _ = run(capsys, monkeypatch, str(sound), "--language", "eng-Latn")
     assert (code, out.splitlines()) == (0, [
         "sound: sound", "  task      STS", "  rows      default/train 4, default/test 4",
@@ -589,11 +596,11 @@ def checked(hub: LoopbackHub, tmp_path: Path, *arguments: str) -> tuple[int, lis
 def test_a_set_on_the_hub_is_checked_at_its_main_a_branch_or_a_commit_and_fetched_once(
     hub: LoopbackHub, tmp_path: Path
 ) -> None:
-    folder = write_dataset(tmp_path / "set", clean("Retrieval"))
+    folder = write_dataset(tmp_path / "set", clean_tables("Retrieval"))
     card(folder, "language: en")
     (folder / "notes.bin").write_bytes(b"not data")
     first = pushed(hub, folder)
-    with_defect = with_rows("qrels", "test", ("q1", "d9", 1))(clean("Retrieval"))
+    with_defect = with_rows("qrels", "test", ("q1", "d9", 1))(clean_tables("Retrieval"))
     second = pushed(hub, write_dataset(tmp_path / "set", with_defect))
     hub.repos["org/set"].branches["refs/pr/1"] = first
 
@@ -613,7 +620,7 @@ def test_a_set_on_the_hub_is_checked_at_its_main_a_branch_or_a_commit_and_fetche
 
 
 def test_of_a_set_on_the_hub_one_subset_is_fetched_alone(hub: LoopbackHub, tmp_path: Path) -> None:
-    texts = clean("Clustering")["default"]
+    texts = clean_tables("Clustering")["default"]
     folder = write_dataset(tmp_path / "set", {"de": texts, "ru": texts})
     configs = [f"- {{config_name: {name}, data_files: [{{split: test, path: '{name}/*'}}]}}" for name in ("de", "ru")]
     card(folder, "\n".join(["configs:", *configs]))
@@ -674,7 +681,7 @@ def test_an_array_of_json_is_read(tmp_path: Path) -> None:
 
 def test_the_documents_list_every_key(tmp_path: Path, golden_release: Callable[[str], BuildResult]) -> None:
     keys = (
-        report(write_dataset(tmp_path, clean("STS"))).keys()
+        report(write_dataset(tmp_path, clean_tables("STS"))).keys()
         | check.check(golden_release("terra-pairclassification").place).keys()
     )
     documented = re.findall(

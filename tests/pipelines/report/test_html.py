@@ -18,7 +18,7 @@ from pipelines.foreign.datasets import ForeignOptions
 from pipelines.report import checks
 from pipelines.report import html as html_report
 from tests.support.releases import write_dataset
-from tests.support.tables import TASKS, both, clean, with_rows, with_value
+from tests.support.tables import TASKS, clean_tables, combine, with_rows, with_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ def page_of(folder: Path, out: Path) -> tuple[str, Page]:
 
 @pytest.mark.parametrize("kind", TASKS)
 def test_a_report_shows_tables_lengths_and_statistics_of_every_type_of_task(kind: str, tmp_path: Path) -> None:
-    tables = clean(kind)
+    tables = clean_tables(kind)
     _, page = page_of(write_dataset(tmp_path / "set", tables), tmp_path / "report.html")
     assert "sound" in page.text
     for config, splits in tables.items():
@@ -95,7 +95,7 @@ def test_whatever_the_data_hold_is_text(tmp_path: Path) -> None:
 
 
 def test_a_report_refers_to_nothing_outside_itself(tmp_path: Path) -> None:
-    text, page = page_of(write_dataset(tmp_path / "set", clean("Reranking")), tmp_path / "report.html")
+    text, page = page_of(write_dataset(tmp_path / "set", clean_tables("Reranking")), tmp_path / "report.html")
     for tag, attributes in page.elements:
         assert not {"src", "href", "action", "data", "xlink:href"} & {
             name for name, value in attributes.items() if not (value or "").startswith("#")
@@ -107,9 +107,9 @@ def test_a_report_refers_to_nothing_outside_itself(tmp_path: Path) -> None:
 
 
 def test_a_finding_is_shown_with_its_meaning_and_the_rows_it_is_about(tmp_path: Path) -> None:
-    tables = both(
+    tables = combine(
         with_value("corpus", "test", "text", 2, None), with_rows("qrels", "test", ("q1", "d9", 1), ("q2", "d1", -1))
-    )(clean("Retrieval"))
+    )(clean_tables("Retrieval"))
     _, page = page_of(write_dataset(tmp_path / "set", tables), tmp_path / "report.html")
     assert "defective" in page.text
     for kind in ("null_text", "dangling_qrel", "score_out_of_range"):
@@ -124,7 +124,7 @@ def test_a_finding_is_shown_with_its_meaning_and_the_rows_it_is_about(tmp_path: 
 
 
 def test_judgements_of_nothing_do_not_stop_a_report(tmp_path: Path) -> None:
-    tables = with_rows("qrels", "test", (None, "d1", 1), ("q1", None, 1))(clean("Retrieval"))
+    tables = with_rows("qrels", "test", (None, "d1", 1), ("q1", None, 1))(clean_tables("Retrieval"))
     _, page = page_of(write_dataset(tmp_path / "set", tables), tmp_path / "report.html")
     assert page.text.count("null_value") == 2
     assert "q1 score 1 queries: text who makes honey (test)" in " ".join(page.text.split())
@@ -156,7 +156,7 @@ def test_several_datasets_make_one_report_with_a_section_for_each(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, golden_release: Callable[[str], BuildResult]
 ) -> None:
     ours = golden_release("cedr-classification")
-    sound = write_dataset(tmp_path / "sound", clean("STS"))
+    sound = write_dataset(tmp_path / "sound", clean_tables("STS"))
     (tmp_path / "empty").mkdir()
     out = tmp_path / "new" / "report.html"
     names = [str(ours.place), str(sound), str(tmp_path / "empty")]
