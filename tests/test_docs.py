@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+SEEING_A_DATASET = (
+    "tests/test_golden.py",
+    "tests/test_layers.py",
+    "tests/test_style.py",
+    "tests/builders/test_catalogue.py",
+    "tests/builders/test_spec.py",
+    "tests/cards",
+    "tests/pipelines/test_show.py",
+    "tests/pipelines/report",
+)
 BLOCK = re.compile(r"^(?P<before>[^\n]*)\n\n```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -45,7 +55,7 @@ def test_the_readme_has_two_commands_and_ci_runs_them() -> None:
     assert len(commands) == 2
     assert "pipelines.build rubq --sample" in commands[0]
     assert commands[1].endswith("python -m pytest")
-    assert "grep '^python -m pip install' README.md" in (ROOT / ".ci" / "run").read_text("utf-8")
+    assert "grep '^python -m pip install' README.md" in (ROOT / ".ci" / "setup").read_text("utf-8")
 
 
 def test_the_changelog_and_the_architecture_know_the_commands_and_the_findings() -> None:
@@ -56,8 +66,8 @@ def test_the_changelog_and_the_architecture_know_the_commands_and_the_findings()
     assert kinds.KINDS
 
 
-def test_adding_a_dataset_works_when_followed_literally(tmp_path: Path) -> None:
-    repository = checkout(tmp_path / "repository")
+def follow_the_guide(repository: Path) -> list[str]:
+    """Write the files of docs/adding-a-dataset.md into a checkout; returns its commands."""
     commands = []
     for block in BLOCK.finditer((ROOT / "docs" / "adding-a-dataset.md").read_text("utf-8")):
         named = re.search(r"`([\w./-]+)`:$", block["before"])
@@ -68,15 +78,39 @@ def test_adding_a_dataset_works_when_followed_literally(tmp_path: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a" if block["before"].startswith("Append") else "x", encoding="utf-8") as file:
                 file.write(block["text"])
-    assert len(commands) == 4
+    return commands
+
+
+def run_line(line: str, repository: Path) -> None:
+    """Run a command of the guide in a checkout, with its code and no other."""
     environment = os.environ | {"PYTHONPATH": str(repository), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""}
+    program, *arguments = re.sub("^(ruff|mypy)", r"python -m \1", line).split()
+    assert program == "python"
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=repository, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+
+def test_adding_a_dataset_works_when_followed_literally(tmp_path: Path) -> None:
+    repository = checkout(tmp_path / "repository")
+    *commands, last = follow_the_guide(repository)
+    assert commands[-3:] == ["ruff check", "ruff format --check", "mypy"]
+    assert last == "python -m pytest"
     for command in commands:
-        arguments = [sys.executable, *re.findall(r'"([^"]*)"|(\S+)', command)[1:]]
-        arguments = [arguments[0], *(quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|(\S+)', command)[1:])]
-        done = subprocess.run(arguments, cwd=repository, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        run_line(command, repository)
+    run_line(f"{last} {' '.join(SEEING_A_DATASET)}", repository)  # the slow test runs the whole suite
     golden = repository / "tests/golden/shop_questions/shop-questions-classification/1.0.0"
     rows = (golden / "default.train.jsonl").read_text("utf-8")
     assert len(rows.splitlines()) == 6
     card = (repository / "outputs/shop-questions-classification/1.0.0/README.md").read_text("utf-8")
-    assert "the text stands in an earlier row" in card
+    assert "| 1 | `5` |" in card, "the repeated text is counted"
+
+
+@pytest.mark.slow
+def test_the_whole_suite_passes_with_the_dataset_of_the_guide(tmp_path: Path) -> None:
+    repository = checkout(tmp_path / "repository")
+    for command in follow_the_guide(repository):
+        run_line(
+            f"{command} --numprocesses auto --dist loadfile" if command == "python -m pytest" else command, repository
+        )

@@ -19,7 +19,7 @@ SOURCE = Source(
     title="AlpacaFarm, human preferences",
     license="cc-by-nc-4.0",
     license_note=(
-        "The dataset's card says CC BY-NC 4.0, the loading script beside it CC BY 4.0. The stricter of the two is given here."
+        "The dataset's card says CC BY-NC 4.0, the loading script beside it CC BY 4.0. The stricter one is named here."
     ),
     homepage="https://huggingface.co/datasets/tatsu-lab/alpaca_farm",
     citation="dubois2023alpacafarm",

@@ -17,8 +17,8 @@ SOURCE = Source(
     title="GENIE, human ratings of generated text",
     license="other",
     license_note=(
-        "GENIE's ratings were published without a licence, and the texts of its tasks are under the licences of their own"
-        " datasets. Whoever supplies the table must know that it may be used."
+        "No licence was found for GENIE's ratings, and the texts of its tasks are under the licences of the datasets they come"
+        " from. Check that you may use the table that you supply."
     ),
     homepage="https://aclanthology.org/2022.emnlp-main.787/",
     citation="khashabi2022genie",

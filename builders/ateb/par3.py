@@ -110,12 +110,12 @@ def read_paragraphs(raw: Raw) -> pl.DataFrame:
     in the book's first two translations; null if there are fewer). Everything else in the file is ignored: the original
     paragraphs, Google's translation and the alignments of sentences.
     """
-    books = [_read_book(raw, title, book) for title, book in pickle_members(raw, {TRANSLATIONS: pl.Struct({})})]
-    return pl.concat([pl.DataFrame(schema=SCHEMA), *books])
+    members = pickle_members(raw, {TRANSLATIONS: pl.Struct({})}, unit="book")
+    return pl.concat([pl.DataFrame(schema=SCHEMA), *(_read_book(raw, title, book) for title, book in members)])
 
 
 def _read_book(raw: Raw, title: str, book: dict[str, Any]) -> pl.DataFrame:
-    location = f"record {shorten(title)}"
+    location = f"book {shorten(title)}"
     texts: list[list[str]] = []
     for name, translation in islice(book[TRANSLATIONS].items(), 2):
         translation_location = f"{location}, translation {shorten(str(name))}"

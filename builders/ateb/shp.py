@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 REVISION = "e94b5f32602712d78ed494fe79105b1959396686"
 SPLITS = ("train", "validation", "test")
-# The subreddits in alphabetical order, with the sha256 of the train file if it is in LFS, where the Hub shows the digest.
+# The subreddits in alphabetical order, with the sha256 of the train file. The Hub shows the digests of files in LFS only.
 DOMAINS = {
     "askacademia": "7583e5de6264db4c91f47eaa19f57d7ea3efa1fe3da73e804032c0c6a7d611b0",
     "askanthropology": None,
@@ -89,8 +89,8 @@ def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     (String: `<pair>-0` and `<pair>-1`, numbered by hash), title (""), text: the comments; queries: id (String: the pair,
     `<subreddit>-<split>-<line, 0-based>`), text (String: the instruction, a space and the post), domain (String: the subreddit),
     post_id (String: Reddit's); qrels: query-id, corpus-id, score (Int64: 1 preferred, 0 not); top_ranked: query-id, corpus-ids
-    (List(String): the two comments). clean: drop pairs that would distort scores (builders.shaping.preferences); repeated and
-    contradictory pairs are looked for within a subreddit.
+    (List(String): the two comments). clean: drop pairs that would distort scores (builders.shaping.preferences); repeated
+    and contradictory pairs are detected within each subreddit only.
 
     Raises SourceError for a label other than 0 and 1, and for a pair from another subreddit or split.
     """

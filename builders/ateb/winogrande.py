@@ -75,9 +75,8 @@ def rarb(raw: RawFiles) -> Tables:
     corpus: id, title (""), text (String: the distinct options of the development split and of train_xl, in this order);
     queries: id, text (String: `Sentence: {sentence}.`); qrels: query-id, corpus-id (String), score (Int64, 1).
     """
-    train = read_json_lines(raw["train"], dict.fromkeys(OPTIONS, pl.String()))
-    others = [train.select(options=pl.concat_list(OPTIONS))]
-    return build_option_pool(read_questions(raw["dev"]), others, prefix=PREFIX, split="test")
+    train = read_json_lines(raw["train"], dict.fromkeys(OPTIONS, pl.String())).select(options=pl.concat_list(OPTIONS))
+    return build_option_pool(read_questions(raw["dev"]), [train], prefix=PREFIX, split="test")
 
 
 def read_questions(raw: Raw) -> pl.DataFrame:

@@ -272,14 +272,14 @@ def test_a_second_build_of_one_dataset_waits_and_logs_that(
     settings: BuildSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    with staging.locked(settings.output, NAME):
+    with staging.dataset_lock(settings.output, NAME):
         thread = threading.Thread(target=make, args=(definition_of(NAME), "1.0.0", settings))
         thread.start()
         thread.join(0.7)
         assert thread.is_alive()
         assert not (settings.output / NAME).exists()
     thread.join(60)
-    assert caplog.messages == [f"{NAME}: waiting for another command that writes it"]
+    assert caplog.messages == [f"{NAME}: waiting for another command that is writing it"]
     assert not check_release(settings.output / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
 
 

@@ -26,7 +26,7 @@ def real_release(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -
 
     def build(name: str, version: str = "1.0.0") -> BuildResult:
         if (name, version) not in results:
-            results[name, version] = make(definition_of(name), version, settings, lambda _: None)
+            results[name, version] = make(definition_of(name), version, settings)
         return results[name, version]
 
     return build

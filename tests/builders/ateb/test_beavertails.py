@@ -20,7 +20,7 @@ def test_beavertails_has_the_published_rows_and_every_unsafe_row_a_category_of_h
     rows = read_table(result)
     assert rows.height == 3021
     assert label_counts(rows) == {"unsafe": 1733, "safe": 1288}
-    assert result.manifest["observed"] == {"safe rows with a kind of harm, unsafe rows without": 0}
+    assert result.manifest.observed == {"safe rows with a kind of harm, unsafe rows without": 0}
     harms = Counter(rows["category"].explode().drop_nulls())
     assert len(harms) == 14
     assert (harms["violence,aiding_and_abetting,incitement"], harms["self_harm"]) == (724, 19)

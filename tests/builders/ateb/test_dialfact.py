@@ -29,7 +29,7 @@ def read_rows(tables: Tables) -> pl.DataFrame:
 
 
 def build_texts(folder: Path, *records: dict[str, Any]) -> list[str]:
-    """The texts of rows, each given by how it differs from a plain one."""
+    """The texts of the rows; each record names what differs from a plain one."""
     plain = {
         "id": "1___1--0",
         "context": ["Hi."],
@@ -78,7 +78,7 @@ def test_the_real_example_rows_become_evidence_and_response(real_sources: Path) 
     assert rows["response_id"].to_list() == [record["id"] for record in records]
     assert set(tables.observed.values()) == {0}, "every row has evidence, including the 39 personal ones"
     assert sum(record["type_label"] == "personal" for record in records) == 39
-    # Upstream's own joined evidence, made for its models, contains the same snippets independently of this package.
+    # Upstream's own joined evidence, written for its models, contains the same snippets independently of this package.
     for text, record in zip(rows["text"], records, strict=True):
         parts = [part.split(" content: ", 1)[1] for part in record["evidence_touse"].split(" ### ")]
         snippets = " ".join(snippet for snippet in parts if snippet.strip())

@@ -97,34 +97,34 @@ def test_only_the_first_two_translations_count_and_a_book_with_one_is_dropped(tm
     ("books", "what", "location"),
     [
         ([], "the record has the wrong type", ""),
-        ({"b": []}, "the record has the wrong type", "record 'b'"),
-        ({"b": {"translator_data": []}}, "translator_data has the wrong type", "record 'b'"),
-        ({"b": {}}, "translator_data is missing", "record 'b'"),
+        ({"b": []}, "the record has the wrong type", "book 'b'"),
+        ({"b": {"translator_data": []}}, "translator_data has the wrong type", "book 'b'"),
+        ({"b": {}}, "translator_data is missing", "book 'b'"),
         (
             {"b": {"translator_data": {"t": {}}}},
             "translator_paras is missing",
-            "record 'b', translation 't'",
+            "book 'b', translation 't'",
         ),
         (
             {"b": {"translator_data": {"t": {"translator_paras": "text"}}}},
             "translator_paras has the wrong type",
-            "record 'b', translation 't'",
+            "book 'b', translation 't'",
         ),
         (
             {"b": {"translator_data": {"t": {"translator_paras": ["a", None]}}}},
             r"translator_paras\[\] is null",
-            "record 'b', translation 't'",
+            "book 'b', translation 't'",
         ),
         (
             {"b": {"translator_data": {"t": {"translator_paras": ["\ud800"]}}}},
             r"translator_paras\[\] is not valid Unicode",
-            "record 'b', translation 't'",
+            "book 'b', translation 't'",
         ),
-        ({7: {"translator_data": {}}}, "name has the wrong type", "record 1"),
+        ({7: {"translator_data": {}}}, "name has the wrong type", "book 1"),
         (
             {"b": {"translator_data": {"t": {"translator_paras": ["a"]}, "u": {"translator_paras": ["a", "b"]}}}},
             "translations are not aligned",
-            "record 'b'",
+            "book 'b'",
         ),
     ],
 )

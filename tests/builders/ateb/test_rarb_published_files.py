@@ -132,10 +132,10 @@ def test_queries_match_the_published_figures_and_the_pool_begins_with_their_opti
 )
 def test_gold_pools_match_the_ledger(name: str, version: str, real_release: Callable[..., BuildResult]) -> None:
     manifest = real_release(name, version).manifest
-    assert all(file["verified"] for file in manifest["raw"])
+    assert all(file.verified for file in manifest.raw)
     entry = ledger.find_entry(name, version)
     assert entry is not None
-    assert manifest["content_sha256"] == entry["content_sha256"]
+    assert manifest.content_sha256 == entry["content_sha256"]
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -143,7 +143,7 @@ def test_a_cleaned_gold_pool_has_no_duplicates_and_keeps_every_judgement(
     name: str, real_release: Callable[..., BuildResult]
 ) -> None:
     result = real_release(name, "2.0.0")
-    assert not {"duplicate_text", "unjudged_twin"} & {finding["kind"] for finding in result.manifest["findings"]}
+    assert not {"duplicate_text", "unjudged_twin"} & {finding.kind for finding in result.manifest.findings}
     queries, corpus, qrels = (read_table(result, config) for config in ("queries", "corpus", "qrels"))
     assert (queries.height, corpus.height, qrels.height) == CLEAN[name]
     assert all(texts.select(fold_case(pl.col("text"))).is_unique().all() for texts in (queries, corpus))

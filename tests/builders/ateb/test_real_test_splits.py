@@ -34,10 +34,10 @@ DROPPED = {
 @pytest.mark.parametrize("name", CLASSIFICATIONS)
 def test_test_splits_are_built_from_the_pinned_files(name: str, real_release: Callable[[str], BuildResult]) -> None:
     manifest = real_release(name).manifest
-    assert manifest["partial"] is True
-    assert manifest["dropped"] == []
+    assert manifest.partial is True
+    assert manifest.dropped == []
     # This copy of BeaverTails is not byte for byte upstream's file, which is therefore not pinned.
-    assert {raw["verified"] for raw in manifest["raw"]} == {not name.startswith("beavertails")}
+    assert {raw["verified"] for raw in manifest.raw} == {not name.startswith("beavertails")}
 
 
 def test_another_process_with_one_thread_builds_the_same_rows(
@@ -51,7 +51,7 @@ def test_another_process_with_one_thread_builds_the_same_rows(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     hashes = {row["dataset"]: row["content_sha256"] for row in map(json.loads, done.stdout.splitlines())}
-    assert hashes == {name: real_release(name).manifest["content_sha256"] for name in ALL}
+    assert hashes == {name: real_release(name).manifest.content_sha256 for name in ALL}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -59,8 +59,8 @@ def test_a_cleaned_version_has_no_duplicates_or_conflicts_and_loses_no_other_row
     name: str, real_release: Callable[..., BuildResult]
 ) -> None:
     first, clean = real_release(name), real_release(name, "2.0.0")
-    assert [dropped["count"] for dropped in clean.manifest["dropped"]] == list(DROPPED[name].values())
-    assert all(word in drop["reason"] for word, drop in zip(DROPPED[name], clean.manifest["dropped"], strict=True))
+    assert [dropped.count for dropped in clean.manifest.dropped] == list(DROPPED[name].values())
+    assert all(word in drop.reason for word, drop in zip(DROPPED[name], clean.manifest.dropped, strict=True))
     assert not {"duplicate_text", "conflicting_label"} & warning_counts(clean).keys()
     before, after = read_table(first), read_table(clean)
     assert after["text"].n_unique() == after.height

@@ -34,7 +34,7 @@ def build_changed(tmp_path: Path, settings: BuildSettings) -> Callable[..., Buil
             records = [change(name, json.loads(line)) for line in path.read_text("utf-8").splitlines()]
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             (copy / name).write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
-        return make(definition_of(NAME), version, replace(settings, golden=tmp_path / "golden"), lambda _: None)
+        return make(definition_of(NAME), version, replace(settings, golden=tmp_path / "golden"))
 
     return build
 
@@ -43,7 +43,7 @@ def test_every_split_has_all_18_subreddits(golden_release: Callable[[str], Build
     result = golden_release(NAME)
     assert len(DOMAINS) == 18
     for split in SPLITS:
-        queries = pl.read_parquet(result.place / "queries" / f"{split}-*.parquet")
+        queries = pl.read_parquet(result.release_dir / "queries" / f"{split}-*.parquet")
         assert queries["domain"].unique(maintain_order=True).to_list() == sorted(DOMAINS)
         assert queries["text"].str.starts_with(f"{INSTRUCTION} ").all()
 
@@ -59,8 +59,8 @@ def test_swapping_a_and_b_in_all_raw_files_gives_the_same_release(
         return swapped | {"labels": 1 - record["labels"]}
 
     for version in ("1.0.0", "2.0.0"):
-        expected = golden_release(NAME, version).manifest["content_sha256"]
-        assert build_changed(swap, version).manifest["content_sha256"] == expected
+        expected = golden_release(NAME, version).manifest.content_sha256
+        assert build_changed(swap, version).manifest.content_sha256 == expected
 
 
 def test_reddits_ids_times_and_scores_are_ignored(
@@ -68,7 +68,7 @@ def test_reddits_ids_times_and_scores_are_ignored(
 ) -> None:
     keys = [f"{name}_{side}" for name in ("c_root_id", "created_at_utc", "score") for side in ("A", "B")]
     result = build_changed(lambda _, record: {key: value for key, value in record.items() if key not in keys})
-    assert result.manifest["content_sha256"] == golden_release(NAME, "1.0.0").manifest["content_sha256"]
+    assert result.manifest.content_sha256 == golden_release(NAME, "1.0.0").manifest.content_sha256
 
 
 @pytest.mark.parametrize(

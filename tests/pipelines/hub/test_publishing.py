@@ -6,6 +6,7 @@ import functools
 import hashlib
 import inspect
 import json
+import logging
 import re
 import shutil
 import subprocess
@@ -23,12 +24,13 @@ import yaml
 from builders.errors import FindingsError, PublishError, ReleaseError, SourceError, UsageError
 from builders.spec import Tables, Version
 from cards.front_matter import metadata
+from cards.manifest import Finding, decode, encode
 from pipelines.hub import client, publishing, repository
 from pipelines.hub.planning import OUR_KEYS, Plan, PublishOptions, make_plan
 from pipelines.make import make
 from pipelines.raw.download import Patience
-from pipelines.release import folder, ledger, parquet, staging
-from pipelines.release.verification import is_manifest
+from pipelines.release import folder, ledger, parquet
+from pipelines.release.ledger import LedgerEntry, LedgerTable
 from tests.support.loopback_hub import READER, WRITER, Blob, Fault, LoopbackHub
 from tests.support.processes import checkout, environment
 from tests.support.releases import NAMES, as_full, definition_of, other_golden, sample_settings
@@ -70,10 +72,6 @@ def online(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def hub() -> Iterator[LoopbackHub]:
     with LoopbackHub() as served:
         yield served
-
-
-def silent(_: str) -> None:
-    """Nobody listens."""
 
 
 def patience(waited: list[float] | None = None, *, retries: int = 3, read: float = 0.2) -> Patience:
@@ -160,7 +158,7 @@ def plan(hub: LoopbackHub, dataset: Definition, outcome: BuildResult, order: Pub
     return make_plan(dataset, outcome.release_dir, order, connection)
 
 
-def folder(outcome: BuildResult) -> dict[str, bytes]:
+def files_of(outcome: BuildResult) -> dict[str, bytes]:
     """The files of a release on disk."""
     paths = [path for path in outcome.release_dir.rglob("*") if path.is_file()]
     return {path.relative_to(outcome.release_dir).as_posix(): path.read_bytes() for path in paths}
@@ -171,14 +169,12 @@ def content_of(tree: dict[str, bytes]) -> str | None:
     ours = {path for path in tree if path.endswith((".parquet", ".json"))}
     if not ours:
         return None
-    manifest = json.loads(tree["manifest.json"])
-    assert is_manifest(manifest)
-    files = staging.files_of(manifest)
-    assert ours == {"manifest.json", "statistics.json", *(file.path for file in files)}
-    for file in files:
+    manifest = decode(tree["manifest.json"], "the Hub")
+    assert ours == {"manifest.json", "statistics.json", *(file.path for file in manifest.files)}
+    for file in manifest.files:
         assert hashlib.sha256(tree[file.path]).hexdigest() == file.sha256
     assert f'revision="v{manifest.version}"' in tree["README.md"].decode()
-    return str(manifest.content_sha256)
+    return manifest.content_sha256
 
 
 def test_a_release_becomes_one_commit_with_a_tag_and_its_files_byte_for_byte(
@@ -190,7 +186,7 @@ def test_a_release_becomes_one_commit_with_a_tag_and_its_files_byte_for_byte(
     assert published.url == f"{hub.url}/datasets/{REPO}"
     tree = hub.tree(REPO, "v1.0.0")
     assert tree.pop(".gitattributes")
-    assert tree == folder(outcomes["1.0.0"])
+    assert tree == files_of(outcomes["1.0.0"])
     there = hub.repos[REPO]
     assert there.moves[1:] == [("main", published.commit), ("v1.0.0", published.commit)]
     commit = there.commits[published.commit]
@@ -255,7 +251,7 @@ def test_a_config_that_is_gone_goes_in_the_same_commit(hub: LoopbackHub, order: 
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
     manifest = json.loads(hub.tree(REPO)["manifest.json"])
-    manifest.tables[0] |= {"config": "old", "files": [{"path": "old/dev-0.parquet", "bytes": 4, "sha256": "0" * 64}]}
+    manifest["tables"][0] |= {"config": "old", "files": [{"path": "old/dev-0.parquet", "bytes": 4, "sha256": "0" * 64}]}
     hub.commit(REPO, {"manifest.json": json.dumps(manifest).encode(), "old/dev-0.parquet": b"PAR1"})
     publish(hub, dataset, outcomes["2.0.0"], order)
     assert "old/dev-0.parquet" not in hub.tree(REPO)
@@ -323,7 +319,7 @@ def test_the_same_rows_in_other_files_are_already_published(
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], order)
     whole = make(dataset, "1.0.0", settings)
-    assert staging.files_of(whole.manifest) != staging.files_of(outcomes["1.0.0"].manifest)
+    assert whole.manifest.files != outcomes["1.0.0"].manifest.files
     assert publish(hub, dataset, whole, order).state == "already published"
 
 
@@ -335,11 +331,10 @@ def test_a_manifest_on_the_hub_is_not_believed(
     whole = make(dataset, "1.0.0", settings)
     there = hub.repos[REPO]
     manifest = json.loads(hub.tree(REPO)["manifest.json"])
-    lying = hub.tree(REPO)[manifest.tables[0]["files"][0]["path"]]
-    manifest.tables[0]["files"] = manifest.tables[0]["files"][:1]
-    assert lying
+    assert hub.tree(REPO)[manifest["tables"][0]["files"][0]["path"]]
+    manifest["tables"][0]["files"] = manifest["tables"][0]["files"][:1]
     there.tags["v1.0.0"] = hub.commit(REPO, {"manifest.json": json.dumps(manifest).encode()})
-    with pytest.raises(PublishError, match="not what its manifest says") as caught:
+    with pytest.raises(PublishError, match="not those of their manifest") as caught:
         publish(hub, dataset, whole, order)
     assert "other rows than the manifest's" in str(caught.value)
 
@@ -347,7 +342,7 @@ def test_a_manifest_on_the_hub_is_not_believed(
 def test_an_older_version_does_not_replace_a_newer_one(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["2.0.0"], order)
-    with pytest.raises(PublishError, match="a newer version was published") as caught:
+    with pytest.raises(PublishError, match="a newer version is published") as caught:
         publish(hub, dataset, outcomes["1.0.0"], order)
     assert caught.value.found == "2.0.0"
 
@@ -383,7 +378,7 @@ def test_private_is_kept_or_refused_but_never_dropped(hub: LoopbackHub, order: P
 def test_name_and_message_are_those_asked_for(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
     published = publish(hub, *_first(releases()), replace(order, org="other", repo_name="terra", message="Hello."))
     assert hub.repos["other/terra"].commits[published.commit].title == "Hello."
-    with pytest.raises(UsageError, match="no name of a repository"):
+    with pytest.raises(UsageError, match="invalid repository name"):
         publish(hub, *_first(releases()), replace(order, org="a/b"))
 
 
@@ -416,19 +411,23 @@ def test_a_gitignore_in_the_repository_leaves_nothing_out(
 def test_a_build_waits_until_its_release_is_published(
     hub: LoopbackHub, order: PublishOptions, settings: BuildSettings
 ) -> None:
-    outcome, said = make(definition_of(TERRA), "1.0.0", settings), list[str]()
+    outcome = make(definition_of(TERRA), "1.0.0", settings)
 
-    def waits(words: str) -> None:
-        said.append(words)
-        raise InterruptedError
+    def interrupt(record: logging.LogRecord) -> bool:
+        raise InterruptedError(record.getMessage())
 
     def build() -> None:
-        with pytest.raises(InterruptedError):
-            make(definition_of(TERRA), "1.0.0", replace(settings, force=True), waits)
+        with pytest.raises(InterruptedError, match="waiting for another command that is writing it"):
+            make(definition_of(TERRA), "1.0.0", replace(settings, force=True))
 
-    hub.meanwhile["/commit/main"] = build
-    publish(hub, definition_of(TERRA), outcome, order)
-    assert said == [f"{TERRA}: another command is writing it; waiting for it to end"]
+    waiting = logging.getLogger("pipelines.files")
+    waiting.addFilter(interrupt)
+    try:
+        hub.meanwhile["/commit/main"] = build
+        publish(hub, definition_of(TERRA), outcome, order)
+    finally:
+        waiting.removeFilter(interrupt)
+    assert "/commit/main" not in hub.meanwhile, "the build ran"
 
 
 @pytest.mark.parametrize("mark", ["sample", "partial"])
@@ -444,11 +443,11 @@ def test_samples_and_parts_are_not_published(
 
 def altered(outcome: BuildResult, tmp_path: Path, **changes: Any) -> BuildResult:
     """A copy of a release, which counts as a whole one, with another manifest."""
-    place = tmp_path / "altered" / outcome.version
-    shutil.copytree(outcome.release_dir, place)
-    manifest = outcome.manifest | {"sample": False} | changes
-    folder.write_json(place / "manifest.json", manifest)
-    return replace(outcome, place=place, manifest=manifest)
+    release_dir = tmp_path / "altered" / outcome.version
+    shutil.copytree(outcome.release_dir, release_dir)
+    manifest = replace(outcome.manifest, **({"sample": False} | changes))
+    (release_dir / "manifest.json").write_bytes(encode(manifest))
+    return replace(outcome, release_dir=release_dir, manifest=manifest)
 
 
 def test_a_licence_against_derivatives_asks_for_the_rights(
@@ -456,7 +455,9 @@ def test_a_licence_against_derivatives_asks_for_the_rights(
 ) -> None:
     dataset, outcome = _first(releases())
     source = replace(dataset.source, license="cc-by-nc-nd-4.0", license_note="News texts belong to their agency.")
-    with pytest.raises(PublishError, match=r"cc-by-nc-nd-4\.0, forbids") as caught:
+    with pytest.raises(
+        PublishError, match=r"licence cc-by-nc-nd-4\.0 does not permit publishing derivatives"
+    ) as caught:
         publish(hub, replace(dataset, source=source), outcome, order)
     assert "--i-have-the-rights" in str(caught.value)
     assert "belong to their agency" in str(caught.value)
@@ -479,16 +480,8 @@ def test_defects_in_the_rows_forbid_it_with_their_own_exit_code(
     hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path
 ) -> None:
     dataset, outcome = _first(releases())
-    broken = outcome.manifest.findings + [
-        {
-            "kind": "null_text",
-            "severity": "error",
-            "config": "default",
-            "split": "dev",
-            "column": "sentence1",
-            "count": 1,
-        }
-    ]
+    defect = Finding("null_text", "error", "default", "dev", "sentence1", count=1, share=0.1)
+    broken = (*outcome.manifest.findings, defect)
     with pytest.raises(FindingsError, match="defects in the rows") as caught:
         publish(hub, dataset, altered(outcome, tmp_path, findings=broken), order)
     assert caught.value.exit_code == 4
@@ -500,7 +493,7 @@ def test_what_is_not_built_says_how_to_build_it(
 ) -> None:
     dataset, outcome = _first(releases())
     with pytest.raises(PublishError, match="no release to publish") as caught:
-        publish(hub, dataset, replace(outcome, place=tmp_path / "1.0.0"), order)
+        publish(hub, dataset, replace(outcome, release_dir=tmp_path / "1.0.0"), order)
     assert f"python -m pipelines.build {TERRA}@1.0.0" in str(caught.value)
 
 
@@ -512,7 +505,7 @@ def test_without_a_token_it_says_so(hub: LoopbackHub, monkeypatch: pytest.Monkey
     assert publishing.login(endpoint=hub.url).api.token == WRITER
 
 
-@pytest.mark.parametrize(("token", "words"), [(READER, "may only read"), ("hf_unknown", "401"), ("hf_bad", "HF_TOKEN")])
+@pytest.mark.parametrize(("token", "words"), [(READER, "can only read"), ("hf_unknown", "401"), ("hf_bad", "HF_TOKEN")])
 def test_a_token_that_may_not_write_says_so_and_is_not_shown(hub: LoopbackHub, token: str, words: str) -> None:
     with pytest.raises(PublishError) as caught:
         publishing.login(endpoint=hub.url, token=token, patience=patience())
@@ -524,9 +517,9 @@ def test_nothing_is_published_or_fetched_offline(monkeypatch: pytest.MonkeyPatch
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(PublishError, match="may not be reached"):
+    with pytest.raises(PublishError, match="connections to the Hub are disabled"):
         publishing.login(token=WRITER)
-    with pytest.raises(SourceError, match="may not be reached"):
+    with pytest.raises(SourceError, match="connections to the Hub are disabled"):
         client.connect()
 
 
@@ -589,7 +582,7 @@ def elsewhere(outcome: BuildResult, tmp_path: Path) -> BuildResult:
     """The same release in another folder, as another machine has it."""
     place = tmp_path / "elsewhere" / outcome.dataset / outcome.version
     shutil.copytree(outcome.release_dir, place)
-    return replace(outcome, place=place)
+    return replace(outcome, release_dir=place)
 
 
 def test_of_two_publishers_with_other_rows_one_wins_and_the_other_says_so(
@@ -653,7 +646,7 @@ def test_publishers_at_the_same_time_leave_whole_releases(
     for thread in threads:
         thread.join(60)
     assert ends["2.0.0"] == "published"
-    assert ends["1.0.0"] == "published" or "a newer version was published" in str(ends["1.0.0"])
+    assert ends["1.0.0"] == "published" or "a newer version is published" in str(ends["1.0.0"])
     whole(hub, outcomes)
 
 
@@ -674,7 +667,7 @@ def test_what_does_not_read_back_is_not_tagged_and_mended_by_the_next_run(
     assert "data/dev-00001-of-00002.parquet has changed: 4 bytes" in str(caught.value)
     assert hub.repos[REPO].tags == {}
     again = publish(hub, dataset, outcomes["1.0.0"], order)
-    assert again.plan.notes[-1] == "main holds a damaged copy of this release: it is written anew"
+    assert again.plan.notes[-1] == "main holds a damaged copy of this release: it is written again"
     assert content_of(hub.tree(REPO, "v1.0.0")) == outcomes["1.0.0"].manifest.content_sha256
 
 
@@ -776,7 +769,7 @@ def test_whether_a_pull_request_was_opened_is_not_guessed(
         hub.fail(0, Fault(cut=0))
 
     hub.meanwhile["/api/validate-yaml"] = answer_lost
-    with pytest.raises(PublishError, match="whether a pull request was opened is not known") as caught:
+    with pytest.raises(PublishError, match="not known whether the pull request was opened") as caught:
         publish(hub, dataset, outcomes["2.0.0"], replace(order, create_pr=True))
     assert caught.value.where == f"{hub.url}/datasets/{REPO}/discussions"
 
@@ -796,13 +789,17 @@ def test_the_ledger_knows_what_is_published_and_then_not_even_force_replaces_it(
 ) -> None:
     full, outcome = as_published(hub, order, settings, tmp_path, monkeypatch)
     entry = json.loads(settings.ledger.read_text())[TERRA]["1.0.0"]
-    assert entry == {**(ledger.ledger_entry(outcome.manifest) or {}), "published": [REPO]}
+    assert entry["published"] == [REPO]
+    assert ledger.find_entry(TERRA, "1.0.0", settings.ledger) == replace(
+        ledger.ledger_entry(outcome.manifest),
+        published=(REPO,),  # type: ignore[type-var]
+    )
     again = make(definition_of(TERRA), "1.0.0", replace(full, force=True))
     assert again.manifest.content_sha256 == outcome.manifest.content_sha256
     assert json.loads(settings.ledger.read_text())[TERRA]["1.0.0"] == entry, "a new build does not forget it"
     changed = as_full(replace(full, golden=other_golden(tmp_path / "golden")), tmp_path, monkeypatch)
     for force in (False, True):
-        with pytest.raises(ReleaseError, match="would get other rows than it had") as caught:
+        with pytest.raises(ReleaseError, match="would get other rows than before") as caught:
             make(definition_of(TERRA), "1.0.0", replace(changed, force=force))
         assert caught.value.where == f"published as {REPO}"
         assert "--force" not in str(caught.value)
@@ -817,7 +814,7 @@ def test_rows_that_the_ledger_does_not_know_of_a_version_are_not_published(
     known = json.loads(settings.ledger.read_text())
     known[TERRA]["1.0.0"]["content_sha256"] = "0" * 64
     settings.ledger.write_text(json.dumps(known))
-    with pytest.raises(PublishError, match="not those that the ledger knows"):
+    with pytest.raises(PublishError, match="not those in the ledger"):
         publish(hub, definition_of(TERRA), outcome, replace(order, sample=False, ledger=settings.ledger))
     assert hub.repos == {}
 
@@ -830,13 +827,11 @@ def test_a_version_from_files_of_unknown_digest_says_so_and_is_known_once_it_is_
     assert ledger.ledger_entry(whole.manifest) is None
     published = publish(hub, dataset, whole, replace(order, sample=False))
     assert published.plan.notes == ("unverified raw file: val.jsonl",)
-    assert ledger.find_entry(TERRA, "1.0.0", order.ledger) == {
-        "content_sha256": outcome.manifest.content_sha256,
-        "tables": [{key: table[key] for key in ("config", "split", "rows", "content_sha256")}
-                   for table in outcome.manifest.tables],
-        "raw": {"val.jsonl": outcome.manifest.raw[0]["sha256"]},
-        "published": [REPO],
-    }  # fmt: skip
+    manifest = outcome.manifest
+    tables = [LedgerTable(one.config, one.split, one.rows, one.content_sha256) for one in manifest.tables]
+    assert ledger.find_entry(TERRA, "1.0.0", order.ledger) == LedgerEntry(
+        manifest.content_sha256, tuple(tables), {"val.jsonl": manifest.raw[0].sha256}, (REPO,)
+    )
 
 
 # It leaves without Python's own teardown, in which threads of pyarrow may abort after streaming (huggingface/datasets#7566).
@@ -876,7 +871,7 @@ def test_datasets_loads_each_version_by_its_tag_whole_and_streaming(
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def checkout_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout of its own in which the golden TERRa counts as the complete real files; its ledger is empty."""
     folder = checkout(tmp_path_factory.mktemp("repository"))
     builder = folder / "builders" / "rumteb" / "terra.py"
@@ -895,11 +890,11 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_commands_publish_check_and_compare(hub: LoopbackHub, repository: Path, tmp_path: Path) -> None:
+def test_the_commands_publish_check_and_compare(hub: LoopbackHub, checkout_dir: Path, tmp_path: Path) -> None:
     def run(command: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [sys.executable, "-m", f"pipelines.{command}", *arguments], cwd=repository, stdin=subprocess.DEVNULL,
-            env=environment(hub, tmp_path, PYTHONPATH=str(repository), PYTHONDONTWRITEBYTECODE="1", **more),
+            [sys.executable, "-m", f"pipelines.{command}", *arguments], cwd=checkout_dir, stdin=subprocess.DEVNULL,
+            env=environment(hub, tmp_path, PYTHONPATH=str(checkout_dir), PYTHONDONTWRITEBYTECODE="1", **more),
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert WRITER not in done.stdout + done.stderr
@@ -909,8 +904,8 @@ def test_the_commands_publish_check_and_compare(hub: LoopbackHub, repository: Pa
     raw = ["--raw-dir", "raw", "--offline"]
     refused = run("build", "terra", *raw, "--push", "org", HF_TOKEN=READER)
     assert (refused.returncode, refused.stdout) == (5, "")
-    assert "the token may only read" in refused.stderr
-    assert not (repository / "outputs" / TERRA).exists(), "it is told before anything is built"
+    assert "the token can only read" in refused.stderr
+    assert not (checkout_dir / "outputs" / TERRA).exists(), "it is told before anything is built"
     assert run("build", "terra", *raw).returncode == 0
     planned = run("publish", "terra", "--org", "org", "--dry-run", HF_TOKEN="")
     assert planned.returncode == 0, planned.stderr
@@ -924,8 +919,8 @@ def test_the_commands_publish_check_and_compare(hub: LoopbackHub, repository: Pa
     told = json.loads(pushed.stdout)["published"]
     assert (told["repo"], told["tag"], told["state"]) == (REPO, "v1.0.0", "published")
     assert hub.repos[REPO].tags == {"v1.0.0": told["commit"]}
-    assert pushed.stderr == f"{TERRA}@1.0.0: noted as published in ledger.json: commit it\n", "and no progress bars"
-    assert json.loads((repository / "pipelines" / "ledger.json").read_text())[TERRA]["1.0.0"]["published"] == [REPO]
+    assert pushed.stderr == f"{TERRA}@1.0.0: recorded as published in ledger.json: commit it\n", "and no progress bars"
+    assert json.loads((checkout_dir / "pipelines" / "ledger.json").read_text())[TERRA]["1.0.0"]["published"] == [REPO]
     again = run("publish", "terra", "--org", "org")
     assert (again.returncode, again.stderr) == (0, "")
     assert f"{TERRA} 1.0.0: already published" in again.stdout

@@ -163,4 +163,4 @@ def test_two_builds_of_one_dataset_never_share_a_folder(tmp_path: Path, caplog: 
         other.join(0.5)
         assert other.is_alive()
     other.join(60)
-    assert caplog.messages == ["toy-sts: waiting for another command that writes it"]
+    assert caplog.messages == ["toy-sts: waiting for another command that is writing it"]

@@ -1,0 +1,133 @@
+"""Imports run one way: commands, then the packages of pipelines, then cards, then builders; and no module hides an import."""
+
+from __future__ import annotations
+
+import ast
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.paths import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+COMMANDS = {"build", "check", "command", "decide", "diff", "fetch", "publish", "show"}
+# A module may import those in its own layer's package and in the layers below it. What stands in one line is one layer.
+LAYERS = (
+    {"builders"},
+    {"cards"},
+    {"pipelines.files", "pipelines.terminal"},
+    {"pipelines.raw"},
+    {"pipelines.audit"},
+    {"pipelines.release"},
+    {"pipelines.foreign"},
+    {"pipelines.hub"},
+    {"pipelines.report"},
+    {"pipelines.make"},
+    {f"pipelines.{command}" for command in COMMANDS},
+)
+MODULES = sorted(path for package in ("builders", "cards", "pipelines") for path in (ROOT / package).rglob("*.py"))
+NETWORK = {
+    "socket", "ssl", "http", "urllib", "httpx", "requests", "huggingface_hub", "ftplib", "smtplib", "asyncio", "aiohttp",
+}  # fmt: skip
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports_of(path: Path) -> Iterator[tuple[str, int]]:
+    """The full names of what a file imports, type checking included, with their lines."""
+    names = {module_name(other) for other in MODULES}
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: relative import"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield (full if full in names else str(node.module)), node.lineno
+
+
+def layer_of(module: str) -> tuple[int, str]:
+    """The layer of a module, and its package or, of those that stand alone, itself."""
+    for number, members in enumerate(LAYERS):
+        for member in members:
+            if module == member or module.startswith(f"{member}."):
+                return number, member
+    pytest.fail(f"{module} is in no layer: name it in LAYERS, and in docs/architecture.md")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_a_module_imports_only_what_is_below_it(path: Path) -> None:
+    if module_name(path) == "pipelines":
+        return
+    layer, member = layer_of(module_name(path))
+    for name, line in imports_of(path):
+        if name.split(".")[0] not in {"builders", "cards", "pipelines"} or name == "pipelines":
+            continue
+        if name == "pipelines.command":
+            assert module_name(path).removeprefix("pipelines.") in COMMANDS, (
+                f"{path}:{line}: only commands import command"
+            )
+            continue
+        imported, other = layer_of(name)
+        assert imported < layer or other == member, f"{path}:{line}: {module_name(path)} imports {name}"
+
+
+def test_no_two_modules_of_the_packages_import_each_other_in_a_circle() -> None:
+    graph = {module_name(path): {name for name, _ in imports_of(path)} for path in MODULES}
+    finished: set[str] = set()
+
+    def visit(module: str, trail: tuple[str, ...]) -> None:
+        assert module not in trail, " -> ".join([*trail[trail.index(module) :], module])
+        if module in finished:
+            return
+        for imported in sorted(graph[module] & graph.keys() - {module}):
+            visit(imported, (*trail, module))
+        finished.add(module)
+
+    for module in sorted(graph):
+        visit(module, ())
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.parent.name != "pipelines"], ids=module_name)
+def test_imports_are_at_the_top(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    hidden = [
+        node.lineno for one in functions for node in ast.walk(one) if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert not hidden, f"{path}: imports inside functions in lines {hidden}"
+
+
+@pytest.mark.parametrize("package", ["builders", "cards"])
+def test_builders_and_cards_import_nothing_that_opens_a_socket(package: str) -> None:
+    for path in (ROOT / package).rglob("*.py"):
+        assert not {name.split(".")[0] for name, _ in imports_of(path)} & NETWORK, path
+
+
+def test_no_source_imports_another_and_shared_code_knows_no_source() -> None:
+    folders = ("builders.rumteb.", "builders.ateb.", "builders.other.")
+    for path in (ROOT / "builders").rglob("*.py"):
+        own = module_name(path).split(".")[:3]
+        for name, line in imports_of(path):
+            assert not name.startswith(folders) or name.split(".")[:3] == own, f"{path}:{line}: {name}"
+
+
+def test_the_layers_are_in_the_documentation() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    for package in ("raw", "release", "audit", "foreign", "hub", "report"):
+        assert f"pipelines/{package}/" in text, package
+
+
+def test_no_module_is_longer_than_300_lines() -> None:
+    lengths = {module_name(path): len(path.read_text("utf-8").splitlines()) for path in MODULES}
+    assert {name: length for name, length in lengths.items() if length > 300} == {}
+
+
+def test_layers_are_listed_from_the_bottom() -> None:
+    assert all(not one & other for one, other in pairwise(LAYERS))
