@@ -243,8 +243,8 @@ class Raw:
     """One raw file that is here and verified: what the readers of builders.reading take.
 
     name: how errors call it (`cedr/main/train.jsonl`). path: the file, or the archive that holds it as `member`.
-    limit: read no more than this many records (the command line's --limit). watch: is told, as the file is read, how far:
-    the place in it, in bytes.
+    limit: read no more than this many records (the command line's --limit). watch: called
+    while the file is read, with the offset in bytes.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""PIQA: everyday goals, each with two solutions of which one works in the physical world (Bisk et al., 2020)."""
+"""PIQA: everyday goals, each with two solutions, one of them right (Bisk et al., 2020)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WinoGrande: sentences with a blank and two words, of which only one fits the blank (Sakaguchi et al., 2020)."""
+"""WinoGrande: sentences with a blank and two words, only one of them right (Sakaguchi et al., 2020)."""
 
 from __future__ import annotations
 

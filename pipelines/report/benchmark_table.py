@@ -2,7 +2,7 @@
 
 benchmark_table.json holds, for each dataset of a benchmark, `paper`: its size in the paper; `ours` or `size`: the size of version
 1.0.0 built from complete raw files, as train / validation / test where there are several splits (`raw` marks a count of raw
-records, of which the recipe drops some); `wrong`: the error in the paper's table; `real_test`: true where the complete raw files
+records, before the recipe drops some); `wrong`: the error in the paper's table; `real_test`: true where the complete raw files
 of the evaluated split were available when the file was written.
 """
 

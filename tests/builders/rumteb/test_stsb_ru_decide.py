@@ -232,7 +232,7 @@ def test_without_the_extra_the_error_says_what_to_install(missing: str, monkeypa
 @pytest.mark.parametrize(
     ("extra", "error"),
     [
-        (["--model", "nowhere"], "there is no model"),
+        (["--model", "nowhere"], "no model found"),
         (["--raw-dir", "nowhere"], "the directory of raw files does not exist"),
     ],
 )
