@@ -9,7 +9,7 @@ import polars as pl
 
 from pipelines.foreign.datasets import ForeignOptions
 from pipelines.report.checks import check_folder
-from tests.support.tables import changed as with_edit
+from tests.support.tables import with_edit
 
 if TYPE_CHECKING:
     from pathlib import Path

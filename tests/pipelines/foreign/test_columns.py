@@ -10,8 +10,7 @@ from builders.tasks import TYPES
 from pipelines.foreign.columns import fit_table
 from tests.support.foreign import report_of
 from tests.support.releases import write_dataset
-from tests.support.tables import changed as with_edit
-from tests.support.tables import clean as clean_tables
+from tests.support.tables import clean_tables, with_edit
 
 if TYPE_CHECKING:
     from pathlib import Path

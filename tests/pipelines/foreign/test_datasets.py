@@ -11,7 +11,7 @@ from builders.errors import UsageError
 from pipelines.foreign.datasets import declared_languages
 from tests.support.foreign import finding_counts, report_of, write_card, write_json_lines
 from tests.support.releases import write_dataset
-from tests.support.tables import clean as clean_tables
+from tests.support.tables import clean_tables
 
 if TYPE_CHECKING:
     from pathlib import Path

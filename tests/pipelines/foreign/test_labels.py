@@ -8,10 +8,7 @@ import polars as pl
 
 from tests.support.foreign import check_subsets, finding_counts, report_of
 from tests.support.releases import write_dataset
-from tests.support.tables import both as combine
-from tests.support.tables import changed as with_edit
-from tests.support.tables import clean as clean_tables
-from tests.support.tables import with_value
+from tests.support.tables import clean_tables, combine, with_edit, with_value
 
 if TYPE_CHECKING:
     from pathlib import Path

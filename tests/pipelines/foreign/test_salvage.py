@@ -10,10 +10,7 @@ import pytest
 
 from tests.support.foreign import finding_counts, report_of, with_name, with_numbered_ids, with_type
 from tests.support.releases import write_dataset
-from tests.support.tables import Change, with_rows, with_value, without_table
-from tests.support.tables import both as combine
-from tests.support.tables import changed as with_edit
-from tests.support.tables import clean as clean_tables
+from tests.support.tables import Change, clean_tables, combine, with_edit, with_rows, with_value, without_table
 
 if TYPE_CHECKING:
     from pathlib import Path

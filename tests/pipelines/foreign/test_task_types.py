@@ -13,8 +13,7 @@ from pipelines.foreign.data_files import PART_CONFIGS
 from pipelines.foreign.task_types import REQUIRED_COLUMNS, REQUIRED_CONFIGS, find_subsets, infer_type
 from tests.support.foreign import report_of, reports_of
 from tests.support.releases import write_dataset
-from tests.support.tables import TASKS
-from tests.support.tables import clean as clean_tables
+from tests.support.tables import TASKS, clean_tables
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,8 +21,7 @@ from tests.support.loopback_hub import Commit, LoopbackHub, Repo
 from tests.support.paths import ROOT
 from tests.support.processes import environment
 from tests.support.releases import definition_of, sample_settings, write_dataset
-from tests.support.tables import clean as clean_tables
-from tests.support.tables import with_rows, with_value
+from tests.support.tables import clean_tables, with_rows, with_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,9 +17,7 @@ from pipelines.audit import kinds
 from pipelines.report import html as html_report
 from tests.support.foreign import check_subsets
 from tests.support.releases import write_dataset
-from tests.support.tables import TASKS, with_rows, with_value
-from tests.support.tables import both as combine
-from tests.support.tables import clean as clean_tables
+from tests.support.tables import TASKS, clean_tables, combine, with_rows, with_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
