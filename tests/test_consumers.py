@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pipelines.release import folder
 from tests.support.releases import NAMES, definition_of
 
 if TYPE_CHECKING:
