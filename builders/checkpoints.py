@@ -1,4 +1,4 @@
-"""Steps of a recipe that leave files behind, and that a killed build need not take again."""
+"""Checkpoints: finished steps of a recipe, stored as folders, that the build after a killed one does not repeat."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def run_once(folder: Path, step: Callable[[Path], object]) -> Path:
-    """The folder with all files that a step writes into it; if it is there already, the step is not taken.
+    """Run a step that writes files into a folder, unless the folder exists. Returns the folder.
 
-    step: is given an empty folder of another name, which gets its own when all of it is on the disk: what has its name is whole,
-    whenever the build is killed.
+    step: writes into an empty folder with a temporary name, which is renamed once all files are on disk. So a folder under its
+    final name is always complete, whenever the build is killed.
     """
     if not folder.is_dir():
         part = folder.with_name(f"{folder.name}.part")

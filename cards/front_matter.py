@@ -1,4 +1,4 @@
-"""The YAML at the head of a card: what the Hub files a dataset under, and what `datasets` loads it by."""
+"""The front matter of a card: the metadata that the Hub indexes and `datasets` loads by."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from cards.manifest import Manifest, Table
 
-# ISO 639-3, as mteb writes languages, to ISO 639-1, as the Hub does, and English: those that pipelines.audit.languages can tell.
+# From ISO 639-3, as in mteb, to ISO 639-1, as on the Hub, with the English name: all that pipelines.audit.languages detects.
 LANGUAGES = {
     "afr": ("af", "Afrikaans"), "ara": ("ar", "Arabic"), "arb": ("ar", "Arabic"), "ben": ("bn", "Bengali"),
     "bul": ("bg", "Bulgarian"), "cat": ("ca", "Catalan"), "ces": ("cs", "Czech"), "cmn": ("zh", "Chinese"),
@@ -33,14 +33,14 @@ SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M"
 
 
 def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
-    """The metadata of a card, in the order in which it is written.
+    """The metadata of a card, in the order of its lines.
 
-    Raises ValueError for a language that LANGUAGES does not know.
+    Raises ValueError for a language that LANGUAGES does not have.
     """
     source, dataset = definition.source, definition.dataset
     languages = [language(code)[0] for code in dataset.languages]
     task, benchmark = dataset.task.type, dataset.benchmark
-    configs = by_config(manifest)
+    configs = tables_by_config(manifest)
     translation = task.name == "BitextMining"
     prefixes = ("", f"{dataset.subset}-") if dataset.subset else ("",)
     names = [(prefix, name, tables) for prefix in prefixes for name, tables in configs.items()]
@@ -60,8 +60,8 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def by_config(manifest: Manifest) -> dict[str, list[Table]]:
-    """The tables of a manifest by config, in its order."""
+def tables_by_config(manifest: Manifest) -> dict[str, list[Table]]:
+    """The tables of a manifest by config, in the order of the manifest."""
     configs: dict[str, list[Table]] = {}
     for table in manifest.tables:
         configs.setdefault(table.config, []).append(table)
@@ -69,30 +69,30 @@ def by_config(manifest: Manifest) -> dict[str, list[Table]]:
 
 
 def language(code: str) -> tuple[str, str]:
-    """The ISO 639-1 code and the English name of a language that mteb writes as `rus-Cyrl`.
+    """The ISO 639-1 code and the English name of a language. code: in mteb's notation, `rus-Cyrl`.
 
-    Raises ValueError for one that LANGUAGES does not know.
+    Raises ValueError for a language that LANGUAGES does not have.
     """
     try:
         return LANGUAGES[code.split("-", maxsplit=1)[0]]
     except KeyError:
-        raise ValueError(f"no language is known for {code!r}: add it to LANGUAGES in {__name__}") from None
+        raise ValueError(f"unknown language {code!r}: add it to LANGUAGES in {__name__}") from None
 
 
 def size_category(rows: int) -> str:
-    """The Hub's bucket for a number of rows."""
+    """The Hub's size category for a number of rows."""
     return SIZES[min(max(len(str(rows)) - 3, 0), len(SIZES) - 1)]
 
 
 def _license(source: str, license_id: str, homepage: str) -> dict[str, str]:
-    """The licence; the Hub wants a name and a link beside `other`."""
+    """The keys of the licence: for `other`, the Hub requires a name and a link too."""
     if license_id != "other":
         return {"license": license_id}
     return {"license": "other", "license_name": f"{source.replace('_', '-')}-terms", "license_link": homepage}
 
 
 def _config(name: str, tables: list[Table], prefix: str, *, alone: bool) -> dict[str, Any]:
-    """A config, with a prefix to its name, and its files. The only one of a dataset is what loads when none is named."""
+    """A config and its files. alone: it is the dataset's only config, and loads if no config is named."""
     folder = config_folder(name)
     files = [{"split": table.split, "path": f"{folder}/{table.split}-*"} for table in tables]
     return {"config_name": prefix + name, "data_files": files, **({"default": True} if alone else {})}
@@ -101,7 +101,7 @@ def _config(name: str, tables: list[Table], prefix: str, *, alone: bool) -> dict
 def _info(name: str, tables: list[Table]) -> dict[str, Any]:
     """Columns and sizes of a config.
 
-    num_bytes, without which `datasets` warns at every load that the card is malformed, is the size of the values.
+    num_bytes is the size of the values; without it, `datasets` warns at every load that the card is malformed.
     """
     return {
         "config_name": name,

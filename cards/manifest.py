@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, fields
+from inspect import cleandoc
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -22,11 +23,12 @@ from builders.spec import VERSION, Dropped, Prompts
 FORMAT = 2  # 1: manifests from before there was a `format`; they hold all that is read today
 SEVERITIES = ("error", "warning", "info")
 
+END = r"$(?!\n)"  # in Python, `$` alone also matches before a final newline
 Count = Annotated[int, msgspec.Meta(ge=0)]
-Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, msgspec.Meta(pattern=f"^[0-9a-f]{{64}}{END}")]
 # A file in a folder of the release, under this name on every system: nothing that leaves the release's folder.
-DataPath = Annotated[str, msgspec.Meta(pattern=r"^(?!\.\.?/)[^/\\:\x00]+/(?!\.\.?$)[^/\\:\x00]+$")]
-VersionNumber = Annotated[str, msgspec.Meta(pattern=f"^{VERSION.pattern}$")]
+DataPath = Annotated[str, msgspec.Meta(pattern=r"^(?!\.\.?/)[^/\\:\x00-\x1f]+/(?!\.\.?$)[^/\\:\x00-\x1f]+" + END)]
+VersionNumber = Annotated[str, msgspec.Meta(pattern=f"^{VERSION.pattern}{END}".replace(r"\d", "[0-9]"))]
 Severity = Literal["error", "warning", "info"]
 
 
@@ -234,7 +236,11 @@ def encode(manifest: Manifest) -> bytes:
 def schema() -> dict[str, Any]:
     """The JSON Schema of a manifest."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "manifest.json of a release"}
-    return head | msgspec.json.schema(Manifest)
+    generated = msgspec.json.schema(Manifest)
+    for record in generated["$defs"].values():
+        if "description" in record:
+            record["description"] = cleandoc(record["description"])
+    return head | generated
 
 
 def options_as_read(options: dict[str, Any]) -> dict[str, Any]:

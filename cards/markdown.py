@@ -1,4 +1,4 @@
-"""Putting text of any kind into Markdown without letting it become markup: what comes from a raw file is data."""
+"""Escapes text for Markdown: values from raw files are data and must not become markup."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ MARKUP = frozenset("\\`*_[]<>&|~$#")
 
 
 def plain(text: object) -> str:
-    """A text as it reads, on one line: for table cells and list items."""
+    """A text on one line, with all markup escaped: for table cells and list items."""
     line = visible(" ".join(str(text).split()))
     return "".join(f"&#{ord(char)};" if char in MARKUP else char for char in line)
 
 
-def written(text: str) -> str:
-    """Markdown written by hand in a builder (docstrings, notes): its code spans stay, its `<` opens no HTML."""
-    return re.sub(r"(?s)(`+)(?!`).*?(?<!`)\1(?!`)|<", lambda found: found[0] if found[1] else "&lt;", text)
+def hand_written(text: str) -> str:
+    """Markdown from a builder's docstrings and notes, with every `<` outside code spans escaped."""
+    return re.sub(r"(?s)(`+)(?!`).*?(?<!`)\1(?!`)|<", lambda match: match[0] if match[1] else "&lt;", text)
 
 
 def code(value: Any, limit: int = 120) -> str:
-    """A value as an inline code span, which a table cell can hold too.
+    """A value as an inline code span, also for table cells.
 
-    Strings are written without their quotes and with JSON's escapes, also for backticks, pipes and invisible characters:
-    these would end the span or the cell.
+    A string has no quotes and JSON's escapes. Backticks, pipes and invisible characters are escaped too: they would end the span
+    or the cell.
     """
     text = _json(shorten(value, limit))
     if isinstance(value, str) and value.strip():
@@ -34,7 +34,7 @@ def code(value: Any, limit: int = 120) -> str:
 
 
 def block(value: Any, limit: int = 300) -> str:
-    """A value as a fenced block of indented JSON; long strings and lists are cut, marked with […]."""
+    """A value as a fenced block of indented JSON. Long strings and lists are cut, with […] at the end."""
     return fenced(_json(shorten(value, limit), indent=2), "json")
 
 
@@ -45,24 +45,24 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def link(url: str | None) -> str:
-    """An address as a link where it is a plain one, else as code; a dash for none."""
+    """A URL as a link, or as code if it has characters that a link cannot hold; a dash for None."""
     if url is None:
         return "–"
     return f"<{url}>" if re.fullmatch(r"https?://[^\s<>|\\`]+", url) else code(url, 300)
 
 
 def number(value: float) -> str:
-    """A number for people: thousands apart, two digits after the point unless it is whole."""
+    """A number with thousands separators, and two decimals unless it is an int."""
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 
 def percent(share: float) -> str:
-    """A share of 0 to 1 in percent, never 0 for what is there."""
+    """A share, 0 to 1, in percent; a share above 0 never reads as 0."""
     return "&lt;0.01 %" if 0 < share < 0.0001 else f"{share * 100:.2f} %"
 
 
 def shorten(value: Any, limit: int, items: int = 10) -> Any:
-    """The beginning of a value: so many characters of each string and so many items of each list."""
+    """A value with each string cut to `limit` characters and each list to `items` items."""
     if isinstance(value, str):
         return value if len(value) <= limit else f"{value[:limit]} {CUT}"
     if isinstance(value, (list, tuple)):
@@ -73,10 +73,10 @@ def shorten(value: Any, limit: int, items: int = 10) -> Any:
 
 
 def _json(value: Any, indent: int | None = None) -> str:
-    """JSON in which every character can be seen."""
+    """JSON without invisible characters."""
     return visible(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 def visible(text: str) -> str:
-    """What prints as nothing, or turns the line around, as JSON's escapes."""
+    """A text with JSON's escapes for characters that are invisible or reverse the line."""
     return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)

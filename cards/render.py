@@ -1,6 +1,6 @@
-"""The card of a release: what its README.md says, from the builder, the manifest, the statistics and the hand-written prose.
+"""Renders the card of a release, its README.md, from the builder, the manifest, the statistics and the prose.
 
-Equal rows give an equal card: nothing in it comes from a clock, a machine or the versions of the tools.
+The same rows give the same card: it does not depend on the time, the machine or the versions of libraries.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from cards.manifest import Manifest
 
 CARDS = Path(__file__).parent
-OF_A_VERSION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
+VERSION_SECTION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
 
 
 @dataclass(frozen=True)
 class Prose:
-    """What is written by hand about a dataset, as Markdown: its source, itself, what was decided, its limits."""
+    """The hand-written text about a dataset, as Markdown: its source, itself, the decisions of its recipe, its limits."""
 
     source: str
     dataset: str
-    decided: str
+    decisions: str
     limits: str
 
 
@@ -50,7 +50,7 @@ def render(
 ) -> str:
     """The README.md of a release.
 
-    statistics: as in statistics.json. examples: one real row of each config, by column.
+    statistics: as in statistics.json. examples: one row of each config, by column.
 
     Raises ValueError for missing prose, a missing citation or an unknown language.
     """
@@ -63,11 +63,11 @@ def render(
         dataset=dataset,
         manifest=manifest,
         examples=examples,
-        prose=prose(source.name, dataset.name, manifest.version),
+        prose=read_prose(source.name, dataset.name, manifest.version),
         recipe=inspect.getdoc(dataset.recipe) or "",
         languages=[front_matter.language(code)[1] for code in dataset.languages],
         labels=_labels(dataset.task),
-        configs=front_matter.by_config(manifest),
+        configs=front_matter.tables_by_config(manifest),
         splits=splits,
         missing=[split for split in dataset.task.splits if split not in splits],
         unverified=[raw.name for raw in manifest.raw if not raw.verified],
@@ -80,35 +80,36 @@ def render(
     )
 
 
-def prose(source: str, dataset: str, version: str) -> Prose:
-    """What `prose/<source>.md` says: `# <source>`, then for each dataset `# <dataset>` with `## Decided` and `## Limits`.
+def read_prose(source: str, dataset: str, version: str) -> Prose:
+    """The prose of a dataset from `prose/<source>.md`.
 
-    Where a version needs other words, `## Decided in 2.0.0` and `## Limits of 2.0.0` stand for these.
+    The file has a section `# <source>`, and for each dataset a section `# <dataset>` with `## Decided` and `## Limits`. For one
+    version, `## Decided in 2.0.0` and `## Limits of 2.0.0` replace these.
 
-    Raises ValueError for a file or a section that is missing, and for a section that no card shows.
+    Raises ValueError for a missing file or section, and for a section that no card shows.
     """
     path = CARDS / "prose" / f"{source}.md"
     if not path.is_file():
-        raise ValueError(f"{path}: no such file: every source has its prose")
+        raise ValueError(f"{path}: file not found; every source needs one, with the text for its card")
     sections = _sections(path.read_text("utf-8"), "# ")
     for name in (source, dataset):
         if not sections.get(name):
-            raise ValueError(f"{path}: no section '# {name}'")
+            raise ValueError(f"{path}: missing section '# {name}'")
     parts = _sections(sections[dataset], "## ")
     shown = ("", "Decided", "Limits")
     for name in shown:
         if not parts.get(name):
-            raise ValueError(f"{path}: '# {dataset}' has no {f'section ## {name}' if name else 'text of its own'}")
-    if unseen := [name for name in parts if name not in shown and not OF_A_VERSION.fullmatch(name)]:
-        raise ValueError(f"{path}: '# {dataset}' has sections that no card shows: {', '.join(unseen)}")
-    decided = parts.get(f"Decided in {version}") or parts["Decided"]
-    return Prose(sections[source], parts[""], decided, parts.get(f"Limits of {version}") or parts["Limits"])
+            raise ValueError(f"{path}: missing {f'section ## {name}' if name else 'text'} in '# {dataset}'")
+    if unknown := [name for name in parts if name not in shown and not VERSION_SECTION.fullmatch(name)]:
+        raise ValueError(f"{path}: '# {dataset}' has sections that no card shows: {', '.join(unknown)}")
+    decisions = parts.get(f"Decided in {version}") or parts["Decided"]
+    return Prose(sections[source], parts[""], decisions, parts.get(f"Limits of {version}") or parts["Limits"])
 
 
 def bibtex(key: str) -> str:
-    """The text of an entry of citations.bib.
+    """An entry of citations.bib.
 
-    Raises ValueError for a key that is not there and for an entry whose braces do not close.
+    Raises ValueError for an unknown key, and for an entry with unbalanced braces.
     """
     path = CARDS / "citations.bib"
     text = path.read_text("utf-8")
@@ -120,7 +121,7 @@ def bibtex(key: str) -> str:
         depth += 1 if brace[0] == "{" else -1
         if not depth:
             return text[start.start() :][: brace.end()]
-    raise ValueError(f"{path}: the braces of {key!r} do not close")
+    raise ValueError(f"{path}: unbalanced braces in {key!r}")
 
 
 @cache
@@ -134,14 +135,14 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    escapes = (markdown.plain, markdown.written, markdown.code, markdown.block, markdown.fenced, markdown.link)
+    escapes = (markdown.plain, markdown.hand_written, markdown.code, markdown.block, markdown.fenced, markdown.link)
     for escape in (*escapes, markdown.number, markdown.percent):
         environment.filters[escape.__name__] = escape
     return environment.get_template("dataset.md.jinja")
 
 
 def _sections(text: str, mark: str) -> dict[str, str]:
-    """The text below each heading of one level; what comes before the first is under ''."""
+    """The text below each heading of one level; the text before the first heading has the key ''."""
     sections: dict[str, list[str]] = {"": []}
     lines = sections[""]
     for line in text.splitlines():
@@ -153,7 +154,7 @@ def _sections(text: str, mark: str) -> dict[str, str]:
 
 
 def _citations(definition: Definition) -> tuple[str, ...]:
-    """The keys of what to cite: the source, what the dataset adds, the benchmark; each once."""
+    """The citation keys of the source, the dataset and the benchmark, without repetitions."""
     benchmark = definition.dataset.benchmark.citations if definition.dataset.benchmark else ()
     return tuple(dict.fromkeys((*definition.source.citations, *definition.dataset.citation, *benchmark)))
 
@@ -163,14 +164,14 @@ def _splits(manifest: Manifest) -> list[str]:
 
 
 def _labels(task: tasks.Task) -> str:
-    """What the labels of a task are, as Markdown; empty for a task without named ones."""
+    """The labels of a task, or the range of its scores, as Markdown; empty for a task with neither."""
     if isinstance(task, tasks.STS):
-        return f"{task.low:g} to {task.high:g}, more is more alike"
+        return f"{task.low:g} to {task.high:g}, higher is more similar"
     return ", ".join(f"{index} {markdown.code(name)}" for index, name in enumerate(tasks.label_names(task)))
 
 
 def _mteb_task(dataset: Dataset, manifest: Manifest) -> dict[str, Any] | None:
-    """What the mteb task of a dataset is written with, as Python; None where a split that mteb needs is not there."""
+    """The values of the mteb task of a dataset, as Python code; None where a split that mteb needs is missing."""
     task, split = dataset.task, tasks.evaluated_split(dataset.task)
     needed = {split}
     settings: dict[str, str] = {}
@@ -203,14 +204,14 @@ def _mteb_task(dataset: Dataset, manifest: Manifest) -> dict[str, Any] | None:
 
 
 def _python(value: Any) -> str:
-    """Strings, and lists and dicts of strings, as Python: JSON of these is Python too."""
+    """A string, or a list or dict of strings, as Python code: their JSON is valid Python."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Name and value of every leaf of nested statistics, as table cells; leaves without a value are left out.
+    """Name and value of every leaf of nested statistics, as table cells; leaves that are None are skipped.
 
-    A key that is no identifier comes from the data (the name of a label). Quantiles, and shares, are one leaf.
+    A key that is not an identifier comes from the data, as the name of a label does. Quantiles and language shares are one leaf.
     """
     for key, value in values.items():
         name = key.replace("_", " ") if re.fullmatch("[a-z0-9_]+", key) else markdown.code(key)
@@ -218,8 +219,8 @@ def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tup
             ranks = " / ".join(str(int(quantile.removeprefix("p"))) for quantile in value)
             yield " / ".join((*path, f"{name}, % {ranks}")), " / ".join(map(markdown.number, value.values()))
         elif key == "shares" and path[-1:] == ("languages",):
-            spoken = [f"{language} {markdown.percent(share)}" for language, share in value.items()]
-            yield " / ".join((*path, name)), ", ".join(spoken) or "–"
+            shares = [f"{language} {markdown.percent(share)}" for language, share in value.items()]
+            yield " / ".join((*path, name)), ", ".join(shares) or "–"
         elif isinstance(value, dict):
             yield from _flat(value, (*path, name))
         elif isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -111,4 +111,6 @@ def test_adding_a_dataset_works_when_followed_literally(tmp_path: Path) -> None:
 def test_the_whole_suite_passes_with_the_dataset_of_the_guide(tmp_path: Path) -> None:
     repository = checkout(tmp_path / "repository")
     for command in follow_the_guide(repository):
-        run_line(f"{command} --numprocesses auto --dist loadfile" if command == "python -m pytest" else command, repository)
+        run_line(
+            f"{command} --numprocesses auto --dist loadfile" if command == "python -m pytest" else command, repository
+        )

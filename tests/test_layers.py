@@ -70,7 +70,9 @@ def test_a_module_imports_only_what_is_below_it(path: Path) -> None:
         if name.split(".")[0] not in {"builders", "cards", "pipelines"} or name == "pipelines":
             continue
         if name == "pipelines.command":
-            assert module_name(path).removeprefix("pipelines.") in COMMANDS, f"{path}:{line}: only commands import command"
+            assert module_name(path).removeprefix("pipelines.") in COMMANDS, (
+                f"{path}:{line}: only commands import command"
+            )
             continue
         imported, other = layer_of(name)
         assert imported < layer or other == member, f"{path}:{line}: {module_name(path)} imports {name}"

@@ -12,12 +12,12 @@ from builders.tasks import MultilabelClassification
 
 ARCHIVE = https("https://sagteam.ru/cedr/main.zip", bytes=693_026)
 EMOTIONS = ("joy", "sadness", "surprise", "fear", "anger")
-MENDED = "The source has them; version 2.0.0 leaves them out."
-LEFT = KnownFinding(
+REPEATED = "The source contains them; version 2.0.0 drops them."
+RESIDUE = KnownFinding(
     "encoding_residue",
     "default/train.text",
     4,
-    "The source holds them, escapes of a spreadsheet in three texts and a lost letter in one: no text is changed.",
+    "The source contains them: spreadsheet escapes in three texts and a lost letter in one. Texts are kept unchanged.",
 )
 
 SOURCE = Source(
@@ -51,19 +51,19 @@ SOURCE = Source(
     needs={"train": ("train", "test"), "test": ("test",)},
     versions={
         "1.0.0": Version(
-            "The recipe of the ruMTEB paper: the source as it is.",
+            "The recipe of the ruMTEB paper: the source unchanged.",
             known=(
-                KnownFinding("duplicate_text", "default/train.text", 28, MENDED),
-                KnownFinding("duplicate_text", "default/test.text", 7, MENDED),
-                KnownFinding("split_leak", "default/test.text", 7, MENDED, detail="in train"),
-                LEFT,
+                KnownFinding("duplicate_text", "default/train.text", 28, REPEATED),
+                KnownFinding("duplicate_text", "default/test.text", 7, REPEATED),
+                KnownFinding("split_leak", "default/test.text", 7, REPEATED, detail="in train"),
+                RESIDUE,
             ),
         ),
         "2.0.0": Version(
-            "Every text once: left out are 28 rows of train and 7 of test that repeat an earlier one, and 15 rows of train whose"
-            " text is in test, 8 of them but for case, punctuation and white space.",
+            "Every text once: drops 28 train rows and 7 test rows that duplicate an earlier row, and 15 train rows whose text is"
+            " in test (for 8 of them, ignoring case, punctuation and white space).",
             {"clean": True},
-            known=(LEFT,),
+            known=(RESIDUE,),
         ),
     },
     prompts=Prompts(
@@ -75,17 +75,16 @@ SOURCE = Source(
 def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Which of five emotions does a sentence express?
 
-    Both splits of the source, in its order, unchanged or `clean` (builders.shaping.cleaning). Columns: text (String); label
-    (List(Int64), ascending: 0 joy, 1 sadness, 2 surprise, 3 fear, 4 anger; empty where no emotion is expressed); source (String:
-    where the text is from).
+    Both splits of the source, in its order; `clean` drops short, conflicting, repeated and leaked texts
+    (builders.shaping.cleaning.clean_rows). Columns: text (String); label (List(Int64), ascending: 0 joy, 1 sadness, 2 surprise,
+    3 fear, 4 anger; empty if no emotion is expressed); source (String: where the text comes from).
     """
     if not clean:
-        return Tables({"default": {split: _rows(raw[split]) for split in raw.splits}})
-    frames, dropped = clean_rows({split: _rows(file) for split, file in raw.files.items()}, raw.splits)
+        return Tables({"default": {split: _read_sentences(raw[split]) for split in raw.splits}})
+    frames, dropped = clean_rows({split: _read_sentences(file) for split, file in raw.files.items()}, raw.splits)
     return Tables({"default": frames}, dropped)
 
 
-def _rows(raw: Raw) -> pl.DataFrame:
+def _read_sentences(raw: Raw) -> pl.DataFrame:
     rows = read_json_lines(raw, {"text": pl.String, "labels": pl.List(pl.String), "source": pl.String})
-    numbers = {name: number for number, name in enumerate(EMOTIONS)}
-    return rows.select("text", label_numbers(rows["labels"], numbers, raw).alias("label"), "source")
+    return rows.select("text", label_numbers(rows["labels"], EMOTIONS, raw).alias("label"), "source")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from builders.errors import RecipeError
 from builders.reading import read_tskv
-from builders.shaping.cleaning import each_text_once
-from builders.shaping.rows import drop
-from builders.shaping.sampling import balanced, split
+from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
+from builders.shaping.rows import drop_each
+from builders.shaping.sampling import sample_per_class, split, too_few
 from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset, github
 from builders.tasks import Classification, Clustering
 
@@ -24,7 +23,7 @@ SOURCE = Source(
     files={
         "reviews": github(
             "yandex/geo-reviews-dataset-2023",
-            # The commit that added the file. Upstream has rewritten its branch since, and the file is not on it any more.
+            # The commit that added the file. Upstream has since rewritten the branch, which no longer contains it.
             "60ca4b75b47c57eb2c91fbdcfc6a4a6f8bc0937f",
             "geo-reviews-dataset-2023.tskv",
             lfs=True,
@@ -42,11 +41,7 @@ SOURCE = Source(
     needs=("reviews",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
-        "2.0.0": Version(
-            "Drawn from reviews whose texts differ in more than case, punctuation and white space: where they do not, the first"
-            " is kept, or none where the ratings differ. Texts of a single character are left out.",
-            {"clean": True},
-        ),
+        "2.0.0": Version(DEDUPLICATED, {"clean": True}),
     },
     sample={"train_per_class": 2, "validation_per_class": 1, "test_per_class": 1},
     prompts=Prompts(
@@ -63,20 +58,23 @@ def classification(
 ) -> Tables:
     """How many stars, 1 to 5, did the author of a review give?
 
-    Reviews without a text or without one of these ratings are left out; a text that stands in several reviews is kept once, with
-    the rating of the first; to be `clean`, texts are compared folded, and one with two ratings is left out
-    (builders.shaping.cleaning). As many reviews of each rating. Columns: id (String: the review's line in the raw file, 0-based);
-    text (String); label (Int64: the rating - 1); label_text (String: the rating).
+    Balanced splits of the reviews that have a text and a rating. Of reviews with equal texts, the first is kept. `clean` compares
+    texts ignoring case, punctuation and white space, and drops those with different ratings
+    (builders.shaping.cleaning.deduplicate_texts). Columns: id (String: the review's line in the raw file, from 0); text (String);
+    label (Int64: the rating - 1); label_text (String: the rating).
     """
-    rows, no_text = _reviews(raw)
     rated = pl.col("rating").is_in([float(rating) for rating in RATINGS]).fill_null(value=False)
-    rows, unrated = drop(rows, ~rated, "the rating is none of 1, 2, 3, 4, 5", split="all")
+    exclusions = {
+        "the review has no text": pl.col("text").is_null(),
+        "the rating is not 1, 2, 3, 4 or 5": ~rated,
+    }
+    rows, unfit = drop_each(_read_reviews(raw), exclusions, split="all")
     label = (pl.col("rating") - 1).cast(pl.Int64)
     rows = rows.select("id", "text", label=label, label_text=pl.col("rating").cast(pl.Int64).cast(pl.String))
-    rows, repeated = _once(rows, "label", "rating", clean=clean)
+    rows, repeated = _deduplicate(rows, "label", "rating", clean=clean)
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
     frames = split(rows, sizes, by="label", key="id", seed="georeview-classification")
-    return Tables({"default": {name: frames[name] for name in raw.splits}}, (*no_text, *unrated, *repeated))
+    return Tables({"default": {name: frames[name] for name in raw.splits}}, (*unfit, *repeated))
 
 
 @dataset(
@@ -85,12 +83,8 @@ def classification(
     task=Clustering(),
     needs=("reviews",),
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper, at the size of its published dataset.",
-        "2.0.0": Version(
-            "Drawn from reviews whose texts differ in more than case, punctuation and white space: where they do not, the first"
-            " is kept, or none where the rubrics differ. Texts of a single character are left out.",
-            {"clean": True},
-        ),
+        "1.0.0": "The recipe of the ruMTEB paper, with the size of the published dataset.",
+        "2.0.0": Version(DEDUPLICATED, {"clean": True}),
     },
     sample={"rubrics": 3, "texts_per_rubric": 2, "longer_than": 40, "shorter_than": 120},
     prompts=Prompts("Identify the organization category based on the reviews", rosberta=("clustering",), e5=("query",)),
@@ -104,34 +98,32 @@ def clustering(
     shorter_than: int = 1_000,
     clean: bool = False,
 ) -> Tables:
-    """Which reviews are about organisations of one kind?
+    """Which reviews are about organisations of the same kind?
 
-    The label of a review is the first of its organisation's rubrics. A text that stands in several reviews is kept once, with
-    the rubric of the first; to be `clean`, texts are compared folded, and one with two rubrics is left out
-    (builders.shaping.cleaning). Then the most frequent rubrics are taken (of equally frequent ones those that come first by code
-    point), and of each as many texts, with more than `longer_than` and fewer than `shorter_than` characters. Columns: id (String:
-    the review's line in the raw file, 0-based); sentences (String); labels (String: the rubric).
+    The label of a review is the first of its organisation's rubrics. Of reviews with equal texts, the first is kept. `clean`
+    compares texts ignoring case, punctuation and white space, and drops those with different rubrics
+    (builders.shaping.cleaning.deduplicate_texts). Each of the most frequent rubrics (ties by code point) then gives the same
+    number of texts with more than `longer_than` and fewer than `shorter_than` characters. Columns: id (String: the review's line
+    in the raw file, from 0); sentences (String); labels (String: the rubric).
     """
-    rows, no_text = _reviews(raw)
     first = pl.col("rubrics").str.split(";").list.first()
-    rows, no_rubric = drop(rows, first.fill_null("") == "", "the review has no rubric", split="all")
-    rows, repeated = _once(rows.select("id", "text", labels=first), "labels", "rubric", clean=clean)
+    exclusions = {
+        "the review has no text": pl.col("text").is_null(),
+        "the review has no rubric": first.fill_null("") == "",
+    }
+    rows, unfit = drop_each(_read_reviews(raw), exclusions, split="all")
+    rows, repeated = _deduplicate(rows.select("id", "text", labels=first), "labels", "rubric", clean=clean)
     counts = rows.group_by("labels").len().sort("len", "labels", descending=[True, False])
     if counts.height < rubrics:
-        raise RecipeError(
-            "too few rubrics",
-            where=raw["reviews"].name,
-            found=f"{counts.height} different first rubrics",
-            expected=f"at least {rubrics}",
-            todo="check that the raw file is complete; a smaller build needs smaller numbers in the recipe's options",
-        )
-    frequent = counts.head(rubrics)
-    seldom = ~pl.col("labels").is_in(frequent["labels"].implode())
-    rows, rare = drop(rows, seldom, f"the rubric is none of the {rubrics} most frequent", split="all")
-    fits = pl.col("text").str.len_chars().is_between(longer_than, shorter_than, closed="none")
-    unfit = f"the text has {longer_than} characters or fewer, or {shorter_than} or more"
-    rows, misfits = drop(rows, ~fits, unfit, split="all")
-    rows = balanced(rows, texts_per_rubric, by="labels", key="id", seed="georeview-clustering-p2p")
+        raise too_few("rubrics", f"{counts.height} different first rubrics", f"{rubrics}", where=raw["reviews"].name)
+    frequent, length = counts.head(rubrics), pl.col("text").str.len_chars()
+    exclusions = {
+        f"the rubric is not one of the {rubrics} most frequent": ~pl.col("labels").is_in(frequent["labels"].implode()),
+        f"the text is not {longer_than + 1} to {shorter_than - 1} characters long": (length <= longer_than)
+        | (length >= shorter_than),
+    }
+    rows, rejected = drop_each(rows, exclusions, split="all")
+    rows = sample_per_class(rows, texts_per_rubric, by="labels", key="id", seed="georeview-clustering-p2p")
     observed = {
         "different first rubrics": counts.height,
         "reviews under the most frequent rubric": int(counts["len"][0]),
@@ -139,22 +131,18 @@ def clustering(
         "reviews under the first rubric left out": int(counts["len"][rubrics]) if counts.height > rubrics else 0,
     }
     frame = rows.select("id", sentences="text", labels="labels")
-    return Tables({"default": {"test": frame}}, (*no_text, *no_rubric, *repeated, *rare, *misfits), observed)
+    return Tables({"default": {"test": frame}}, (*unfit, *repeated, *rejected), observed)
 
 
-def _reviews(raw: RawFiles) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """id, text, rating and rubrics of all reviews that have a text; rating and rubrics may be null."""
+def _read_reviews(raw: RawFiles) -> pl.DataFrame:
+    """id, text, rating and rubrics of all reviews. Text, rating and rubrics may be null."""
     rows = read_tskv(raw["reviews"], FIELDS, optional=FIELDS)
-    rows = rows.with_columns(id=pl.int_range(pl.len()).cast(pl.String))
-    return drop(rows, pl.col("text").is_null(), "the review has no text", split="all")
+    return rows.with_columns(id=pl.int_range(pl.len()).cast(pl.String))
 
 
-def _once(rows: pl.DataFrame, label: str, what: str, *, clean: bool) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """Each text in its first row only, or, to be clean, as builders.shaping.cleaning has it."""
+def _deduplicate(
+    rows: pl.DataFrame, label: str, named: str, *, clean: bool
+) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     if clean:
-        return each_text_once(rows, label=label, fold=True)
-    other = pl.col(label) != pl.col(label).first().over("text")
-    rows, contradicting = drop(rows, other, f"the text stands in an earlier review, with another {what}", split="all")
-    again = ~pl.col("text").is_first_distinct()
-    rows, repeated = drop(rows, again, f"the text stands in an earlier review, with the same {what}", split="all")
-    return rows, (*contradicting, *repeated)
+        return deduplicate_texts(rows, label=label, fold=True)
+    return keep_first_texts(rows, label=label, of="an earlier review", named=named)

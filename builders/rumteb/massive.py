@@ -1,4 +1,4 @@
-"""MASSIVE: what people say to a voice assistant, translated into 52 languages; here in Russian (FitzGerald et al., 2023)."""
+"""MASSIVE: what people say to a voice assistant, in 52 languages; here in Russian (FitzGerald et al., 2023)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ARCHIVE = https(
     "https://amazon-massive-nlu-dataset.s3.amazonaws.com/amazon-massive-dataset-1.1.tar.gz",
     sha256="4cba5faa11c71437928e17cb1b9b3d8b8e727e7ea363a3a9a8045e19c0491577",
 )
-PARTITIONS = {"train": "train", "dev": "validation", "test": "test"}
+SPLITS = {"train": "train", "dev": "validation", "test": "test"}  # by the name of the source's partition
 INTENTS = (
     "alarm_query", "alarm_remove", "alarm_set", "audio_volume_down", "audio_volume_mute", "audio_volume_other",
     "audio_volume_up", "calendar_query", "calendar_remove", "calendar_set", "cooking_query", "cooking_recipe",
@@ -31,6 +31,10 @@ SCENARIOS = (
     "alarm", "audio", "calendar", "cooking", "datetime", "email", "general", "iot", "lists", "music", "news", "play", "qa",
     "recommendation", "social", "takeaway", "transport", "weather",
 )  # fmt: skip
+CLEAN = (
+    "Every text once: drops rows whose text has different {label}, rows that duplicate an earlier row of their split, and rows"
+    " whose text is also in a later split, ignoring case, punctuation and white space."
+)
 
 SOURCE = Source(
     name="massive",
@@ -55,12 +59,8 @@ SOURCE = Source(
     task=Classification(labels=INTENTS),
     needs=("russian",),
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper: taken from MTEB, the source as it is.",
-        "2.0.0": Version(
-            "Every text once: left out are rows whose text has another intent too, rows that repeat an earlier one, and rows of"
-            " a split whose text is in a later one, exactly or but for case, punctuation and white space.",
-            {"clean": True},
-        ),
+        "1.0.0": "The recipe of the ruMTEB paper, as in MTEB: the source unchanged.",
+        "2.0.0": Version(CLEAN.format(label="intents"), {"clean": True}),
     },
     prompts=Prompts(
         "Given a user utterance as query, find the user intents", rosberta=("classification",), e5=("query",)
@@ -69,11 +69,12 @@ SOURCE = Source(
 def intent(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Which of 60 intents does an utterance to a voice assistant have?
 
-    The Russian utterances in the source's order, all of them or `clean` (builders.shaping.cleaning); its partition `dev` is the
-    split `validation`. Columns: id (String: the source's); text (String: utt); label (Int64: the intent's rank among the
-    names in ascending order); label_text (String: the intent's name); lang (String: ru).
+    The Russian utterances in the source's order; its partition `dev` is the split `validation`. `clean` drops short, conflicting,
+    repeated and leaked texts (builders.shaping.cleaning.clean_rows). Columns: id (String: the source's id); text (String: the
+    source's utt); label (Int64: the intent's rank among all intents in alphabetical order, from 0); label_text (String: the
+    intent's name); lang (String: ru).
     """
-    return _utterances(raw, "intent", INTENTS, clean=clean)
+    return _classification(raw, "intent", INTENTS, clean=clean)
 
 
 @dataset(
@@ -82,12 +83,8 @@ def intent(raw: RawFiles, *, clean: bool = False) -> Tables:
     task=Classification(labels=SCENARIOS),
     needs=("russian",),
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper: taken from MTEB, the source as it is.",
-        "2.0.0": Version(
-            "Every text once: left out are rows whose text has another scenario too, rows that repeat an earlier one, and rows of"
-            " a split whose text is in a later one, exactly or but for case, punctuation and white space.",
-            {"clean": True},
-        ),
+        "1.0.0": "The recipe of the ruMTEB paper, as in MTEB: the source unchanged.",
+        "2.0.0": Version(CLEAN.format(label="scenarios"), {"clean": True}),
     },
     prompts=Prompts(
         "Given a user utterance as query, find the user scenarios", rosberta=("clustering",), e5=("query",)
@@ -96,31 +93,31 @@ def intent(raw: RawFiles, *, clean: bool = False) -> Tables:
 def scenario(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Which of 18 scenarios does an utterance to a voice assistant belong to?
 
-    The Russian utterances in the source's order, all of them or `clean` (builders.shaping.cleaning); its partition `dev` is the
-    split `validation`. Columns: id (String: the source's); text (String: utt); label (Int64: the scenario's rank among the
-    names in ascending order); label_text (String: the scenario's name); lang (String: ru).
+    The Russian utterances in the source's order; its partition `dev` is the split `validation`. `clean` drops short, conflicting,
+    repeated and leaked texts (builders.shaping.cleaning.clean_rows). Columns: id (String: the source's id); text (String: the
+    source's utt); label (Int64: the scenario's rank among all scenarios in alphabetical order, from 0); label_text (String: the
+    scenario's name); lang (String: ru).
     """
-    return _utterances(raw, "scenario", SCENARIOS, clean=clean)
+    return _classification(raw, "scenario", SCENARIOS, clean=clean)
 
 
-def _utterances(raw: RawFiles, kind: str, names: tuple[str, ...], *, clean: bool) -> Tables:
-    """The splits, labelled by the intent or the scenario. Raises SourceError for an unknown partition or label."""
+def _classification(raw: RawFiles, kind: str, names: tuple[str, ...], *, clean: bool) -> Tables:
+    """The splits, labelled by `kind`: intent or scenario. Raises SourceError for an unknown partition or label."""
     file = raw["russian"]
     rows = read_json_lines(file, dict.fromkeys(("id", "partition", "utt", kind), pl.String))
-    places = {name: number for number, name in enumerate(PARTITIONS)}
-    labelled = rows.select(
+    rows = rows.select(
         "id",
-        label_numbers(rows["partition"], places, file).alias("place"),
-        label_numbers(rows[kind], {name: number for number, name in enumerate(names)}, file).alias("label"),
+        label_numbers(rows["partition"], tuple(SPLITS), file).alias("split"),
+        label_numbers(rows[kind], names, file).alias("label"),
         text="utt",
         label_text=kind,
-        lang=pl.lit("ru"),  # mteb's own tasks for many languages pick their rows by this column
+        lang=pl.lit("ru"),  # mteb's multilingual tasks select their rows by this column
     )
     frames = {
-        split: labelled.filter(pl.col("place") == number).select("id", "text", "label", "label_text", "lang")
-        for number, split in enumerate(PARTITIONS.values())
+        split: rows.filter(pl.col("split") == number).select("id", "text", "label", "label_text", "lang")
+        for number, split in enumerate(SPLITS.values())
     }
     if not clean:
         return Tables({"default": {split: frames[split] for split in raw.splits}})
-    kept, dropped = clean_rows(frames, raw.splits)
-    return Tables({"default": kept}, dropped)
+    frames, dropped = clean_rows(frames, raw.splits)
+    return Tables({"default": frames}, dropped)

@@ -10,9 +10,9 @@ from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, 
 from builders.tasks import STS
 
 DOWNLOAD = "open http://paraphraser.ru/download/get?file_id={number}, unpack the zip archive and take {name} from it"
-MENDED = "The source has them; version 2.0.0 leaves them out."
+REPEATED = "The source contains them; version 2.0.0 drops them."
 ENTITY = KnownFinding(
-    "html_residue", "default/train.sentence2", 1, "The source holds an entity that was escaped twice."
+    "html_residue", "default/train.sentence2", 1, "The source contains an HTML entity that was escaped twice."
 )
 
 SOURCE = Source(
@@ -47,18 +47,18 @@ SOURCE = Source(
     needs={"train": ("train", "test"), "test": ("test",)},
     versions={
         "1.0.0": Version(
-            "The recipe of the ruMTEB paper: taken from MTEB, the source as it is.",
+            "The recipe of the ruMTEB paper, as in MTEB: the source unchanged.",
             known=(
-                KnownFinding("conflicting_label", "default/train.score", 3, MENDED),
-                KnownFinding("conflicting_label", "default/test.score", 7, MENDED),
-                KnownFinding("duplicate_pair", "default/train", 25, MENDED),
-                KnownFinding("duplicate_pair", "default/test", 25, MENDED),
+                KnownFinding("conflicting_label", "default/train.score", 3, REPEATED),
+                KnownFinding("conflicting_label", "default/test.score", 7, REPEATED),
+                KnownFinding("duplicate_pair", "default/train", 25, REPEATED),
+                KnownFinding("duplicate_pair", "default/test", 25, REPEATED),
                 ENTITY,
             ),
         ),
         "2.0.0": Version(
-            "Every pair once, whichever headline comes first: left out are 6 rows of train and 14 of test whose pair has another"
-            " score too, and 23 rows of train and 18 of test that repeat an earlier pair, one of them the other way round.",
+            "Every pair once, in either order: drops 6 train rows and 14 test rows whose pair has different scores, and 23 train"
+            " rows and 18 test rows that duplicate an earlier pair (one of them in reverse order).",
             {"clean": True},
             known=(ENTITY,),
         ),
@@ -68,17 +68,18 @@ SOURCE = Source(
 def sts(raw: RawFiles, *, clean: bool = False) -> Tables:
     """How close in meaning are two headlines?
 
-    The training and the gold file of the source in their order, unchanged or `clean` (builders.shaping.cleaning). Columns:
-    id (String: the source's id); sentence1, sentence2 (String); score (Float64: -1 no paraphrase, 0 loose, 1 precise).
+    The source's training and gold files, in their order; `clean` drops short, conflicting, repeated and leaked pairs
+    (builders.shaping.cleaning.clean_rows). Columns: id (String: the source's id); sentence1, sentence2 (String); score (Float64:
+    -1 no paraphrase, 0 loose paraphrase, 1 precise paraphrase).
     """
     if not clean:
-        return Tables({"default": {split: _pairs(raw[split]) for split in raw.splits}})
-    frames = {split: _pairs(file) for split, file in raw.files.items()}
-    kept, dropped = clean_rows(frames, raw.splits, texts=("sentence1", "sentence2"), label="score", symmetric=True)
-    return Tables({"default": kept}, dropped)
+        return Tables({"default": {split: _read_pairs(raw[split]) for split in raw.splits}})
+    pairs = {split: _read_pairs(file) for split, file in raw.files.items()}
+    frames, dropped = clean_rows(pairs, raw.splits, texts=("sentence1", "sentence2"), label="score", symmetric=True)
+    return Tables({"default": frames}, dropped)
 
 
-def _pairs(raw: Raw) -> pl.DataFrame:
+def _read_pairs(raw: Raw) -> pl.DataFrame:
     columns = {"id": pl.String, "text_1": pl.String, "text_2": pl.String, "class": pl.Float64}
     rows = read_xml_values(raw, columns, records=("paraphrase", "paragraph"))
     return rows.select("id", sentence1="text_1", sentence2="text_2", score="class")

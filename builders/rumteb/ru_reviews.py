@@ -1,11 +1,11 @@
-"""RuReviews: reviews of women's clothes from a Russian web shop, by the stars they came with (Smetanin and Komarov, 2019)."""
+"""RuReviews: reviews of women's clothing from a Russian online shop, labelled by star rating (Smetanin and Komarov, 2019)."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from builders.reading import read_csv
-from builders.shaping.cleaning import each_text_once
+from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.sampling import split
 from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset, github
@@ -38,11 +38,7 @@ SOURCE = Source(
     needs=("reviews",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
-        "2.0.0": Version(
-            "Texts of a single character are left out. Drawn from reviews whose texts differ in more than case, punctuation and"
-            " white space: where they do not, the first is kept, or none where the labels differ.",
-            {"clean": True},
-        ),
+        "2.0.0": Version(DEDUPLICATED, {"clean": True}),
     },
     sample={"train_per_class": 3, "validation_per_class": 1, "test_per_class": 1},
     prompts=Prompts(
@@ -61,9 +57,10 @@ def classification(
 ) -> Tables:
     """Is a review of a piece of clothing negative, neutral or positive?
 
-    Duplicates are left out, exact or, to be `clean`, folded (builders.shaping.cleaning): a text with two labels altogether,
-    others but for the first. As many reviews of each class. Columns: id (String: the review's row in the raw file, 0-based);
-    text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text (String).
+    Balanced splits of the reviews without duplicates: of equal texts, the first is kept, or none if their labels differ. `clean`
+    compares texts ignoring case, punctuation and white space (builders.shaping.cleaning.deduplicate_texts). Columns: id (String:
+    the review's row in the raw file, from 0); text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text
+    (String).
     """
     reviews = read_csv(raw["reviews"], {"review": pl.String(), "sentiment": pl.String()}, separator="\t")
     label = label_numbers(reviews["sentiment"], SENTIMENTS, raw["reviews"], unit="record")
@@ -73,7 +70,7 @@ def classification(
         label.alias("label"),
         label_text=label.replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
     )
-    rows, repeated = each_text_once(rows, fold=clean)
+    rows, dropped = deduplicate_texts(rows, fold=clean)
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
     frames = split(rows, sizes, by="label", key="id", seed="ru-reviews-classification")
-    return Tables({"default": {name: frames[name] for name in raw.splits}}, repeated)
+    return Tables({"default": {name: frames[name] for name in raw.splits}}, dropped)

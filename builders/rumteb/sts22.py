@@ -1,4 +1,4 @@
-"""STS22: pairs of news articles from SemEval-2022 task 8, rated for how similar they are; here the Russian ones."""
+"""STS22: pairs of news articles rated for similarity, from SemEval-2022 task 8; here the Russian pairs (Chen et al., 2022)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import orjson
 import polars as pl
 
-from builders.reading import read_csv
-from builders.reading.archive_members import read_members
-from builders.reading.errors import malformed, shorten
+from builders.reading import read_csv, read_members
+from builders.reading.errors import malformed
 from builders.reading.values import check_record
 from builders.shaping.cleaning import clean_rows
-from builders.shaping.rows import drop
+from builders.shaping.rows import drop, refuse
 from builders.spec import Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, https
 from builders.tasks import STS
 
@@ -33,7 +32,7 @@ SOURCE = Source(
     name="sts22",
     title="SemEval-2022 task 8, multilingual news article similarity",
     license="other",
-    license_note="The ratings come without a licence; the articles belong to the newspapers that published them.",
+    license_note="The ratings have no licence; the articles belong to the newspapers that published them.",
     homepage="https://competitions.codalab.org/competitions/33835",
     citation="chen2022semeval",
     annotations=("expert-generated",),
@@ -55,10 +54,10 @@ SOURCE = Source(
     task=STS(low=1.0, high=4.0),
     needs=("pairs", "articles"),
     versions={
-        "1.0.0": "The recipe of the ruMTEB paper: taken from MTEB.",
+        "1.0.0": "The recipe of the ruMTEB paper, as in MTEB.",
         "2.0.0": Version(
-            "Left out are pairs of which an article is empty, or a single character; pairs with another score in another row; and"
-            " pairs that repeat an earlier one, whichever article comes first.",
+            "Every pair once, in either order: drops pairs with an article that is empty or a single character, pairs with"
+            " different scores, and pairs that duplicate an earlier one.",
             {"clean": True},
         ),
     },
@@ -67,19 +66,19 @@ SOURCE = Source(
 def sts(raw: RawFiles, *, clean: bool = False) -> Tables:
     """How similar are two news articles?
 
-    The pairs of two Russian articles, in the source's order; those of which an article could not be had are dropped, and, to be
-    `clean`, those that builders.shaping.cleaning leaves out. Columns: id (String: the source's
-    pair_id); sentence1, sentence2 (String: the articles' texts without white space around them, without titles); score (Float64:
-    5 minus the source's Overall, from 1 unrelated to 4 the same); lang (String: ru).
+    The pairs of two Russian articles whose texts are both available, in the source's order; `clean` drops short, conflicting and
+    repeated pairs (builders.shaping.cleaning.clean_rows). Columns: id (String: the source's pair_id); sentence1, sentence2
+    (String: the articles' texts without titles, stripped of surrounding white space); score (Float64: 5 minus the source's
+    Overall, from 1 unrelated to 4 the same); lang (String: ru).
     """
     table = read_csv(raw["pairs"], TABLE)
-    pairs = russian_pairs(raw["pairs"], table)
-    texts = article_texts(raw.whole("articles"), pairs["article1"].to_list() + pairs["article2"].to_list())
+    pairs = select_russian_pairs(raw["pairs"], table)
+    texts = read_articles(raw.whole("articles"), pairs["article1"].to_list() + pairs["article2"].to_list())
     for side in "12":
         text = pl.Series(f"sentence{side}", [texts.get(name) for name in pairs[f"article{side}"]], pl.String)
         pairs = pairs.with_columns(text)
     missing = pl.col("sentence1").is_null() | pl.col("sentence2").is_null()
-    rows, dropped = drop(pairs, missing, "the archive of articles lacks one of the two", split="test")
+    rows, dropped = drop(pairs, missing, "an article is missing from the archive", split="test")
     frames = {"test": rows.select("id", "sentence1", "sentence2", "score", lang=pl.lit("ru"))}
     if clean:
         frames, more = clean_rows(frames, ("test",), texts=("sentence1", "sentence2"), label="score", symmetric=True)
@@ -88,34 +87,30 @@ def sts(raw: RawFiles, *, clean: bool = False) -> Tables:
     return Tables({"default": frames}, dropped, observed)
 
 
-def russian_pairs(raw: Raw, table: pl.DataFrame) -> pl.DataFrame:
+def select_russian_pairs(raw: Raw, table: pl.DataFrame) -> pl.DataFrame:
     """The pairs of two Russian articles: id, article1, article2 (String: the articles' ids), score (Float64).
 
     Raises SourceError for a pair_id that is not two ids.
     """
-    both = (pl.col("url1_lang") == "ru") & (pl.col("url2_lang") == "ru")
-    numbered = table.with_row_index("record", offset=1).filter(both)
-    wrong = numbered.filter(~pl.col("pair_id").str.contains(PAIR))
-    if wrong.height:
-        record, name = wrong.select("record", "pair_id").row(0)
-        what = "a pair_id that is not two ids"
-        raise malformed(raw, f"record {record}", what, found=shorten(name), expected="digits, _ and digits")
-    return numbered.select(
+    russian = (pl.col("url1_lang") == "ru") & (pl.col("url2_lang") == "ru")
+    invalid = russian & ~pl.col("pair_id").str.contains(PAIR)
+    refuse(table, invalid, raw, "invalid pair_id", found="pair_id", expected="two ids, joined by _", unit="record")
+    return table.filter(russian).select(
         id="pair_id",
         article1=pl.col("pair_id").str.extract(PAIR, 1),
         article2=pl.col("pair_id").str.extract(PAIR, 2),
-        score=5 - pl.col("Overall"),  # MTEB's orientation: the more similar, the higher
+        score=5 - pl.col("Overall"),  # as in MTEB: a higher score means more similar
     )
 
 
-def article_texts(raw: Raw, articles: list[str]) -> dict[str, str]:
-    """The texts of those articles, by id, that the archive holds. Raises SourceError for a file that is no article."""
+def read_articles(raw: Raw, articles: list[str]) -> dict[str, str]:
+    """The text of each of these articles that is in the archive, by id. Raises SourceError for a malformed article."""
     texts = {}
     for name, data in read_members(raw, [f"{article}.json" for article in articles]):
         try:
             article = orjson.loads(data)
         except orjson.JSONDecodeError as error:
-            raise malformed(raw, name, "no JSON", found=str(error), expected="one JSON object") from error
+            raise malformed(raw, name, "invalid JSON", found=str(error), expected="one JSON object") from error
         check_record(raw, name, article, {"text": pl.String()})
         texts[name.removesuffix(".json")] = article["text"].strip()
     return texts

@@ -17,7 +17,7 @@ ARCHIVE = https(
 )
 NAMES = ("not_entailment", "entailment")
 PREMISES = KnownFinding(
-    "duplicate_text", "default/dev.sentence1", 25, "Several hypotheses are asked about one premise; no pair repeats."
+    "duplicate_text", "default/dev.sentence1", 25, "One premise has several hypotheses; no pair is repeated."
 )
 
 SOURCE = Source(
@@ -46,7 +46,7 @@ SOURCE = Source(
     needs=("val",),
     versions={
         "1.0.0": Version(
-            "The recipe of the ruMTEB paper: the val split of the source as it is, as split dev.", known=(PREMISES,)
+            "The recipe of the ruMTEB paper: the source's val split, unchanged, as split dev.", known=(PREMISES,)
         ),
     },
     prompts=Prompts(
@@ -58,12 +58,12 @@ SOURCE = Source(
 def pair_classification(raw: RawFiles) -> Tables:
     """Does the premise entail the hypothesis?
 
-    The labelled val split of the source, unchanged and in its order. Columns: id (String: the source's idx); sentence1
-    (String: the premise); sentence2 (String: the hypothesis); labels (Int64: 1 entailment, 0 not_entailment).
+    The source's labelled val split, unchanged and in its order. Columns: id (String: the source's idx); sentence1 (String: the
+    premise); sentence2 (String: the hypothesis); labels (Int64: 1 entailment, 0 not_entailment).
     """
     columns = {"premise": pl.String, "hypothesis": pl.String, "label": pl.String, "idx": pl.Int64}
     rows = read_json_lines(raw["val"], columns)
-    labels = label_numbers(rows["label"], {name: number for number, name in enumerate(NAMES)}, raw["val"])
+    labels = label_numbers(rows["label"], NAMES, raw["val"])
     frame = rows.select(
         id=pl.col("idx").cast(pl.String), sentence1="premise", sentence2="hypothesis", labels=pl.lit(labels)
     )

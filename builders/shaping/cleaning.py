@@ -1,10 +1,10 @@
-"""What a cleaned version leaves out of tables of texts with labels: classification, clustering, pairs, STS.
+"""Drop the rows of labelled texts that would distort scores: from classification, clustering, pair and STS tables.
 
-The rules are those of the findings (docs/findings.md), so that what is mended here is not found again. Where a row has two
-columns of texts, its text here is both of them together.
+The rules match the findings (docs/findings.md): an audit finds nothing left of what a cleaned version drops. If a row has two
+text columns, "its text" means both together.
 
-Splits of the source are cleaned as they are, and the evaluated one keeps what they share (`clean_rows`). Where a recipe draws
-its splits, the rows they are drawn from are cleaned before, so that it gets as many as it promises (`each_text_once`).
+Use `clean_rows` for splits that the source defines: a text in two splits stays in the later one, which is the one evaluated. Use
+`deduplicate_texts` (or `keep_first_texts`) before a recipe draws its own splits, so that they get their full size.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import polars as pl
 
 from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
-from builders.shaping.rows import drop
+from builders.shaping.rows import drop_each
 from builders.shaping.text import fold_white_space
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from builders.spec import Dropped
 
 SHORT = "a text is empty or a single character"
+REPEATED = "duplicate of an earlier row"
+# The notes of a version whose splits are drawn from rows without duplicate texts.
+DEDUPLICATED = (
+    "Drawn from rows whose texts differ in more than case, punctuation and white space. Of texts that differ in nothing else, the"
+    " first is kept, or none if their labels differ. Texts of a single character are dropped."
+)
 
 
 def clean_rows(
@@ -34,90 +40,93 @@ def clean_rows(
     label: str = "label",
     symmetric: bool = False,
 ) -> tuple[dict[str, pl.DataFrame], tuple[Dropped, ...]]:
-    """The wanted splits without the rows that bend a score, and what became of those. Left out are, in this order:
+    """The requested splits without rows that would distort scores, and the rows dropped. These are, in this order:
 
-    - rows with a text that is empty or a single character, white space around it aside;
-    - rows whose text stands in their split with another label too, all of them;
-    - rows whose text stands in an earlier row of their split;
-    - rows whose text is in a later split too, exactly or folded (builders.shaping.folding): the last split is the one evaluated.
+    - rows with a text that is empty or a single character, ignoring surrounding white space;
+    - all rows of a text that has different labels in its split;
+    - rows whose text occurs in an earlier row of their split;
+    - rows whose text also occurs in a later split, exactly or after folding (builders.shaping.folding.fold_text).
 
-    frames: by split, in the order of the task; rows keep their order. splits: those to return; the frames of the splits that
-    come after them must be there. label: the column of labels, lists of labels or scores. symmetric: a pair and its reverse
-    are one text.
+    frames: by split, in the order of the task; must include every split after the requested ones. splits: those to return; rows
+    keep their order. label: the column of labels, lists of labels or scores. symmetric: a pair and its reverse count as one text.
     """
-
-    what, other = "text" if len(texts) == 1 else "pair", "score" if label == "score" else "label"
-    kept: dict[str, pl.DataFrame] = {}
-    became: dict[str, tuple[Dropped, ...]] = {}
-    known: dict[str, pl.DataFrame] = {}
+    what, value = "text" if len(texts) == 1 else "pair", "score" if label == "score" else "label"
+    cleaned: dict[str, pl.DataFrame] = {}
+    dropped: dict[str, tuple[Dropped, ...]] = {}
+    later: dict[str, pl.DataFrame] = {}
     for split in reversed(list(frames)):
-        rows = _compared(frames[split], texts, label, symmetric=symmetric)
-        reasons = {
+        rows = _with_keys(frames[split], texts, label, symmetric=symmetric)
+        exclusions = {
             SHORT: pl.any_horizontal(is_short(pl.col(text)) for text in texts),
-            f"the {what} has another {other} too": pl.col("__label").n_unique().over("__exact") > 1,
-            f"the {what} stands in an earlier row too": ~pl.col("__exact").is_first_distinct(),
+            f"the same {what} has a different {value} in another row": pl.col("__label").n_unique().over("__exact") > 1,
+            REPEATED: ~pl.col("__exact").is_first_distinct(),
         }
-        for later, there in known.items():
-            again = [pl.col(name).is_in(there[name].implode()) for name in there.columns]
-            reasons[f"the {what} is in the {later} split too"] = pl.any_horizontal(again)
-        became[split] = ()
-        for reason, where in reasons.items():
-            rows, dropped = drop(rows, where, reason, split=split, key="__row")
-            became[split] += dropped
-        kept[split], known[split] = rows.select(frames[split].columns), rows.select("__exact", "__folded")
-    return {split: kept[split] for split in splits}, tuple(one for split in splits for one in became[split])
+        for name, keys in later.items():
+            shared = [pl.col(key).is_in(keys[key].implode()) for key in keys.columns]
+            exclusions[f"the {what} is also in the {name} split"] = pl.any_horizontal(shared)
+        rows, dropped[split] = drop_each(rows, exclusions, split=split, key="__name")
+        cleaned[split], later[split] = rows.select(frames[split].columns), rows.select("__exact", "__folded")
+    return {split: cleaned[split] for split in splits}, tuple(one for split in splits for one in dropped[split])
 
 
-def each_text_once(
+def deduplicate_texts(
     rows: pl.DataFrame, *, text: str = "text", label: str = "label", fold: bool = False, split: str = "all"
 ) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """The rows to draw splits or a sample from, no text twice, and what became of the others. Left out are, in this order:
+    """The first row of each text that always has the same label, and the rows dropped. These are, in this order:
 
-    - with `fold`, rows whose text is empty or a single character, white space around it aside;
-    - rows whose text has another label too, all of them;
-    - rows whose text stands in an earlier row.
+    - with `fold`, rows whose text is empty or a single character, ignoring surrounding white space;
+    - all rows of a text that has different labels;
+    - rows whose text occurs in an earlier row.
 
-    fold: texts count as equal where they are folded (builders.shaping.folding), else where they are the same. rows: they keep
-    their order, and have an `id`. text: a column of texts or, without `fold`, of what stands for them. label: the column of
-    labels or lists of labels. split: where the rows are from, for the counts.
+    rows: with a column `id`; they keep their order. text: a column of texts or, without `fold`, of keys that are equal if the
+    texts are. fold: compare texts after folding (builders.shaping.folding.fold_text), not exactly. label: the column of labels or
+    lists of labels. split: the split that the rows come from, for the report.
     """
+    compared = fold_text(pl.col(text)) if fold else pl.col(text)
+    keyed = rows.with_columns(__text=compared, __label=label_key(label, rows.schema[label]))
+    exclusions = {SHORT: is_short(pl.col(text))} if fold else {}
+    exclusions |= {
+        "the same text has a different label in another row": pl.col("__label").n_unique().over("__text") > 1,
+        REPEATED: ~pl.col("__text").is_first_distinct(),
+    }
+    keyed, dropped = drop_each(keyed, exclusions, split=split)
+    return keyed.select(rows.columns), dropped
 
-    dropped: tuple[Dropped, ...] = ()
-    columns = rows.columns
-    if fold:
-        rows, dropped = drop(rows, is_short(pl.col(text)), SHORT, split=split)
-    rows = rows.with_columns(
-        __text=fold_text(pl.col(text)) if fold else pl.col(text), __label=label_key(label, rows.schema[label])
-    )
-    labels = rows.filter(pl.col("__text").is_duplicated()).group_by("__text").agg(pl.col("__label").n_unique())
-    several = pl.col("__text").is_in(labels.filter(pl.col("__label") > 1).get_column("__text").implode())
-    rows, conflicting = drop(rows, several, "the text has another label too", split=split)
-    again = ~pl.col("__text").is_first_distinct()
-    rows, repeated = drop(rows, again, "the text stands in an earlier row too", split=split)
-    return rows.select(columns), (*dropped, *conflicting, *repeated)
+
+def keep_first_texts(
+    rows: pl.DataFrame, *, text: str = "text", label: str = "label", of: str = "an earlier row", named: str = "label"
+) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    """The first row of each text, whatever labels its other rows have, and the rows dropped.
+
+    rows, text, label: as for `deduplicate_texts`. of, named: what the reasons call the first row of a text and the label.
+    """
+    value = label_key(label, rows.schema[label])
+    exclusions = {
+        f"duplicate of {of}, with a different {named}": value != value.first().over(text),
+        f"duplicate of {of}, with the same {named}": ~pl.col(text).is_first_distinct(),
+    }
+    return drop_each(rows, exclusions, split="all")
 
 
 def is_short(text: pl.Expr) -> pl.Expr:
-    """Whether a text is empty or a single character, white space around it aside."""
+    """Whether a text is empty or a single character, ignoring surrounding white space."""
     return fold_white_space(text).str.len_chars() < 2
 
 
-def _compared(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symmetric: bool) -> pl.DataFrame:
-    """The rows with what they are compared by (__exact and __folded: their text, __label) and their name (__row)."""
+def _with_keys(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symmetric: bool) -> pl.DataFrame:
+    """The rows with the keys they are compared by (__exact, __folded, __label) and the name they are reported under (__name)."""
 
-    def together(fold: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
-        parts = [fold(pl.col(text)) for text in texts]
+    def join_texts(transform: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
+        parts = [transform(pl.col(text)) for text in texts]
         if len(parts) == 1:
             return parts[0]
         first, second = (pl.min_horizontal(parts), pl.max_horizontal(parts)) if symmetric else parts
-        return pl.concat_str(
-            first.str.len_bytes(), pl.lit(" "), first, second
-        )  # the length says where the first one ends
+        # The length marks where the first text ends: ("a b", "c") and ("a", "b c") differ.
+        return pl.concat_str(first.str.len_bytes(), pl.lit(" "), first, second)
 
-    name = pl.col("id") if "id" in frame.columns else pl.format("row {}", pl.int_range(pl.len()))
     return frame.with_columns(
-        __exact=together(lambda text: text),
-        __folded=together(fold_text),
+        __exact=join_texts(lambda text: text),
+        __folded=join_texts(fold_text),
         __label=label_key(label, frame.schema[label]),
-        __row=name,
+        __name=pl.col("id") if "id" in frame.columns else pl.format("row {}", pl.int_range(pl.len())),
     )

@@ -1,4 +1,7 @@
-"""When two texts say the same: `folded` finds what was copied from one split into another, `alike` what may stand for another."""
+"""Two ways of comparing texts that ignore how they are typed.
+
+`fold_text` finds copies across splits; `fold_case` finds answers that are interchangeable.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,18 @@ from builders.shaping.text import fold_white_space
 
 
 def fold_text(text: pl.Expr) -> pl.Expr:
-    """The text in Unicode's form NFKC and lower case, every run of punctuation and white space one space, none around it.
+    """The text in Unicode NFKC and lower case, with every run of punctuation and white space as one space, none at the ends.
 
-    Punctuation is Unicode's (general category P). A text of nothing else keeps it: `:)` and `...` are two texts.
+    Punctuation is Unicode's general category P. A text that has nothing else keeps it: `:)` and `...` are different texts.
     """
-
     lower = text.str.normalize("NFKC").str.to_lowercase()
     words = fold_white_space(lower.str.replace_all(r"\p{P}+", " "))
     return pl.when(words == "").then(fold_white_space(lower)).otherwise(words)
 
 
 def fold_case(text: pl.Expr) -> pl.Expr:
-    """The text in lower case, every run of white space in it one space, without what ends a sentence.
+    """The text in lower case, with every run of white space as one space, without the punctuation that ends a sentence.
 
-    Signs within it stay, for they may be what it says: `-2` is not `2`, nor `5%` the same as `5`.
+    Punctuation within the text counts, because it can be the whole difference: `-2` is not `2`, and `5%` is not `5`.
     """
     return fold_white_space(text.str.to_lowercase()).str.strip_chars_end(".!?… ")

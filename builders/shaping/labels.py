@@ -1,42 +1,52 @@
-"""Labels: their names to numbers, strictly (a name that the recipe does not know is an error, not a new one); several as one."""
+"""Label names as numbers, and labels in a form that can be compared."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.reading.errors import malformed, shorten
+from builders.shaping.rows import refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from builders.spec import Raw
 
 
-def label_numbers(names: pl.Series, numbers: Mapping[str, int], raw: Raw, *, unit: str = "line") -> pl.Series:
-    """The number of each label name; of a list of names the ascending list of their numbers, each once.
+def label_numbers(
+    names: pl.Series, numbers: Mapping[str, int] | Sequence[str], raw: Raw, *, unit: str = "line"
+) -> pl.Series:
+    """The number of each label name; for a list of names, the distinct numbers in ascending order.
 
-    names: String or List(String), one row a `unit` of the raw file, from the first. Returns Int64 or List(Int64).
+    names: String or List(String), one row per `unit` of the raw file, from the first. numbers: by name, or the names in the order
+    of their numbers, from 0. Returns Int64 or List(Int64).
 
-    Raises SourceError for a name without a number, with its place in the raw file.
+    Raises SourceError for a name without a number, with its location in the raw file.
     """
-
-    many = isinstance(names.dtype, pl.List)
-    rows = pl.DataFrame({"name": names}).with_row_index("row", offset=1)
-    flat = rows.explode("name").drop_nulls() if many else rows
-    unknown = flat.filter(~pl.col("name").is_in(list(numbers)))
-    if unknown.height:
-        row, name = unknown.row(0)
-        what = f"unknown label in {names.name!r}"
-        raise malformed(raw, f"{unit} {row}", what, found=shorten(name), expected=", ".join(numbers))
-    if many:
-        number = pl.element().replace_strict(dict(numbers), return_dtype=pl.Int64)
+    by_name = dict(numbers) if isinstance(numbers, Mapping) else {name: number for number, name in enumerate(numbers)}
+    several = isinstance(names.dtype, pl.List)
+    rows = pl.DataFrame({"name": names}).with_row_index("number", offset=1)
+    flat = rows.explode("name").drop_nulls("name") if several else rows
+    refuse(
+        flat,
+        ~pl.col("name").is_in(list(by_name)),
+        raw,
+        f"unknown label in {names.name!r}",
+        found="name",
+        expected=", ".join(by_name),
+        place=pl.format(f"{unit} {{}}", "number"),
+    )
+    if several:
+        number = pl.element().replace_strict(by_name, return_dtype=pl.Int64)
         return rows.select(pl.col("name").list.eval(number.unique().sort())).to_series()
-    return names.replace_strict(dict(numbers), return_dtype=pl.Int64)
+    return names.replace_strict(by_name, return_dtype=pl.Int64)
 
 
 def label_key(column: str, dtype: pl.DataType) -> pl.Expr:
-    """A column of labels, or of lists of them, as one value a row, equal where the labels are. dtype: the column's type."""
+    """A column of labels, or of lists of labels, as one value per row, equal if and only if the labels are.
 
+    dtype: the column's type. Lists are compared in the order in which they are written.
+    """
     return pl.col(column).cast(pl.List(pl.String)).list.join(" ") if isinstance(dtype, pl.List) else pl.col(column)

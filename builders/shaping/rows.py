@@ -1,4 +1,4 @@
-"""Rows that a recipe drops, counted by reason, and rows that it refuses, named by their place in the raw file."""
+"""Rows that a recipe drops, counted by reason, and rows that it refuses, named by their location in the raw file."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ EXAMPLES = 5
 def drop(
     frame: pl.DataFrame, where: pl.Expr, reason: str, *, split: str, key: str = "id"
 ) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """The rows that do not meet a condition, and the count of those that do: one Dropped, or none where no row does.
+    """Remove the rows that meet a condition, and count them.
 
-    key: the column whose values name the dropped rows. A null condition keeps its row.
+    key: the column whose values identify the dropped rows in the report. A row for which the condition is null is kept.
+
+    Returns the other rows, in their order, and one Dropped, or none if no row meets the condition.
     """
     marked = frame.with_columns(where.fill_null(value=False).alias("__dropped"))
-    names = marked.filter("__dropped").get_column(key).cast(pl.String)
-    kept = marked.filter(~pl.col("__dropped")).drop("__dropped")
-    return kept, (Dropped(reason, names.len(), split, tuple(names.head(EXAMPLES))),) if names.len() else ()
+    keys = marked.filter("__dropped").get_column(key).cast(pl.String)
+    rest = marked.filter(~pl.col("__dropped")).drop("__dropped")
+    return rest, (Dropped(reason, keys.len(), split, tuple(keys.head(EXAMPLES))),) if keys.len() else ()
 
 
 def drop_each(
     frame: pl.DataFrame, conditions: Mapping[str, pl.Expr], *, split: str, key: str = "id"
 ) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """`drop` for several reasons, one after the other: each condition sees only the rows that the earlier ones left.
+    """`drop` for several reasons in turn: each condition is evaluated on the rows that the earlier ones left.
 
     conditions: by reason, in the order in which they apply.
     """
@@ -55,13 +57,15 @@ def refuse(
     unit: str = "line",
     place: pl.Expr | None = None,
 ) -> None:
-    """Raise SourceError for the first row that meets a condition; return where no row does.
+    """Raise SourceError if any row meets a condition, naming the first such row and counting all of them.
 
-    rows: one row a `unit` of the raw file (`line`, `record`), from the first, unless `place` gives the text that says where a
-    row is. found: what the error quotes, a column or an expression. A null condition refuses nothing.
+    rows: one per `unit` of the raw file (`line`, `record`), from the first; otherwise `place` gives each row's location as text.
+    found: the column or expression that the error quotes. A row for which the condition is null passes.
     """
-    at = pl.format(f"{unit} {{}}", pl.int_range(1, pl.len() + 1)) if place is None else place
+    location = pl.int_range(1, pl.len() + 1) if place is None else place
     value = pl.col(found) if isinstance(found, str) else found
-    first = rows.select(at.alias("place"), value.alias("found"), wrong=where).filter("wrong").head(1)
-    for location, text, _ in first.iter_rows():
-        raise malformed(raw, location, what, found=shorten(str(text)), expected=expected)
+    wrong = rows.select(location=location, found=value, wrong=where).filter("wrong")
+    for first, text, _ in wrong.head(1).iter_rows():
+        at = f"{unit} {first}" if place is None else first
+        count = f" (the first of {wrong.height:,})" if wrong.height > 1 else ""
+        raise malformed(raw, at, what, found=shorten(str(text)) + count, expected=expected)

@@ -1,16 +1,16 @@
-"""Random choices without a random generator: hash order, samples, balanced samples, splits.
+"""Samples and splits without a random generator: rows are put in an order given by hashes, and the first ones are taken.
 
-Every row has a place that only its own key and the seed decide (`hash_order`), and a choice is always "the first n". So
-no choice depends on input order, library or machine; a larger sample begins with the smaller one; and a row added to
-the data enters a sample only by pushing out the last one of it (of its class). Between splits that follow each other the
-row pushed out moves on to the next, and where shares follow the sizes of classes they are shared out anew.
+The position of a row depends only on its own key and the seed (`hash_order`). So a choice does not depend on input order,
+library or machine; a larger sample begins with the smaller one; and a row added to the data enters a sample only by pushing out
+its last row (of the same class). If splits follow each other, the row pushed out of one moves on to the next; if splits keep the
+proportions of classes, an added row may also change these.
 
-Frames are eager; their columns come back as they were, their rows in hash order. `key` names a column of unique strings
-or integers; `by` names the column of classes, of any type polars can group: of lists (several labels) each different
-list, as it stands, is a class. A class without a single row goes unnoticed here: who knows the classes must check.
+Frames are eager. Columns come back unchanged, rows in hash order. `key` names a column of unique strings or integers. `by`
+names the column of classes, of any type polars can group; in a column of lists (several labels per row), each distinct list is a
+class. A class without any row cannot be noticed here: if the classes are known, the caller must check.
 
-Raised: RecipeError where the data do not serve (a null or repeated key, a null class, too few rows); ValueError or
-TypeError where the caller errs (a negative size, a bad seed, a key that is neither text nor integer).
+All functions raise RecipeError if the data do not permit the choice (null or repeated keys, null classes, too few rows), and
+ValueError or TypeError for wrong arguments (a negative size, an invalid seed, a key that is neither string nor integer).
 """
 
 from __future__ import annotations
@@ -25,61 +25,58 @@ from builders.errors import RecipeError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-
-SHOWN = 5
+EXAMPLES = 5
 
 
 def hash_order(keys: pl.Series, seed: str | int) -> pl.Series:
-    """The place of each key in the order of this seed: one UInt64 a key, the smaller the earlier.
+    """The hash of each key under a seed (UInt64). Rows in ascending order of these hashes are "in hash order".
 
-    The place is BLAKE2b (RFC 7693) with a digest length of 8 bytes, the key as its message and the seed as its secret
-    key; the 8 bytes are read as an unsigned big-endian integer. Text counts as its UTF-8 bytes, unchanged; an integer
-    as its decimal digits, `-` before them where negative. No salt, no personalisation. In a shell it is
+    The hash is BLAKE2b (RFC 7693) with a digest of 8 bytes, the key as message and the seed as secret key, without salt or
+    personalisation; the digest is read as an unsigned big-endian integer. A string is hashed as its UTF-8 bytes, unchanged; an
+    integer as its decimal digits, after `-` if it is negative. On the command line:
     `printf %s "$KEY" | openssl mac -macopt size:8 -macopt key:"$SEED" BLAKE2BMAC`.
 
-    Raises RecipeError for a null key, TypeError for keys that are neither text nor integers, ValueError for a seed that
-    is not 1 to 64 bytes long.
+    Raises RecipeError for a null key, TypeError for keys that are neither strings nor integers, ValueError for a seed that is
+    not 1 to 64 bytes long.
     """
-
     secret = str(seed).encode()
     if not 1 <= len(secret) <= blake2b.MAX_KEY_SIZE:
-        raise ValueError(f"a seed is 1 to {blake2b.MAX_KEY_SIZE} bytes long, not {len(secret)}")
-    messages = _text(keys).cast(pl.Binary)
-    places = [blake2b(message, digest_size=8, key=secret).digest() for message in messages]
-    return pl.Series(keys.name, places, dtype=pl.Binary).bin.reinterpret(dtype=pl.UInt64, endianness="big")
+        raise ValueError(f"a seed must be 1 to {blake2b.MAX_KEY_SIZE} bytes long, not {len(secret)}")
+    messages = _as_text(keys).cast(pl.Binary)
+    digests = [blake2b(message, digest_size=8, key=secret).digest() for message in messages]
+    return pl.Series(keys.name, digests, dtype=pl.Binary).bin.reinterpret(dtype=pl.UInt64, endianness="big")
 
 
-def order(frame: pl.DataFrame, *, key: str, seed: str | int) -> pl.DataFrame:
-    """All rows by the hash of their key; were two hashes equal, by the UTF-8 bytes of the key's text.
+def sort_by_hash(frame: pl.DataFrame, *, key: str, seed: str | int) -> pl.DataFrame:
+    """All rows in hash order; rows with equal hashes are ordered by the UTF-8 bytes of their keys.
 
     Raises RecipeError for a null or repeated key.
     """
-
-    keys = _text(frame.get_column(key))
+    keys = _as_text(frame.get_column(key))
     if keys.n_unique() < keys.len():
         repeated = keys.filter(keys.is_duplicated())
         raise RecipeError(
-            f"rows cannot be put in order: values of column {key!r} repeat",
+            f"cannot put rows in hash order: repeated values in column {key!r}",
             found=f"{repeated.n_unique()} values on {repeated.len()} rows, for example {repeated.min()!r:.80}",
-            expected="another value on each row",
-            todo="drop the repeated rows, or take a column that tells all rows apart",
+            expected="a different value on each row",
+            todo="drop the repeated rows, or choose a column that identifies rows",
         )
-    places = pl.DataFrame({"hash": hash_order(keys, seed), "key": keys})
-    return frame[places.select(pl.arg_sort_by("hash", "key")).to_series()]
+    ranks = pl.DataFrame({"hash": hash_order(keys, seed), "key": keys})
+    return frame[ranks.select(pl.arg_sort_by("hash", "key")).to_series()]
 
 
 def sample(frame: pl.DataFrame, n: int, *, key: str, seed: str | int, what: str = "rows") -> pl.DataFrame:
-    """The first n rows in hash order. `what` is the error's word for them.
+    """The first n rows in hash order. what: the word for rows in an error.
 
     Raises RecipeError for fewer than n rows and for a null or repeated key.
     """
     _check_sizes([n])
     if frame.height < n:
-        raise _too_few(what, f"{frame.height} {what}", f"{n} {what}")
-    return order(frame, key=key, seed=seed).head(n)
+        raise too_few(what, f"{frame.height} {what}", f"{n} {what}")
+    return sort_by_hash(frame, key=key, seed=seed).head(n)
 
 
-def balanced(frame: pl.DataFrame, n_per_class: int, *, by: str, key: str, seed: str | int) -> pl.DataFrame:
+def sample_per_class(frame: pl.DataFrame, n_per_class: int, *, by: str, key: str, seed: str | int) -> pl.DataFrame:
     """The first n rows of each class in hash order, all classes together in hash order.
 
     Raises RecipeError for a class of fewer than n rows, no class at all, a null class, a null or repeated key.
@@ -96,23 +93,23 @@ def split(
     by: str | None = None,
     group: str | None = None,
 ) -> dict[str, pl.DataFrame]:
-    """Disjoint splits, filled one after another in the order of `sizes`, each from the first rows left in hash order.
+    """Disjoint splits, filled in the order of `sizes`, each with the first rows in hash order that are still left.
 
-    sizes: how many rows each split has; with `by`, how many of each class. Rows left over are in no split.
+    sizes: the rows of each split; with `by`, its rows of each class. Rows left over are in no split.
 
-    group: a column of strings or integers; rows with one value of it never come into two splits. Rows are then taken
-    group by group (groups by the hash of their value under the same seed, rows of a group by their own), and where a
-    split is full amid a group, the rest of that group is left over. With `by`, a group has rows of one class only.
+    group: a column of strings or integers; rows with the same value never go to different splits. Rows are then taken group by
+    group (groups by the hash of their value under the same seed, rows within a group by their own hash). If a split is full in
+    the middle of a group, the rest of that group is left over. With `by`, all rows of a group must have the same class.
 
-    Raises RecipeError for too few rows (of a class), no class at all, a null class or group, a group with two classes,
-    a null or repeated key.
+    Raises RecipeError for too few rows (of a class), no class at all, a null class or group, a group with two classes, a null or
+    repeated key.
     """
     _check_sizes(sizes.values())
-    rows = order(frame, key=key, seed=seed)
+    rows = sort_by_hash(frame, key=key, seed=seed)
     names, queues = _queues(rows, by)
     groups = None if group is None else rows.get_column(group)
     if groups is not None:
-        queues = _by_group(groups, queues, seed)
+        queues = _gather_groups(groups, queues, seed)
     cuts = [_cut(queue, sizes.values(), groups) for queue in queues]
     needed = sum(sizes.values())
     short = [
@@ -121,41 +118,62 @@ def split(
         if sum(map(len, pieces)) < needed
     ]
     if short:
-        more = [f"and {len(short) - SHOWN} more classes"] if len(short) > SHOWN else []
+        more = [f"and {len(short) - EXAMPLES} more classes"] if len(short) > EXAMPLES else []
         each = "" if by is None else " of each class"
-        whole = "" if group is None else f", and some to spare: no {group} is divided between splits"
-        raise _too_few("rows", ", ".join(short[:SHOWN] + more), f"{needed} rows{each}{whole}")
-    return {name: _pick(rows, pieces) for name, pieces in zip(sizes, zip(*cuts, strict=True), strict=True)}
+        spare = "" if group is None else f", plus spare rows so that no {group} is in two splits"
+        raise too_few("rows", ", ".join(short[:EXAMPLES] + more), f"{needed} rows{each}{spare}")
+    return {name: _take(rows, pieces) for name, pieces in zip(sizes, zip(*cuts, strict=True), strict=True)}
 
 
-def split_keeping_balance(
+def split_stratified(
     frame: pl.DataFrame, sizes: Mapping[str, int], *, by: str, key: str, seed: str | int
 ) -> dict[str, pl.DataFrame]:
-    """Disjoint splits of `sizes` rows in all, to which each class gives the same share of its rows.
+    """Disjoint splits of `sizes` rows in total, each with the same share of every class.
 
-    Splits are filled one after another, each from what those before it left. Of a class with c of the N rows left, a
-    split of s rows takes the first s * c / N in hash order, rounded down; the rows it still lacks come one each from the
-    classes that lost most by rounding, and among equals from those whose next row is the first in hash order.
+    Splits are filled in order, each from the rows that the earlier ones left. If a class has c of the N rows left, a split of s
+    rows takes its first floor(s * c / N) rows in hash order. The rows still missing come one each from the classes with the
+    largest remainders; of equal remainders, from the class whose next row comes first in hash order.
 
     Raises RecipeError for too few rows, no class at all, a null class, a null or repeated key.
     """
     _check_sizes(sizes.values())
     needed = sum(sizes.values())
     if frame.height < needed:
-        raise _too_few("rows", f"{frame.height} rows", f"{needed} rows")
-    rows = order(frame, key=key, seed=seed)
+        raise too_few("rows", f"{frame.height} rows", f"{needed} rows")
+    rows = sort_by_hash(frame, key=key, seed=seed)
     _, queues = _queues(rows, by)
     splits = {}
     for name, size in sizes.items():
         shares = _shares(queues, size)
-        splits[name] = _pick(rows, [queue.head(share) for queue, share in zip(queues, shares, strict=True)])
+        splits[name] = _take(rows, [queue.head(share) for queue, share in zip(queues, shares, strict=True)])
         queues = [queue.slice(share) for queue, share in zip(queues, shares, strict=True)]
     return splits
 
 
-def _text(keys: pl.Series) -> pl.Series:
-    """The keys as what is hashed: text, or the digits of integers; none is null."""
+def list_candidates(pairs: pl.DataFrame, *, seed: str | int) -> pl.DataFrame:
+    """The candidates of each query for reranking: query-id, corpus-ids (List(String)). The order of the queries is undefined.
 
+    pairs: query-id, corpus-id (String). Candidates are in the hash order of `<query-id> <corpus-id>`, so that no position reveals
+    which ones are relevant.
+    """
+    keys = pairs.select(pl.concat_str("query-id", "corpus-id", separator=" ")).to_series()
+    ranked = pairs.with_columns(__hash=hash_order(keys, seed)).sort("__hash", "corpus-id")
+    return ranked.group_by("query-id").agg(pl.col("corpus-id").alias("corpus-ids"))
+
+
+def too_few(what: str, found: str, expected: str, *, where: str | None = None) -> RecipeError:
+    """The error for data that cannot fill a sample, a split or a list."""
+    return RecipeError(
+        f"too few {what}",
+        where=where,
+        found=found,
+        expected=f"at least {expected}",
+        todo="check that the raw files are complete; for a smaller build, lower the numbers in the recipe's options",
+    )
+
+
+def _as_text(keys: pl.Series) -> pl.Series:
+    """The keys as they are hashed: strings, or the digits of integers. Raises RecipeError for a null."""
     if keys.dtype != pl.String and not keys.dtype.is_integer():
         raise TypeError(f"column {keys.name!r} must hold strings or integers, not {keys.dtype}")
     _check_no_nulls(keys)
@@ -163,38 +181,36 @@ def _text(keys: pl.Series) -> pl.Series:
 
 
 def _queues(rows: pl.DataFrame, by: str | None) -> tuple[list[str], list[pl.Series]]:
-    """What an error calls the rows of each class, and their row numbers, ascending; without `by`, of all rows."""
-
+    """For each class, its name in errors and its ascending row numbers; without `by`, all rows are one class."""
     numbers = pl.int_range(rows.height, eager=True)
     if by is None:
         return ["rows"], [numbers]
     classes = rows.get_column(by)
     _check_no_nulls(classes)
     if classes.is_empty():
-        raise _too_few("rows", "none", f"rows with a class in column {by!r}")
+        raise too_few("rows", "none", f"one row with a class in column {by!r}")
     grouped = pl.DataFrame({"class": classes, "row": numbers}).group_by("class", maintain_order=True).agg("row")
     names = [f"rows of class {value!r:.80}" for value in grouped.get_column("class").to_list()]
     return names, list(grouped.get_column("row"))
 
 
-def _by_group(groups: pl.Series, queues: Sequence[pl.Series], seed: str | int) -> list[pl.Series]:
-    """Each queue with the rows of a group next to each other; a group stands in one queue."""
-
-    apart = pl.concat([groups[queue].unique() for queue in queues])
-    if apart.n_unique() < apart.len():
+def _gather_groups(groups: pl.Series, queues: Sequence[pl.Series], seed: str | int) -> list[pl.Series]:
+    """Each queue with the rows of a group next to each other. Raises RecipeError for a group in two queues."""
+    distinct = pl.concat([groups[queue].unique() for queue in queues])
+    if distinct.n_unique() < distinct.len():
         raise RecipeError(
-            f"rows cannot be kept together by column {groups.name!r}: a value of it has rows of two classes",
-            found=f"for example {_text(apart).filter(apart.is_duplicated()).min()!r:.80}",
-            expected="rows of one class under each value",
-            todo="leave such rows out, or split without classes",
+            f"cannot split by {groups.name!r}: a group has rows of two classes",
+            found=f"for example {_as_text(distinct).filter(distinct.is_duplicated()).min()!r:.80}",
+            expected="rows of one class in each group",
+            todo="drop such rows, or split without classes",
         )
-    places = pl.DataFrame({"hash": hash_order(groups, seed), "group": _text(groups)})
-    by_place = pl.arg_sort_by("hash", "group", maintain_order=True)
-    return [queue[places[queue].select(by_place).to_series()] for queue in queues]
+    ranks = pl.DataFrame({"hash": hash_order(groups, seed), "group": _as_text(groups)})
+    by_group = pl.arg_sort_by("hash", "group", maintain_order=True)
+    return [queue[ranks[queue].select(by_group).to_series()] for queue in queues]
 
 
 def _cut(queue: pl.Series, sizes: Iterable[int], groups: pl.Series | None) -> list[pl.Series]:
-    """Pieces of these sizes, one after another, the last too short where the queue is; no group in two of them."""
+    """Consecutive pieces of these sizes, shorter where the queue ends; no group is in two pieces."""
     pieces = []
     for size in sizes:
         piece, queue = queue.head(size), queue.slice(size)
@@ -205,44 +221,39 @@ def _cut(queue: pl.Series, sizes: Iterable[int], groups: pl.Series | None) -> li
 
 
 def _shares(queues: Sequence[pl.Series], size: int) -> list[int]:
-    """How many of `size` rows each queue gives: in proportion to its length, by largest remainder."""
+    """How many of `size` rows each queue gives, in proportion to its length, by the largest remainder method.
+
+    For example, queues of 53, 31 and 16 rows and a size of 10 give 5.3, 3.1 and 1.6: 5, 3 and 1, and the last row to the third.
+    """
     total = max(sum(map(len, queues)), 1)
     quotas = [divmod(size * queue.len(), total) for queue in queues]
     shares = [whole for whole, _ in quotas]
     claims = [
-        (-rest, queue[0], place) for place, ((_, rest), queue) in enumerate(zip(quotas, queues, strict=True)) if rest
+        (-remainder, queue[0], number)
+        for number, ((_, remainder), queue) in enumerate(zip(quotas, queues, strict=True))
+        if remainder
     ]
-    for _, _, place in sorted(claims)[: size - sum(shares)]:
-        shares[place] += 1
+    for _, _, number in sorted(claims)[: size - sum(shares)]:
+        shares[number] += 1
     return shares
 
 
-def _pick(rows: pl.DataFrame, numbers: Iterable[pl.Series]) -> pl.DataFrame:
-    """The rows of these numbers, ascending."""
-
+def _take(rows: pl.DataFrame, numbers: Iterable[pl.Series]) -> pl.DataFrame:
+    """The rows with these numbers, in ascending order."""
     return rows[pl.concat(list(numbers)).sort()]
 
 
 def _check_sizes(sizes: Iterable[int]) -> None:
     negative = [size for size in sizes if size < 0]
     if negative:
-        raise ValueError(f"a size is a number of rows, not {negative[0]}")
+        raise ValueError(f"a size must be 0 or more, not {negative[0]}")
 
 
 def _check_no_nulls(column: pl.Series) -> None:
     if column.null_count():
         raise RecipeError(
-            f"column {column.name!r} is null on some rows, which then have no place in a sample or split",
+            f"cannot sample or split: column {column.name!r} is null on some rows",
             found=f"{column.null_count()} null of {column.len()}",
             expected="a value on every row",
-            todo="drop these rows and count them as dropped, or correct the reading of this column",
+            todo="drop these rows and count them, or correct how the column is read",
         )
-
-
-def _too_few(what: str, found: str, expected: str) -> RecipeError:
-    return RecipeError(
-        f"too few {what}",
-        found=found,
-        expected=f"at least {expected}",
-        todo="check that the raw files are complete; a smaller build needs smaller sizes in the recipe's options",
-    )

@@ -1,17 +1,18 @@
-r"""HTML to text, and white space: whole columns at once, outside Python's lock.
+r"""Convert HTML to text, and collapse white space: on whole columns, and mostly outside Python's global interpreter lock.
 
-`html_to_text` gives what `BeautifulSoup(html, "html.parser").get_text()` gives, byte for byte. Most texts never reach
-BeautifulSoup: html.parser cuts a text into tags, character references and what is between them, BeautifulSoup joins what is
-between them, and of plain markup a regular expression cuts out the same. Plain is, and the rest is left to BeautifulSoup:
+`html_to_text` returns what `BeautifulSoup(html, "html.parser").get_text()` returns, byte for byte. Few texts need BeautifulSoup:
+html.parser divides a text into tags, character references and the text in between, BeautifulSoup joins the text in between, and
+for plain markup a regular expression that removes the tags does the same. Markup is plain if
 
-- every `<` begins a tag of `ELEMENTS` in lower case: `<name attribute="value" ...>`, also `/>`, or `</name>` (no end tag
-  of an element that has no content). A value is in quotes and may hold anything else, or is bare (`WORD`) or left out. So no
-  comment, CDATA, doctype, script, style, stray `<` or unclosed tag;
-- every `&` that a letter or a `#` follows begins one of `REFERENCES`, with its semicolon;
-- there is no U+0000 and no U+0001, which mark the tags here.
+- every `<` begins a tag of `ELEMENTS` or `EMPTY`, in lower case: `<name attribute="value" ...>`, also with `/>`, or `</name>`
+  (for `ELEMENTS` only). A value is quoted and may contain anything but its quote, or is bare (`WORD`) or missing. This excludes
+  comments, CDATA, doctypes, scripts, styles, stray `<` and unclosed tags;
+- every `&` followed by a letter or `#` begins one of `REFERENCES`, including its semicolon;
+- the text has neither U+0000 nor U+0001, which mark the tags here.
 
-BeautifulSoup writes a text between two tags that is nothing but ASCII white space as one newline or one space; so do we.
-What is plain is read alike by all versions of html.parser; what is not is read as the installed one reads it.
+All other texts go to BeautifulSoup. BeautifulSoup writes text between two tags that is only ASCII white space as one newline or
+one space; `html_to_text` does the same. All versions of html.parser read plain markup alike; other markup depends on the
+installed version.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from bs4.exceptions import ParserRejectedMarkup
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
+# Elements without content, and so without an end tag.
 EMPTY = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "wbr")
-# Elements whose content html.parser or BeautifulSoup treats like that of any other: no script, style, template, title,
+# Elements whose content gets no special treatment from html.parser or BeautifulSoup; so not script, style, template, title,
 # textarea, pre, iframe, noscript, rt, rp, ...
 ELEMENTS = (
     "a", "abbr", "address", "article", "aside", "b", "big", "blockquote", "body", "caption", "center", "cite", "code",
@@ -44,62 +45,63 @@ WORD = r"[A-Za-z0-9_.,:;%#?+-]+"
 ATTRIBUTE = rf"[ \t\n]+[a-z][a-z0-9_:-]*(?:=(?:\"[^\"]*\"|'[^']*'|{WORD}))?"
 TAG = rf"<(?:{'|'.join((*ELEMENTS, *EMPTY))})(?:{ATTRIBUTE})*[ \t\n]*/?>|</(?:{'|'.join(ELEMENTS)})>"
 
-# HTML 4's names but two that HTML 5 gave to other characters, and the numbers of the same characters, of № and visible ASCII.
+# HTML 4's names, except two that HTML 5 reassigned, and the numbers of the same characters, of № and of visible ASCII.
 _NAMED = {name: chr(code) for name, code in name2codepoint.items() if name not in ("lang", "rang")}
-_NUMBERED = {f"#{ord(one)}": one for one in ["№", *map(chr, range(0x21, 0x7F)), *_NAMED.values()]}
-REFERENCES: Mapping[str, str] = MappingProxyType({f"&{name};": one for name, one in (_NAMED | _NUMBERED).items()})
+_NUMBERED = {f"#{ord(char)}": char for char in ["№", *map(chr, range(0x21, 0x7F)), *_NAMED.values()]}
+REFERENCES: Mapping[str, str] = MappingProxyType({f"&{name};": char for name, char in (_NAMED | _NUMBERED).items()})
 REFERENCE = "&(?:" + "|".join(_NAMED | _NUMBERED) + ");"
-REFERENCE_BEGUN = "&[A-Za-z#]"
+REFERENCE_START = "&[A-Za-z#]"
 
-# What is between two tags stands between these.
+# Markers around the text between two tags.
 START, END = "\x00", "\x01"
 ASCII_SPACES = r" \t\n\f\r"
 
-# What Python's str.split() takes for white space, but the space. Found in two steps, each of which skips through a text at
-# several times the speed of `\s+`: a class of single bytes, and a list of whole characters (with two spaces among them, since
-# a list of single characters would become a class, which is slow).
-NARROW_SPACE = r"[\t-\r\x1c-\x1f]"
-WIDE_SPACES = (
-    "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+# What Python's str.strip() and str.split() treat as white space, and mteb with them. Polars' strip_chars() and `\s` leave out
+# U+001C to U+001F.
+WHITE_SPACE = (
+    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
 )
-WIDE_SPACE = "|".join([*WIDE_SPACES, "  "])
+# Two patterns that together match every run of white space except single spaces, each several times as fast as `\s+`: a class of
+# single bytes, and a list of whole characters. The list includes two spaces, because a list of single characters would become a
+# class, which is slow.
+NARROW_SPACE = "[" + "".join(char for char in WHITE_SPACE if char.isascii() and char != " ") + "]"
+WIDE_SPACE = "|".join([*(char for char in WHITE_SPACE if not char.isascii()), "  "])
 
-_one_at_a_time = threading.Lock()
+_SOUP_LOCK = threading.Lock()
 
 
 def html_to_text(html: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """The text of each HTML text, and whether BeautifulSoup had to say what it is (Boolean).
+    """The text of each HTML text (String), and whether it took BeautifulSoup to get it (Boolean).
 
-    A text is null where BeautifulSoup, too, gives up (`<![x[`). No value of `html` may be null.
+    html: String without nulls. A text is null if BeautifulSoup cannot parse the HTML either (`<![x[`).
     """
-
     marked = pl.concat_str(pl.lit(START), pl.col("html"), pl.lit(END)).str.replace_all(TAG, END + START)
-    cut = html.alias("html").to_frame().with_columns(marked=marked)
+    frame = html.alias("html").to_frame().with_columns(marked=marked)
     marked = pl.col("marked")
-    cut = cut.with_columns(
+    frame = frame.with_columns(
         parsed=marked.str.contains("<", literal=True)
-        | (marked.str.count_matches(REFERENCE_BEGUN) != marked.str.count_matches(REFERENCE))
+        | (marked.str.count_matches(REFERENCE_START) != marked.str.count_matches(REFERENCE))
         | pl.col("html").str.contains(rf"[{START}{END}]"),
         text=marked.str.replace_all(rf"\x00[ \t\f\r]*\n[{ASCII_SPACES}]*\x01", "\x00\n\x01")
         .str.replace_all(r"\x00[ \t\f\r]+\x01", "\x00 \x01")
         .str.replace_many([START, END, *REFERENCES], ["", "", *REFERENCES.values()]),
     )
-    rest = cut.with_row_index("row").filter("parsed").select("row", "html")
-    texts = cut["text"].scatter(rest["row"], pl.Series([_soup(one) for one in rest["html"]], dtype=pl.String))
-    return texts.alias(html.name), cut["parsed"]
+    rest = frame.with_row_index("row").filter("parsed").select("row", "html")
+    texts = frame["text"].scatter(rest["row"], pl.Series([_parse(one) for one in rest["html"]], dtype=pl.String))
+    return texts.alias(html.name), frame["parsed"]
 
 
 def fold_white_space(text: pl.Expr) -> pl.Expr:
-    """`" ".join(text.split())`: every run of white space one space, none around the text."""
+    """`" ".join(text.split())`: every run of WHITE_SPACE as one space, none at the ends."""
     spaced = text.str.replace_all(NARROW_SPACE, " ").str.replace_all(WIDE_SPACE, " ")
     return spaced.str.replace_all("  +", " ").str.strip_chars(" ")
 
 
-def _soup(html: str) -> str | None:
-
-    # What it warns of (a text like a file's name, or like XML) is no news here; filters of warnings are of the whole process.
-    with _one_at_a_time, warnings.catch_warnings(action="ignore", category=UserWarning):
+def _parse(html: str) -> str | None:
+    # BeautifulSoup warns about texts that look like file names or XML. Warning filters are global, hence the lock.
+    with _SOUP_LOCK, warnings.catch_warnings(action="ignore", category=UserWarning):
         try:
             return BeautifulSoup(html, "html.parser").get_text()
-        except (ParserRejectedMarkup, ValueError):  # ValueError: a reference by a number of thousands of digits
+        except (ParserRejectedMarkup, ValueError):  # ValueError: a numeric reference of thousands of digits
             return None

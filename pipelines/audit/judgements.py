@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders import tasks
+from builders.shaping.text import WHITE_SPACE
 from cards.manifest import Finding
 from pipelines.audit.findings import EXAMPLES, findings_where
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.labels import find_conflicting_labels
-from pipelines.audit.tables import WHITE_SPACE, model_input, read_column, row_name
+from pipelines.audit.tables import model_input, read_column, row_name
 
 if TYPE_CHECKING:
     from pipelines.audit.tables import Frames

@@ -10,15 +10,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from builders import tasks
+from builders.shaping.text import WHITE_SPACE
 
 Frames = Mapping[str, Mapping[str, pl.LazyFrame]]  # config -> split -> table
 Location = tuple[str, str, str]  # config, split, column
-
-# What Python's str.strip() removes, which is what mteb strips documents with; polars' strip_chars() keeps U+001C to U+001F.
-WHITE_SPACE = (
-    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000"
-)
 
 
 def available_splits(task: tasks.Task, frames: Frames) -> list[str]:

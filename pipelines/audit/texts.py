@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders.shaping.text import WHITE_SPACE
 from pipelines.audit.findings import findings_where
 from pipelines.audit.kinds import LENGTH_OUTLIER_FACTOR
-from pipelines.audit.tables import WHITE_SPACE, Location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from builders import tasks
     from cards.manifest import Finding
+    from pipelines.audit.tables import Location
 
 _ELEMENTS = (
     "a|abbr|article|aside|b|big|blockquote|body|br|button|center|cite|code|dd|del|div|dl|dt|em|embed|figcaption|figure|font"

@@ -6,7 +6,6 @@ same dataset. A published version never changes.
 
 from __future__ import annotations
 
-import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -14,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from builders.errors import FindingsError, PublishError, ReleaseError, UsageError
+from builders.errors import FindingsError, PublishError, ReleaseError, SourceError, UsageError
 from builders.spec import version_key
 from builders.tasks import config_folder
+from cards.front_matter_parser import parse_front_matter, split_front_matter
 from pipelines.audit import integrity
 from pipelines.hub import client, repository
 from pipelines.release import comparison, folder, ledger
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pipelines.hub.repository import Snapshot
 
 NEW, UNTAGGED, DONE = "to be published", "to be tagged", "already published"
-FRONT_MATTER = re.compile(r"---\r?\n(.*?\r?\n)?---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 # The keys that a card of ours may have; any other key in a card on the Hub is somebody else's.
 OUR_KEYS = frozenset(
     {
@@ -281,21 +280,17 @@ def _files(release_dir: Path, manifest: Manifest) -> dict[str, bytes | Path]:
 
 
 def _merge_card(release_dir: Path, published: bytes | None) -> tuple[bytes | Path, list[str]]:
-    """The card, with the keys that somebody added to the front matter of the one on the Hub, and the names of these keys."""
+    """The card with the keys that others added to the front matter of the card on the Hub, and the names of these keys."""
     path = release_dir / folder.CARD
-    head = FRONT_MATTER.match((published or b"").decode("utf-8", "replace").removeprefix("\ufeff"))
     try:
-        metadata = yaml.safe_load(head[1] or "") if head else None
-    except yaml.YAMLError:
-        metadata = None  # the Hub shows such a card as one without metadata
-    others = (
-        {key: value for key, value in metadata.items() if key not in OUR_KEYS} if isinstance(metadata, dict) else {}
-    )
+        metadata = parse_front_matter(published or b"", "the card on the Hub")
+    except SourceError:
+        metadata = {}  # the Hub shows such a card as one without metadata
+    others = {key: value for key, value in metadata.items() if key not in OUR_KEYS}
     if not others:
         return path, []
-    card = path.read_text("utf-8")
-    ours = FRONT_MATTER.match(card)
-    if ours is None:
+    front_matter, body = split_front_matter(path.read_text("utf-8"))
+    if not front_matter:
         raise ReleaseError("the card has no front matter", where=str(path), todo="build the release again with --force")
     added = yaml.safe_dump(others, sort_keys=False, allow_unicode=True, width=120)
-    return f"---\n{ours[1]}{added}---\n{card[ours.end() :]}".encode(), [str(key) for key in others]
+    return f"---\n{front_matter}{added}---\n{body}".encode(), [str(key) for key in others]

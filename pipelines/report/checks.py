@@ -1,4 +1,4 @@
-"""What a check finds: in a release of ours, against its manifest; in any other dataset, as far as it can be read."""
+"""Checks a release against its manifest, and audits the rows of releases and of any other dataset."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ import polars as pl
 from builders import catalogue
 from builders.errors import ReleaseError
 from builders.tasks import layouts
+from cards.front_matter_parser import parse_front_matter
 from pipelines.audit import integrity, known_findings, quality
 from pipelines.audit.languages import SAMPLE
 from pipelines.audit.tables import count_rows
-from pipelines.foreign import data_files, datasets, salvage
+from pipelines.foreign.data_files import CARD, resolve_tables
+from pipelines.foreign.datasets import read_datasets
+from pipelines.foreign.file_formats import unreadable_file
+from pipelines.foreign.salvage import at_own_locations, audit_foreign
 from pipelines.hub import client, repository
 from pipelines.raw.cache import default_cache
 from pipelines.release import folder
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from cards.manifest import Finding, Manifest
     from pipelines.audit.tables import Frames
+    from pipelines.foreign.data_files import Files
     from pipelines.foreign.datasets import ForeignDataset, ForeignOptions
 
 
@@ -34,8 +39,9 @@ if TYPE_CHECKING:
 class CheckResult:
     """The result of a check.
 
-    report: what `--json` prints. task, frames: the rows that were audited; no frames where none could be. rows: all rows.
-    findings: those of the report, in its order, at the locations of `frames`. own_locations: what the report calls these.
+    report: what `--json` prints. task: the dataset's. frames: the rows that were audited, empty where none could be. rows: all
+    rows. findings: those of the report, in its order, at the locations of `frames`. own_locations: for a dataset that is not a
+    release, its own config and split for each of these.
     """
 
     report: dict[str, Any]
@@ -56,19 +62,18 @@ def check_release(release_dir: Path, *, language_sample: int | None) -> CheckRes
     manifest = folder.require_manifest(release_dir)
     entry = catalogue.entries().get(manifest.dataset)
     if entry is None:
-        what, todo = (
-            "the catalogue has no dataset of this name",
-            "update this package, or check the folder's data files",
-        )
-        raise ReleaseError(what, where=str(release_dir), found=manifest.dataset, todo=todo)
+        todo = "update this package, or check a copy of the data files without manifest.json"
+        raise ReleaseError("unknown dataset", where=str(release_dir), found=manifest.dataset, todo=todo)
     definition = catalogue.load(entry)
     task = definition.dataset.task
     problems = verify_release(release_dir, manifest)
     rows: Frames = {} if problems else folder.scan_tables(release_dir, manifest)
     findings, audited = _audit(definition, manifest, rows, language_sample) if rows else ([], False)
-    # With another language sample than a build's, the manifest counts other texts.
+    # A build detects the languages of a sample: the counts of any other number of texts differ from the manifest's.
     if rows and not _same_counts(manifest.findings, findings, languages=language_sample == SAMPLE):
-        problems.append("the manifest lists other findings than these rows have: another version of the tool wrote it")
+        problems.append(
+            "the findings in the manifest differ from those of the rows: another version of this package wrote it"
+        )
     version = definition.dataset.versions.get(manifest.version)
     if version and not manifest.sample:
         findings = known_findings.explain_findings(findings, version.known)
@@ -97,44 +102,47 @@ def check_release(release_dir: Path, *, language_sample: int | None) -> CheckRes
 def check_folder(
     dataset_dir: Path, name: str, options: ForeignOptions, *, language_sample: int | None
 ) -> list[CheckResult]:
-    """Audit any dataset in one of the eight layouts; one result a subset.
+    """Audit a dataset that is not a release; one result for each subset.
 
-    name: what to call it. options: what the user says of it.
+    name: for the report.
 
-    Raises SourceError where a table cannot be read or there is none, UsageError where the task is ambiguous.
+    Raises SourceError where a table cannot be read or none has a task type, UsageError where the task type is ambiguous.
     """
     paths = [path.relative_to(dataset_dir).as_posix() for path in dataset_dir.rglob("*") if path.is_file()]
-    card = dataset_dir / data_files.CARD
-    head = data_files.parse_front_matter(card.read_bytes() if card.is_file() else b"", str(dataset_dir))
-    files = data_files.resolve_tables(paths, head, str(dataset_dir), options.subsets)
+    card = dataset_dir / CARD
+    front_matter = parse_front_matter(card.read_bytes() if card.is_file() else b"", str(dataset_dir))
+    files = resolve_tables(paths, front_matter, str(dataset_dir), options.subsets)
     try:
-        found = datasets.read_datasets(dataset_dir, files, head, options)
-        return [_check_foreign(dataset_dir, name, one, language_sample) for one in found]
+        datasets = read_datasets(dataset_dir, files, front_matter, options)
+        return [_check_foreign(dataset_dir, name, dataset, language_sample) for dataset in datasets]
     except (pl.exceptions.PolarsError, OSError) as error:
-        used = [dataset_dir / path for splits in files.values() for own in splits.values() for path in own]
-        raise data_files.unreadable_file(used, error) from error
+        raise unreadable_file([dataset_dir / path for path in _all_paths(files)], error) from error
 
 
 def fetch_dataset(repo: str, revision: str, subsets: Sequence[str]) -> Path:
-    """The folder in the cache with a dataset of the Hub at a revision: a release of ours, or the data files of any other.
+    """The folder in the cache with a dataset of the Hub at a revision: a release, or the data files of any other dataset.
 
     Raises SourceError where the Hub does not have it, ReleaseError where it holds only part of a release.
     """
     hub, cache = client.connect(), default_cache()
-    at = repository.require_snapshot(hub, repo, revision)
-    if folder.MANIFEST in at.digests:
-        return repository.fetch_release(hub, repo, at, cache)
-    where = f"{repo} at {at.sha[:12]}"
-    card = repository.read_file(hub, repo, at, data_files.CARD)
-    files = data_files.resolve_tables(at.digests, data_files.parse_front_matter(card or b"", where), where, subsets)
-    paths = [path for splits in files.values() for own in splits.values() for path in own]
-    return repository.fetch_files(hub, repo, at, [*([data_files.CARD] if card else []), *paths], cache)
+    snapshot = repository.require_snapshot(hub, repo, revision)
+    if folder.MANIFEST in snapshot.digests:
+        return repository.fetch_release(hub, repo, snapshot, cache)
+    where = f"{repo} at {snapshot.sha[:12]}"
+    card = repository.read_file(hub, repo, snapshot, CARD)
+    files = resolve_tables(snapshot.digests, parse_front_matter(card or b"", where), where, subsets)
+    paths = [*([CARD] if card else []), *_all_paths(files)]
+    return repository.fetch_files(hub, repo, snapshot, paths, cache)
+
+
+def _all_paths(files: Files) -> list[str]:
+    return [path for splits in files.values() for paths in splits.values() for path in paths]
 
 
 def _audit(
     definition: Definition, manifest: Manifest, rows: Frames, language_sample: int | None
 ) -> tuple[list[Finding], bool]:
-    """The findings of a release's rows, and whether they could be audited: rows with defects are not."""
+    """The findings of a release's rows, and whether the rows were audited: rows with defects are not."""
     dataset, splits = definition.dataset, manifest.splits
     findings = integrity.check_integrity(dataset.task, rows, splits, sample=manifest.sample)
     if any(finding.severity == "error" for finding in findings):
@@ -144,42 +152,43 @@ def _audit(
     return findings, True
 
 
-def _same_counts(one: Iterable[Finding], other: Iterable[Finding], *, languages: bool) -> bool:
-    """Whether two lists of findings have the same counts. languages: whether `wrong_language` counts too."""
-    counts = [
-        {
+def _same_counts(expected: Iterable[Finding], actual: Iterable[Finding], *, languages: bool) -> bool:
+    """Whether two lists of findings have the same counts. languages: whether to compare `wrong_language` too."""
+
+    def counts(findings: Iterable[Finding]) -> dict[tuple[str, str, str, str], int]:
+        return {
             (finding.kind, finding.config, finding.split, finding.column): finding.count
             for finding in findings
             if languages or finding.kind != "wrong_language"
         }
-        for findings in (one, other)
-    ]
-    return counts[0] == counts[1]
+
+    return counts(expected) == counts(actual)
 
 
 def _check_foreign(dataset_dir: Path, name: str, dataset: ForeignDataset, language_sample: int | None) -> CheckResult:
-    findings, audited = salvage.audit_foreign(dataset, language_sample=language_sample)
+    findings, audited = audit_foreign(dataset, language_sample=language_sample)
     head = {
         "dataset": name,
         "subset": dataset.subset,
         "task": dataset.task.type.name,
         "languages": list(dataset.languages),
-        "tables": _tables(dataset),
+        "tables": _describe_tables(dataset),
         "audited": list(audited.task.splits) if audited else [],
         "notes": list(dataset.notes),
     }
-    pairs = salvage.at_own_locations(dataset, findings)
+    pairs = at_own_locations(dataset, findings)
     report = _report(dataset_dir, head, [], [own for _, own in pairs])
     task, frames = (audited.task, audited.frames) if audited else (dataset.task, {})
-    return CheckResult(report, task, frames, dataset.frames, tuple(one for one, _ in pairs), dataset.real)
+    in_task = tuple(finding for finding, _ in pairs)
+    return CheckResult(report, task, frames, dataset.frames, in_task, dataset.own_locations)
 
 
-def _tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
-    """Every table under the dataset's own names, with rows and columns; one that several splits share once."""
+def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
+    """Location, rows and columns of every table, under the dataset's own names; a table that several splits share occurs once."""
     tables = {}
     for layout in layouts(dataset.task):
         for split, frame in dataset.frames.get(layout.config, {}).items():
-            own = dataset.real[layout.config, split]
+            own = dataset.own_locations[layout.config, split]
             tables[own] = {
                 "config": own[0],
                 "split": own[1],
@@ -192,7 +201,7 @@ def _tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
 def _report(
     dataset_dir: Path, head: Mapping[str, Any], problems: list[str], findings: Sequence[Finding]
 ) -> dict[str, Any]:
-    """The keys that every report has; a dataset that is not ours has no version and no content hash."""
+    """A report with all its keys; a dataset that is not a release has no version and no content hash."""
     common: dict[str, Any] = {
         "path": str(dataset_dir), "dataset": "", "subset": "", "version": None, "revision": None, "content_sha256": None,
         "sample": False, "partial": False, "task": "", "languages": [], "tables": [], "notes": [],

@@ -1,7 +1,7 @@
-"""A report to read in a browser: what was checked, its findings with the texts they are about, lengths, labels, statistics.
+"""Writes the results of checks as one HTML file: tables, findings with example rows, lengths, labels and statistics.
 
-One file that needs nothing else, no script and no other address: it can be sent, and read in ten years. Everything that comes
-from data is escaped, and cut where it is long.
+The file has no scripts and no external resources, so it can be sent and archived. All values from data are escaped, and long ones
+are cut.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from pipelines.audit.tables import Frames
     from pipelines.report.checks import CheckResult
 
-BARS = 40  # of a histogram at most, the last for what is longer than 99 % of the texts
-LABELS = 20  # that are drawn, the most frequent ones
-CHARACTERS = 240  # of a text that is shown
-VALUES = ("label", "labels", "score")  # that are told beside the texts of an example
-POINTING = {"queries": "query-id", "corpus": "corpus-id"}  # what a judgement is about, and by which column
-DRAWN = ("labels", "hf_subset_descriptive_stats")  # of the statistics: what a chart shows, or what stands there twice
+MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile
+MAX_LABELS = 20  # in a chart, the most frequent ones
+MAX_CHARACTERS = 240  # of a value of an example
+LABEL_COLUMNS = ("label", "labels", "score")  # shown after the texts of an example
+JUDGED_TABLES = {"queries": "query-id", "corpus": "corpus-id"}  # and the columns of judgements that refer to them
+OMITTED_STATISTICS = ("labels", "hf_subset_descriptive_stats")  # shown in charts; duplicates of other keys
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of a chart: what it stands for, how often that is there, and its length from 0 to 1."""
+    """A bar of a chart. size: its length, 0 to 1."""
 
     name: str
     count: int
@@ -51,7 +51,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Example:
-    """An example of a finding: its name, and what its row holds, by column."""
+    """An example of a finding: the name of its row, and the values of the row by column."""
 
     name: str
     values: tuple[tuple[str, str], ...]
@@ -59,7 +59,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: of which table, of what, in words below it, its bars; upright for lengths, lying for labels."""
+    """A bar chart of a table. what: the column and its unit. upright: vertical bars for lengths, horizontal ones for labels."""
 
     table: str
     what: str
@@ -68,192 +68,188 @@ class Chart:
     upright: bool
 
 
-def section(checked: CheckResult) -> dict[str, Any]:
-    """What a report shows of one dataset: all that has to be read from its rows is read here."""
-    report = checked.report
-    full = checked.frames and all(count_rows(frame) for own in checked.frames.values() for frame in own.values())
-    described = statistics.as_json(statistics.describe_tables(checked.task, checked.frames)) if full else {}
-    examples = _examples(checked)
+def section(result: CheckResult) -> dict[str, Any]:
+    """The section of a dataset, as values for the template. Rows are read here, not by `write`."""
+    report = result.report
+    complete = result.frames and all(
+        count_rows(frame) for splits in result.frames.values() for frame in splits.values()
+    )
+    described = statistics.as_json(statistics.describe_tables(result.task, result.frames)) if complete else {}
     return {
         "report": report,
         "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),
         "state": "damaged" if report["problems"] else "defective" if report["defects"] else "sound",
         "findings": [
-            told | {"definition": kinds.KINDS[told["kind"]].definition, "rows": rows}
-            for told, rows in zip(report["findings"], examples, strict=True)
+            finding | {"definition": kinds.KINDS[finding["kind"]].definition, "rows": examples}
+            for finding, examples in zip(report["findings"], _examples(result), strict=True)
         ],
-        "charts": _charts(checked),
-        "statistics": _statistics(described),
+        "charts": _charts(result),
+        "statistics": _statistics_rows(described),
         "splits": list(described),
     }
 
 
 def failure(name: str, error: DatasetError) -> dict[str, Any]:
-    """What a report shows of a dataset that could not be checked."""
+    """The section of a dataset that could not be checked."""
     return {"name": name, "error": str(error)}
 
 
 def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
-    """Write the report whole or not at all."""
+    """Write the report atomically: an error leaves the old file as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, _template().render(sections=sections, severities=SEVERITIES))
 
 
-def _examples(checked: CheckResult) -> list[list[Example]]:
-    """For each finding its examples, with what stands in their rows as far as these can be found again."""
-    wanted: dict[tuple[str, str], set[str]] = {}
-    for one in checked.findings:
-        wanted.setdefault((one.config, one.split), set()).update(one.examples)
-    rows = {place: _rows(checked.rows, place, names) for place, names in wanted.items()}
-    pointed: dict[tuple[str, str], set[str]] = {}
-    for (config, split), found in rows.items():
-        for other, key in POINTING.items() if config in ("qrels", "top_ranked") else ():
-            names = {row[key] for row in found.values() if row.get(key) is not None}
-            pointed.setdefault((other, split), set()).update(names)
-    texts = {place: _rows(checked.rows, place, names) for place, names in pointed.items()}
-    columns = {layout.config: layout.text for layout in tasks.layouts(checked.task)}
-    labels = tasks.label_names(checked.task)
+def _examples(result: CheckResult) -> list[list[Example]]:
+    """The examples of each finding, with the values of their rows; a name that matches no row has no values."""
+    names: dict[tuple[str, str], set[str]] = {}
+    for finding in result.findings:
+        names.setdefault((finding.config, finding.split), set()).update(finding.examples)
+    rows = {location: _rows_by_name(result.rows, location, some) for location, some in names.items()}
+    judged_names: dict[tuple[str, str], set[str]] = {}
+    for (config, split), judgements in rows.items():
+        for table, column in JUDGED_TABLES.items() if config in ("qrels", "top_ranked") else ():
+            ids = {row[column] for row in judgements.values() if row.get(column) is not None}
+            judged_names.setdefault((table, split), set()).update(ids)
+    judged = {location: _rows_by_name(result.rows, location, ids) for location, ids in judged_names.items()}
+    text_columns = {layout.config: layout.text for layout in tasks.layouts(result.task)}
+    labels = tasks.label_names(result.task)
 
-    def example(one: Finding, name: str) -> Example:
-        row = rows[one.config, one.split].get(name, {})
-        told = [(column, row[column]) for column in ("title", *columns.get(one.config, ())) if column in row]
-        told += [(column, _named(row[column], labels)) for column in VALUES if column in row]
-        for config, key in POINTING.items():
-            there = texts.get((config, one.split), {}).get(row.get(key) or "", {})
-            told += [(f"{config}: {column}", there[column]) for column in ("title", "text") if column in there]
-        return Example(name, tuple((column, _shown(value)) for column, value in told if value != ""))
+    def example(finding: Finding, name: str) -> Example:
+        row = rows[finding.config, finding.split].get(name, {})
+        values = [(column, row[column]) for column in ("title", *text_columns.get(finding.config, ())) if column in row]
+        values += [(column, _label_name(row[column], labels)) for column in LABEL_COLUMNS if column in row]
+        for table, column in JUDGED_TABLES.items():
+            other = judged.get((table, finding.split), {}).get(row.get(column) or "", {})
+            values += [(f"{table}: {part}", other[part]) for part in ("title", "text") if part in other]
+        return Example(name, tuple((column, _readable(value)) for column, value in values if value != ""))
 
-    return [[example(one, name) for name in one.examples] for one in checked.findings]
+    return [[example(finding, name) for name in finding.examples] for finding in result.findings]
 
 
-def _rows(frames: Frames, place: tuple[str, str], names: set[str]) -> dict[str, dict[str, Any]]:
-    """The first row of each name in a table, by name."""
-
-    frame = frames.get(place[0], {}).get(place[1])
+def _rows_by_name(frames: Frames, location: tuple[str, str], names: set[str]) -> dict[str, dict[str, Any]]:
+    """The first row of each name in a table."""
+    frame = frames.get(location[0], {}).get(location[1])
     if frame is None or not names:
         return {}
-    schema = frame.collect_schema()
-    named = frame.with_row_index("__row").with_columns(__name=row_name(schema.names()).cast(pl.String))
-    there = named.filter(pl.col("__name").is_in(sorted(names))).collect(engine="streaming")
-    return {
-        row["__name"]: row for row in there.unique("__name", keep="first", maintain_order=True).iter_rows(named=True)
-    }
+    name = row_name(frame.collect_schema().names()).cast(pl.String)
+    named = frame.with_row_index("__row").with_columns(__name=name)
+    rows = named.filter(pl.col("__name").is_in(sorted(names))).collect(engine="streaming")
+    first = rows.unique("__name", keep="first", maintain_order=True)
+    return {row["__name"]: row for row in first.iter_rows(named=True)}
 
 
-def _named(label: Any, names: tuple[str, ...]) -> Any:
-    """A label, or each of a list, by its name where it has one."""
+def _label_name(label: Any, names: tuple[str, ...]) -> Any:
+    """The name of a label, or of each label of a list; a label without a name stays."""
     if isinstance(label, list):
-        return ", ".join(str(_named(one, names)) for one in label) or "none"
+        return ", ".join(str(_label_name(one, names)) for one in label) or "none"
     return names[label] if isinstance(label, int) and 0 <= label < len(names) else label
 
 
-def _shown(value: Any) -> str:
-    """A value for reading: cut where it is long, with every character visible; null for none."""
+def _readable(value: Any) -> str:
+    """A value as text, cut where it is long, with escapes for invisible characters."""
     if value is None:
         return "null"
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return markdown.visible(markdown.shorten(text, CHARACTERS))
+    return markdown.visible(markdown.shorten(text, MAX_CHARACTERS))
 
 
-def _charts(checked: CheckResult) -> list[Chart]:
-    """Lengths of all columns of texts, and how many rows have each label, or score, of every table."""
+def _charts(result: CheckResult) -> list[Chart]:
+    """Charts of the lengths of all text columns, and of the labels or scores, of every table."""
     charts: dict[tuple[str, str], Chart] = {}
-    for layout in tasks.layouts(checked.task):
-        for split, frame in checked.frames.get(layout.config, {}).items():
-            table = "/".join(checked.own_locations.get((layout.config, split), (layout.config, split)))
-            made = [_lengths(frame, layout.config, column) for column in layout.text]
-            label = "score" if layout.config == "qrels" else checked.task.type.label
+    for layout in tasks.layouts(result.task):
+        for split, frame in result.frames.get(layout.config, {}).items():
+            location = (layout.config, split)
+            table = "/".join(result.own_locations.get(location, location))
+            table_charts = [_length_chart(frame, layout.config, column) for column in layout.text]
+            label = "score" if layout.config == "qrels" else result.task.type.label
             if layout.text and label == "score":
-                made.append(_scores(frame))
+                table_charts.append(_score_chart(frame))
             elif label and layout.config in ("qrels", "default") and count_rows(frame):
-                made.append(_labels(checked.task, frame, label))
-            for chart in made:
+                table_charts.append(_label_chart(result.task, frame, label))
+            for chart in table_charts:
                 charts.setdefault((table, chart.what), replace(chart, table=table))
     return list(charts.values())
 
 
-def _lengths(frame: pl.LazyFrame, config: str, column: str) -> Chart:
-
-    text = model_input(config, column).str.len_chars().alias("length")
-    lengths = frame.select(text).collect(engine="streaming")["length"]
-    ordered = lengths.sort()
-    usual, longest = ordered[(lengths.len() * 99) // 100 - (lengths.len() >= 100)], ordered[-1]
-    width = _round_width(usual / (BARS - 2))
-    last = min(longest // width, usual // width + 1)
-    places = (lengths // width).clip(0, last).cast(pl.Int64)
-    names = [f"{place * width:,} to {(place + 1) * width - 1:,}" for place in range(last)] + [
-        f"{last * width:,} or more"
-    ]
-    caption = f"median {ordered[lengths.len() // 2]:,}, longest {longest:,}; bars of {width:,}"
-    return Chart("", f"{column}: characters", caption, _bars(places, names), upright=True)
+def _length_chart(frame: pl.LazyFrame, config: str, column: str) -> Chart:
+    length = model_input(config, column).str.len_chars().alias("length")
+    lengths = frame.select(length).collect(engine="streaming")["length"]
+    ascending = lengths.sort()
+    percentile_99, longest = ascending[(lengths.len() * 99) // 100 - (lengths.len() >= 100)], ascending[-1]
+    width = _round_width(percentile_99 / (MAX_BARS - 2))
+    last = min(longest // width, percentile_99 // width + 1)
+    bins = (lengths // width).clip(0, last).cast(pl.Int64)
+    names = [f"{start:,} to {start + width - 1:,}" for start in range(0, last * width, width)]
+    names.append(f"{last * width:,} or more")
+    caption = f"median {ascending[lengths.len() // 2]:,}, longest {longest:,}; bars of {width:,}"
+    return Chart("", f"{column}: characters", caption, _bars(bins, names), upright=True)
 
 
-def _scores(frame: pl.LazyFrame) -> Chart:
-
+def _score_chart(frame: pl.LazyFrame) -> Chart:
     score = pl.col("score")
     scores = frame.select(score).filter(score.is_finite()).collect(engine="streaming")["score"]
     low, high, mean = scores.to_frame().select(low=score.min(), high=score.max(), mean=score.mean()).row(0)
     if low is None:
-        return Chart("", "score", "none that is a number", (), upright=True)
-    width = (high - low) / BARS or 1.0
-    places = ((scores - low) / width).floor().clip(0, BARS - 1).cast(pl.Int64)
-    names = [f"{low + place * width:.2f} to {low + (place + 1) * width:.2f}" for place in range(BARS)]
-    return Chart("", "score", f"{low:g} to {high:g}, mean {mean:.2f}", _bars(places, names), upright=True)
+        return Chart("", "score", "no finite scores", (), upright=True)
+    width = (high - low) / MAX_BARS or 1.0
+    bins = ((scores - low) / width).floor().clip(0, MAX_BARS - 1).cast(pl.Int64)
+    names = [f"{low + index * width:.2f} to {low + (index + 1) * width:.2f}" for index in range(MAX_BARS)]
+    return Chart("", "score", f"{low:g} to {high:g}, mean {mean:.2f}", _bars(bins, names), upright=True)
 
 
 def _round_width(width: float) -> int:
-    """The least of 1, 2, 5, 10, 20, 50, ... that is not below a width."""
+    """The smallest of 1, 2, 5, 10, 20, 50, ... that is at least a width."""
     power = 10 ** max(0, math.floor(math.log10(max(width, 1))))
     return int(next(step * power for step in (1, 2, 5, 10) if step * power >= width))
 
 
-def _bars(places: pl.Series, names: Sequence[str]) -> tuple[Bar, ...]:
-    counts = dict(places.value_counts().iter_rows())
-    most = max(counts.values())
-    return tuple(Bar(name, counts.get(place, 0), counts.get(place, 0) / most) for place, name in enumerate(names))
+def _bars(bins: pl.Series, names: Sequence[str]) -> tuple[Bar, ...]:
+    """A bar for each name. bins: the index of a name for each row."""
+    counts = dict(bins.value_counts().iter_rows())
+    highest = max(counts.values())
+    return tuple(Bar(name, counts.get(index, 0), counts.get(index, 0) / highest) for index, name in enumerate(names))
 
 
-def _labels(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
+def _label_chart(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
     counts = count_labels(frame, column)
     names = tasks.label_names(task) if column != "score" else ()
-    named = {_shown("none" if label is None else _named(label, names)): count for label, count in counts.items()}
-    frequent = sorted(named.items(), key=lambda item: -item[1])
-    most = frequent[0][1]
-    bars = [Bar(name, count, count / most) for name, count in frequent[:LABELS]]
-    others = f", {len(frequent) - LABELS:,} rarer ones not drawn" if len(frequent) > LABELS else ""
-    return Chart("", column, f"{len(named):,} of them{others}", tuple(bars), upright=False)
+    by_name = {_readable("none" if label is None else _label_name(label, names)): n for label, n in counts.items()}
+    frequent = sorted(by_name.items(), key=lambda item: -item[1])
+    highest = frequent[0][1]
+    bars = [Bar(name, count, count / highest) for name, count in frequent[:MAX_LABELS]]
+    omitted = f"; the {MAX_LABELS} most frequent are shown" if len(frequent) > MAX_LABELS else ""
+    return Chart("", column, f"distinct values: {len(by_name):,}{omitted}", tuple(bars), upright=False)
 
 
-def _statistics(described: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """The name of every statistic with its value for each split."""
+def _statistics_rows(described: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """The name of every statistic, with its value for each split."""
     splits = [dict(_flat(values)) for values in described.values()]
     names = dict.fromkeys(name for values in splits for name in values)
     return [(name, [values.get(name, "–") for values in splits]) for name in names]
 
 
 def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Name and value of every leaf of nested statistics; quantiles, and shares of languages, are one leaf."""
     for key, value in values.items():
         name = " / ".join((*path, key.replace("_", " ")))
-        if key in DRAWN:
+        if key in OMITTED_STATISTICS:
             continue
         if isinstance(value, dict) and key in ("text_length_quantiles", "shares"):
-            told = [f"{part} {_number(figure)}" for part, figure in value.items()]
-            yield name, ", ".join(told) or "–"
+            yield name, ", ".join(f"{part} {markdown.number(figure)}" for part, figure in value.items()) or "–"
         elif isinstance(value, dict):
             yield from _flat(value, (*path, key.replace("_", " ")))
         elif value is not None:
-            yield name, _number(value)
-
-
-def _number(value: float) -> str:
-    return markdown.number(value)
+            yield name, markdown.number(value)
 
 
 @cache
 def _template() -> jinja2.Template:
-
-    loader = jinja2.FileSystemLoader(CARDS)
     environment = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FileSystemLoader(CARDS),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     return environment.get_template("report.html.jinja")

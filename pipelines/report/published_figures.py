@@ -1,8 +1,8 @@
-"""A release's statistics beside the published ones, line by line: what `check --against published` shows.
+"""Compares the statistics of a release with the published ones, line by line, for `check --against published`.
 
-published_figures.json has for each dataset the `source` of its figures and `facts`. A fact is the `path` of a number in
-statistics.json (or, after `observed`, in the manifest), its published `value`, and, where that is a rounded mean, the tolerance
-(`within`). A `note` says why ours differs by decision.
+published_figures.json holds, for each dataset, the `source` of its figures and `facts`. A fact is the `path` of a number in
+statistics.json (or in the manifest, if it begins with `observed`), its published `value` and, for a rounded mean, the tolerance
+(`within`). A `note` explains a difference that is intended.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from cards.manifest import Manifest
 
 PUBLISHED = Path(__file__).with_name("published_figures.json")
-VERSIONS = "1."  # those that rebuild what was published; later ones correct it
+VERSIONS = "1."  # these rebuild the published dataset, later ones correct it
 
 
 @dataclass(frozen=True)
 class Line:
-    """One published figure and ours; ours is None where the statistics have no such number."""
+    """A published figure and ours, which is None where the statistics do not have it."""
 
     what: str
     published: float
@@ -37,9 +37,9 @@ class Line:
 
 
 def compare_with_published(release_dir: Path) -> dict[str, Any]:
-    """A release beside the published figures of its dataset: dataset, version, partial, source, and the lines of `compare_facts`.
+    """What `check --against published --json` prints: dataset, version, partial, source, and the lines of `compare_facts`.
 
-    Raises ReleaseError for a folder that is not a release, UsageError for a sample and where no figures are known.
+    Raises ReleaseError for a folder that is not a release, UsageError for a sample and for a dataset without published figures.
     """
     manifest = folder.require_manifest(release_dir)
     if manifest.sample:
@@ -47,8 +47,8 @@ def compare_with_published(release_dir: Path) -> dict[str, Any]:
         raise UsageError(what, where=str(release_dir), todo=todo)
     published = json.loads(PUBLISHED.read_text("utf-8")).get(manifest.dataset)
     if published is None:
-        todo = f"add them to {PUBLISHED.name}, each with its source"
-        raise UsageError(f"no published figures are known for {manifest.dataset}", where=str(release_dir), todo=todo)
+        todo = f"add them to {PUBLISHED.name}, with their source"
+        raise UsageError(f"no published figures for {manifest.dataset}", where=str(release_dir), todo=todo)
     statistics = json.loads((release_dir / folder.STATISTICS).read_text("utf-8"))
     lines = [asdict(line) for line in compare_facts(manifest, statistics, published["facts"])]
     head = {"dataset": manifest.dataset, "version": manifest.version, "partial": manifest.partial}
@@ -56,7 +56,7 @@ def compare_with_published(release_dir: Path) -> dict[str, Any]:
 
 
 def compare_facts(manifest: Manifest, statistics: Mapping[str, Any], facts: Sequence[Mapping[str, Any]]) -> list[Line]:
-    """A line for every fact, in their order; a partial release skips the facts of splits that it does not have."""
+    """One line for each fact. For a partial release, facts about other splits are left out."""
     figures, lines = {**statistics, "observed": manifest.observed}, []
     for fact in facts:
         path, value, within = fact["path"], fact["value"], fact.get("within", 0)
@@ -77,7 +77,7 @@ def _at(figures: Any, path: Sequence[str]) -> float | None:
 
 
 def page(report: Mapping[str, Any]) -> str:
-    """The result of `compare_with_published` as a table for the terminal."""
+    """The result of `compare_with_published` as text for the terminal."""
     lines = [Line(**line) for line in report["lines"]]
     agreeing = sum(line.agree for line in lines)
     partial = ", partial" if report["partial"] else ""

@@ -1,4 +1,4 @@
-"""What a name given to `check` and `diff` means: a folder, a repository on the Hub, or a dataset of the catalogue."""
+"""Resolves the names that `check` and `diff` take: a folder, a repository on the Hub, or a dataset of the catalogue."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Target:
 
 
 def resolve_targets(name: str, output: Path) -> list[Target]:
-    """The datasets that a name means; those of the catalogue are below `output`.
+    """The datasets that a name refers to. output: where the releases of the catalogue are.
 
-    Raises UsageError for a name that means nothing.
+    Raises UsageError for an unknown name.
     """
     if (reference := client.parse_reference(name, "main")) is not None:
         return [Target(name, repository=reference)]
@@ -43,31 +43,31 @@ def resolve_targets(name: str, output: Path) -> list[Target]:
     except UsageError as error:
         what = f"no such folder, and {error.what}"
         raise UsageError(what, where=name, found=error.found, expected=error.expected, todo=error.todo) from None
-    found = [(entry.dataset, output / entry.dataset / (version or "")) for entry, version in entries]
-    return [Target(name if len(found) == 1 else dataset, path) for dataset, path in found]
+    releases = [(entry.dataset, output / entry.dataset / (version or "")) for entry, version in entries]
+    return [Target(name if len(releases) == 1 else dataset, path) for dataset, path in releases]
 
 
 def locate_target(target: Target, subsets: Sequence[str] = (), *, versions: str = "") -> tuple[Path, str | None]:
-    """The folder of a target, fetched if it is on the Hub, and then its commit.
+    """The folder of a target and, for one on the Hub, its commit; a dataset on the Hub is fetched into the cache.
 
-    subsets: those to fetch of a dataset that is not ours. versions: the beginning of the versions to prefer (`1.`).
+    subsets: fetch only these, of a dataset that is not a release. versions: the prefix of the preferred versions (`1.`).
 
     Raises ReleaseError for a dataset of the catalogue that has not been built.
     """
     if target.repository is not None:
-        fetched = fetch_dataset(*target.repository, subsets)
-        return fetched, fetched.name
+        snapshot_dir = fetch_dataset(*target.repository, subsets)
+        return snapshot_dir, snapshot_dir.name
     assert target.folder is not None
     if not target.folder.is_dir():
-        todo = f"build it: python -m pipelines.build {target.name}, or say where releases are: --output DIR"
+        todo = f"build it: python -m pipelines.build {target.name}, or pass the folder with the releases: --output DIR"
         raise ReleaseError(f"{target.name} has not been built", where=str(target.folder), todo=todo)
     return newest_release(target.folder, versions), None
 
 
 def resolve_release(name: str) -> Path:
-    """The folder of a release: the path itself, its newest version, or where `ORG/NAME@TAG` was fetched to.
+    """The folder of a release: the path itself, the newest version in it, or a copy of `ORG/NAME@TAG` in the cache.
 
-    Raises UsageError where there is no such folder, SourceError or ReleaseError where the Hub has no such release.
+    Raises UsageError for a folder that does not exist, SourceError or ReleaseError for a release that the Hub does not have.
     """
     if (reference := client.parse_reference(name)) is not None:
         return repository.fetch_release_at(client.connect(), *reference, default_cache())
@@ -79,7 +79,7 @@ def resolve_release(name: str) -> Path:
 
 
 def newest_release(path: Path, preferred: str = "") -> Path:
-    """The newest of the releases in a folder, of the versions that begin with `preferred` if there are any; else the folder."""
+    """The newest release in a folder, among versions that begin with `preferred` if there are any; else the folder itself."""
     versions = [child for child in path.iterdir() if child.is_dir() and VERSION.fullmatch(child.name)]
     if versions and not (path / folder.MANIFEST).exists():
         return max(versions, key=lambda child: (child.name.startswith(preferred), version_key(child.name)))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows in columns, the first one as a heading."""
+    """Rows as aligned columns; the first row is the heading."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
@@ -40,9 +40,9 @@ def changes_page(changes: Sequence[Change]) -> list[str]:
 
 
 def difference_page(difference: Mapping[str, Any]) -> list[str]:
-    """What `pipelines.diff --json` prints, as lines."""
+    """The difference that `pipelines.diff --json` prints, as lines of text."""
     a, b = difference["a"], difference["b"]
-    lines = ["the same rows" if difference["same"] else "other rows"]
+    lines = ["the same rows" if difference["same"] else "different rows"]
     lines += [
         f"  {label}  {one['dataset']} {one['version']}  {one['content_sha256'][:16]}  {one['name']}"
         for label, one in (("A", a), ("B", b))
@@ -58,7 +58,7 @@ def difference_page(difference: Mapping[str, Any]) -> list[str]:
 
 
 def check_page(report: Mapping[str, Any]) -> str:
-    """What `pipelines.check --json` prints, as a page."""
+    """The report that `pipelines.check --json` prints, as text."""
     marks = [mark for mark in ("sample", "partial") if report[mark]]
     state = "damaged" if report["problems"] else "defective" if report["defects"] else "sound"
     name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
@@ -66,7 +66,7 @@ def check_page(report: Mapping[str, Any]) -> str:
     if report["content_sha256"]:
         lines.append(f"  content   {report['content_sha256']}")
     else:
-        rows = ", ".join(f"{one['config']}/{one['split']} {one['rows']:,}" for one in report["tables"])
+        rows = ", ".join(f"{table['config']}/{table['split']} {table['rows']:,}" for table in report["tables"])
         lines += [f"  task      {report['task']}", f"  rows      {rows}"]
     lines += [f"  note      {note}" for note in report["notes"]]
     lines += [f"  problem   {problem}" for problem in report["problems"]]
@@ -76,19 +76,19 @@ def check_page(report: Mapping[str, Any]) -> str:
 
 
 def _findings_table(findings: Sequence[Mapping[str, Any]]) -> str:
-    reasons = any(one["why"] for one in findings)
-    heading = ["severity", "finding", "where", "count", "share", "examples", *(["why it stays"] if reasons else [])]
+    explained = any(finding["why"] for finding in findings)
+    heading = ["severity", "finding", "where", "count", "share", "examples", *(["reason"] if explained else [])]
     rows = [
         [
-            one["severity"],
-            one["kind"],
-            "/".join(filter(None, (one["config"], one["split"], one["column"]))),
-            f"{one['count']:,}",
-            f"{one['share']:.2%}",
-            "; ".join(one["examples"])[:60] or one["detail"][:60],
-            *([one["why"]] if reasons else []),
+            finding["severity"],
+            finding["kind"],
+            "/".join(filter(None, (finding["config"], finding["split"], finding["column"]))),
+            f"{finding['count']:,}",
+            f"{finding['share']:.2%}",
+            "; ".join(finding["examples"])[:60] or finding["detail"][:60],
+            *([finding["why"]] if explained else []),
         ]
-        for one in findings
+        for finding in findings
     ]
     return table([heading, *rows])
 

@@ -15,7 +15,7 @@ import pytest
 from builders import catalogue
 from builders.errors import UsageError
 from builders.spec import version_key
-from cards.render import prose
+from cards.render import read_prose
 from pipelines.make import GOLDEN
 from tests.support.releases import NAMES, definition_of
 
@@ -140,7 +140,7 @@ def test_every_dataset_is_completely_declared(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_dataset_has_prose_that_says_what_was_decided(name: str) -> None:
     dataset = definition_of(name).dataset
-    assert all(prose(definition_of(name).source.name, name, version).decided for version in dataset.versions)
+    assert all(read_prose(definition_of(name).source.name, name, version).decisions for version in dataset.versions)
     text = (ROOT / "cards" / "prose" / f"{definition_of(name).source.name}.md").read_text("utf-8")
     own = text.split(f"\n# {name}\n")[1].split("\n# ")[0]
     assert set(re.findall(r"(?m)^## (?:Decided in|Limits of) (\S+)$", own)) <= set(dataset.versions)

@@ -1,8 +1,8 @@
-"""Builds one dataset again and again over an older release, and is killed (SIGKILL) each time some steps later.
+"""Build one dataset repeatedly and kill each build (SIGKILL) some steps later than the one before.
 
-Run as `python killed_builds.py JOB.json` by test_release.py, and by test_miracl.py where no older release is; prints how many
-steps a whole build has. A step is whatever Python does to a file below a folder, that of the outputs or that of the cache (open,
-mkdir, rename, remove, ...), and the loading of the exchange call.
+Run as `python killed_builds.py JOB.json` by test_make.py, over an older release, and by test_miracl.py, without one. Prints how
+many steps a whole build has. A step is an audit event of Python that names a path below a folder, outputs or cache (open, mkdir,
+rename, remove, ...), or the lookup of the system call that exchanges two folders.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def build(job: dict[str, Any], output: Path) -> None:
 
 
 def kill_at(step: int, folder: Path) -> None:
-    """From now on count steps, and die before the given one."""
+    """Count steps from now on, and kill this process before the given one."""
     below, count = str(folder), 0
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal count
-        if event == "ctypes.dlsym" or any(
-            isinstance(one, str | os.PathLike) and str(one).startswith(below) for one in arguments
-        ):
+        # Other symbols do not count: how many are looked up depends on which libraries are imported before.
+        exchanges = event == "ctypes.dlsym" and arguments[1] == "renameat2"
+        if exchanges or any(isinstance(one, str | os.PathLike) and str(one).startswith(below) for one in arguments):
             if count == step:
                 os.kill(os.getpid(), signal.SIGKILL)
             count += 1
@@ -54,7 +54,7 @@ def main() -> None:
         output = Path(job["folder"]) / f"{step:03d}" / "outputs"
         if "old" in job:
             shutil.copytree(job["old"], output)
-        # polars starts its threads with the first query, which only children make: so a fork is safe here.
+        # Forking is safe: polars starts its threads with the first query, and only children run queries.
         child = os.fork()
         if child == 0:
             kill_at(step, output.with_name(job.get("below", "outputs")))
@@ -64,7 +64,7 @@ def main() -> None:
         if not os.WIFSIGNALED(status):
             print(json.dumps({"steps": step, "exit": os.waitstatus_to_exitcode(status)}))
             return
-    raise SystemExit(f"not done after {job['most']} steps")
+    raise SystemExit(f"not finished after {job['most']} steps")
 
 
 main()

@@ -1,4 +1,4 @@
-"""Read releases that were built from real raw files."""
+"""Releases that are built from real raw files, and what tests read from them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,36 @@ if TYPE_CHECKING:
     from pipelines.make import BuildResult
 
 
+# The datasets whose real raw files are complete, with the splits to build (None: all).
+COMPLETE = {
+    "europarl-bitext": None,
+    "iwslt17-bitext": None,
+    "nc2016-bitext": None,
+    "cedr-classification": None,
+    "terra-pairclassification": None,
+    "ru-paraphraser-sts": None,
+    "arc-challenge-retrieval": None,
+    "hhrlhf-harmlessness-classification": ("test",),
+}
+
+
 def read_table(result: BuildResult, config: str = "default", split: str = "test") -> pl.DataFrame:
     return folder.scan_tables(result.release_dir, result.manifest)[config][split].collect()
 
 
 def warning_counts(result: BuildResult) -> dict[str, int]:
     """The count of each kind of finding that is a warning."""
-    return {
-        finding["kind"]: finding["count"] for finding in result.manifest.findings if finding["severity"] == "warning"
-    }
+    return {finding.kind: finding.count for finding in result.manifest.findings if finding.severity == "warning"}
 
 
 def label_counts(rows: pl.DataFrame) -> dict[str, int]:
     return dict(rows["label_text"].value_counts().iter_rows())
+
+
+def finding_counts(result: BuildResult) -> dict[tuple[str, str, str], int]:
+    """The counts of findings, by kind, split and column."""
+    counts: dict[tuple[str, str, str], int] = {}
+    for finding in result.manifest.findings:
+        key = (finding.kind, finding.split, finding.column)
+        counts[key] = counts.get(key, 0) + finding.count
+    return counts

@@ -1,12 +1,12 @@
-"""Kinopoisk: Russian film reviews of 2004 to 2012, each marked good, neutral or bad by its author (Blinov et al., 2013)."""
+"""Kinopoisk: Russian film reviews from 2004 to 2012, each marked good, neutral or bad by its author (Blinov et al., 2013)."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from builders.reading import read_json_lines
-from builders.rumteb.kinopoisk.ratings import without_ratings
-from builders.shaping.cleaning import each_text_once
+from builders.rumteb.kinopoisk.ratings import remove_ratings
+from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import drop
 from builders.shaping.sampling import split
@@ -20,7 +20,7 @@ SOURCE = Source(
     name="kinopoisk",
     title="Kinopoisk, Russian film reviews",
     license="mit",
-    license_note="As upstream's dataset card states it; the reviews themselves were written by users of kinopoisk.ru.",
+    license_note="As stated on upstream's dataset card; the reviews were written by users of kinopoisk.ru.",
     homepage="https://huggingface.co/datasets/blinoff/kinopoisk",
     citation="blinov2013kinopoisk",
     files={
@@ -42,11 +42,7 @@ SOURCE = Source(
     needs=("reviews",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
-        "2.0.0": Version(
-            "Drawn from reviews whose texts differ in more than case, punctuation and white space: where they do not, the first"
-            " is kept, or none where the labels differ. Texts of a single character are left out.",
-            {"clean": True},
-        ),
+        "2.0.0": Version(DEDUPLICATED, {"clean": True}),
     },
     sample={"train_per_class": 4, "validation_per_class": 1, "test_per_class": 1},
     prompts=Prompts(
@@ -63,17 +59,18 @@ def sentiment(
 ) -> Tables:
     """Is a film review negative, neutral or positive?
 
-    The ratings that authors write into their reviews are removed (ratings.py, beside this file); reviews left empty are dropped,
-    and so are duplicates of what is left, exact or, to be `clean`, folded (builders.shaping.cleaning): a text with two labels
-    altogether, others but for the first. As many reviews of each class. Columns: id (String: upstream's review_id, with `-2`,
-    `-3` ... where it repeats); text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text (String).
+    Balanced splits of the reviews, after removing the ratings that authors write into their texts
+    (builders.rumteb.kinopoisk.ratings). Reviews with nothing else are dropped, and so are duplicates: of equal texts, the first
+    is kept, or none if their labels differ. `clean` compares texts ignoring case, punctuation and white space
+    (builders.shaping.cleaning.deduplicate_texts). Columns: id (String: upstream's review_id, followed by `-2`, `-3` ... if it is
+    repeated); text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text (String).
     """
     columns = {"review_id": pl.String(), "grade3": pl.String(), "content": pl.String()}
     reviews = read_json_lines(raw["reviews"], columns, numbers_as_text=("review_id",))
     nth = pl.int_range(1, pl.len() + 1).over("review_id")
     rows = reviews.select(
         pl.when(nth == 1).then("review_id").otherwise(pl.concat_str("review_id", pl.lit("-"), nth)).alias("id"),
-        without_ratings(pl.col("content")).alias("text"),
+        remove_ratings(pl.col("content")).alias("text"),
         label_numbers(reviews["grade3"], GRADES, raw["reviews"]).alias("label"),
         label_text=pl.col("grade3").replace_strict({name: LABELS[number] for name, number in GRADES.items()}),
     )
@@ -81,9 +78,8 @@ def sentiment(
         "reviews": rows.height,
         "reviews with a rating in their text": int((rows["text"] != reviews["content"]).sum()),
     }
-    rows, empty = drop(rows, pl.col("text").str.strip_chars() == "", "nothing but a rating", split="all")
-    rows, repeated = each_text_once(rows, fold=clean)
+    rows, empty = drop(rows, pl.col("text").str.strip_chars() == "", "the text is only a rating", split="all")
+    rows, repeated = deduplicate_texts(rows, fold=clean)
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
     frames = split(rows, sizes, by="label", key="id", seed="kinopoisk-sentiment-classification")
-    default = {name: frames[name] for name in raw.splits}
-    return Tables({"default": default}, (*empty, *repeated), observed)
+    return Tables({"default": {name: frames[name] for name in raw.splits}}, (*empty, *repeated), observed)

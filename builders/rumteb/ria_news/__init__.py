@@ -1,4 +1,4 @@
-"""RIA news: articles of the agency Rossiya Segodnya, 2010 to 2014, with their titles (Gavrilov et al., 2019)."""
+"""RIA news: articles of the news agency Rossiya Segodnya from 2010 to 2014, with their titles (Gavrilov et al., 2019)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import polars as pl
 
 from builders.batches import map_in_order
 from builders.reading import json_batches
-from builders.rumteb.ria_news.datelines import has_dateline, without_dateline
-from builders.shaping.rows import drop
+from builders.rumteb.ria_news.datelines import has_dateline, remove_dateline
+from builders.shaping.rows import drop_each
 from builders.shaping.sampling import sample
 from builders.shaping.text import fold_white_space, html_to_text
 from builders.spec import Prompts, RawFiles, Source, Tables, dataset, github
@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from builders.spec import Dropped
-
 ARTICLE = {"title": pl.String(), "text": pl.String()}
-SEEDS = (0, 1)  # two hashes of 64 bits each: titles, and texts, are equal where both hashes are
-# What is kept of every article until all are read: 46 bytes.
-NUMBERS = {
+SEEDS = (0, 1)  # titles, and texts, count as equal if two hashes of 64 bits are equal
+# Reading keeps 46 bytes per article in memory; the texts are in files.
+DIGEST = {
     "id": pl.Int64(),
     "parsed": pl.Boolean(),
     "dateline": pl.Boolean(),
@@ -37,8 +35,8 @@ SOURCE = Source(
     name="ria_news",
     title="Rossiya Segodnya news dataset",
     license="cc-by-nc-nd-4.0",
-    license_note="The licence allows no derivatives to be shared, and this dataset is one: the articles are cut, cleaned and "
-    "chosen. Whoever publishes it needs the explicit permission of Rossiya Segodnya.",
+    license_note="The licence does not permit sharing derivatives, and this dataset is one: articles are selected and cleaned. "
+    "Publishing it needs the explicit permission of Rossiya Segodnya.",
     homepage="https://github.com/RossiyaSegodnya/ria_news_dataset",
     citation="gavrilov2019ria",
     files={
@@ -70,24 +68,31 @@ SOURCE = Source(
 def retrieval(raw: RawFiles, *, queries: int = 10_000, max_length: int = 2_000) -> Tables:
     """Find the news article that a title belongs to.
 
-    An article's text is taken out of its HTML, white space folded, the dateline removed; articles longer than `max_length`
-    characters after that, empty ones and those with a title or a text that an earlier one has are left out. corpus: id (the
-    article's line in the raw file, from 1), title (""), text; queries: id (`q` and that line), text: `queries` titles, in
+    An article's text is extracted from its HTML, its white space is folded and its dateline removed. Dropped are articles with an
+    empty text or one of more than `max_length` characters, and articles whose title or text repeats an earlier one. corpus: id
+    (the article's line in the raw file, from 1), title (""), text; queries: id (`q` and that line), text: `queries` titles, in
     hash order; qrels: query-id, corpus-id, score (Int64, 1).
     """
-    clean = partial(_cleaned, max_length=max_length, scratch=raw.scratch)
-    articles = pl.concat([pl.DataFrame(schema=NUMBERS), *map_in_order(clean, json_batches(raw["articles"], ARTICLE))])
-    kept, dropped = _chosen(articles, max_length)
-    titled = kept.filter("titled").select("id")
-    wanted = queries if raw["articles"].limit is None else max(1, min(queries, titled.height))
-    asked = sample(titled, wanted, key="id", seed="ria-news-retrieval", what="titles")
+    clean = partial(_clean_batch, max_length=max_length, scratch=raw.scratch)
+    articles = pl.concat([pl.DataFrame(schema=DIGEST), *map_in_order(clean, json_batches(raw["articles"], ARTICLE))])
+    exclusions = {
+        "BeautifulSoup cannot parse the HTML": pl.col("length").is_null(),
+        f"the text is longer than {max_length:,} characters": pl.col("length") > max_length,
+        "the text is empty": pl.col("length") == 0,
+        "an earlier article has the same title": ~pl.struct("title_0", "title_1").is_first_distinct(),
+        "an earlier article has the same text": ~pl.struct("text_0", "text_1").is_first_distinct(),
+    }
+    documents, dropped = drop_each(articles, exclusions, split="test")
+    titled = documents.filter("titled").select("id")
+    size = queries if raw["articles"].limit is None else max(1, min(queries, titled.height))
+    chosen = sample(titled, size, key="id", seed="ria-news-retrieval", what="titles")
     texts = pl.scan_ipc(sorted(raw.scratch.glob("*.arrow")), glob=False)
-    titles = texts.filter(pl.col("id").is_in(asked["id"].implode())).select("id", "title").collect(engine="streaming")
+    titles = texts.filter(pl.col("id").is_in(chosen["id"].implode())).select("id", "title").collect(engine="streaming")
     document = pl.col("id").cast(pl.String)
-    pairs = asked.join(titles, on="id", maintain_order="left").select(
+    pairs = chosen.join(titles, on="id", maintain_order="left").select(
         "title", document=document, query=pl.concat_str(pl.lit("q"), document)
     )
-    corpus = texts.filter(pl.col("id").is_in(kept["id"].implode()))
+    corpus = texts.filter(pl.col("id").is_in(documents["id"].implode()))
     frames: dict[str, pl.DataFrame | pl.LazyFrame] = {
         "corpus": corpus.select(document, pl.lit("").alias("title"), "text"),
         "queries": pairs.select(id="query", text="title"),
@@ -101,37 +106,21 @@ def retrieval(raw: RawFiles, *, queries: int = 10_000, max_length: int = 2_000) 
     return Tables({config: {"test": frame} for config, frame in frames.items()}, dropped, observed)
 
 
-def _cleaned(batch: tuple[int, Callable[[], pl.DataFrame]], *, max_length: int, scratch: Path) -> pl.DataFrame:
-    """What the choice needs to know of a batch of articles (NUMBERS); those of a fit length go to a file in `scratch`."""
+def _clean_batch(batch: tuple[int, Callable[[], pl.DataFrame]], *, max_length: int, scratch: Path) -> pl.DataFrame:
+    """Clean a batch of articles, write those of valid length to a file in `scratch`, and return a digest of all (DIGEST)."""
     first, parse = batch
     articles = parse()
     text, parsed = html_to_text(articles["text"])
     articles = (
         articles.with_columns(parsed.alias("parsed"), fold_white_space(pl.lit(text)).alias("text"))
-        .with_columns(has_dateline(pl.col("text")).alias("dateline"), without_dateline(pl.col("text")))
+        .with_columns(has_dateline(pl.col("text")).alias("dateline"), remove_dateline(pl.col("text")))
         .with_row_index("id", offset=first)
     )
     length = pl.col("text").str.len_chars()
-    fit = articles.filter(length.is_between(1, max_length)).select(pl.col("id").cast(pl.Int64), "title", "text")
-    fit.write_ipc(scratch / f"{first:012d}.arrow")
+    valid = articles.filter(length.is_between(1, max_length)).select(pl.col("id").cast(pl.Int64), "title", "text")
+    valid.write_ipc(scratch / f"{first:012d}.arrow")
     hashes = {f"{column}_{seed}": pl.col(column).hash(seed) for column in ARTICLE for seed in SEEDS}
-    numbers = articles.select(
+    digest = articles.select(
         "id", "dateline", "parsed", length=length, titled=pl.col("title").str.contains(r"\S"), **hashes
     )
-    return numbers.select(pl.col(name).cast(dtype) for name, dtype in NUMBERS.items())
-
-
-def _chosen(articles: pl.DataFrame, max_length: int) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """The articles that become documents, and what became of the others."""
-    reasons = {
-        "BeautifulSoup cannot parse the HTML": pl.col("length").is_null(),
-        f"the text is longer than {max_length:,} characters": pl.col("length") > max_length,
-        "the text is empty": pl.col("length") == 0,
-        "an earlier article has the same title": ~pl.struct("title_0", "title_1").is_first_distinct(),
-        "an earlier article has the same text": ~pl.struct("text_0", "text_1").is_first_distinct(),
-    }
-    dropped: tuple[Dropped, ...] = ()
-    for reason, where in reasons.items():
-        articles, more = drop(articles, where, reason, split="test")
-        dropped += more
-    return articles, dropped
+    return digest.select(pl.col(name).cast(dtype) for name, dtype in DIGEST.items())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-# A place, or several (`афины/никосия`, `фарнборо (великобритания)`, `г. москва`): no sentence ends in it.
+# One or several places (`афины/никосия`, `фарнборо (великобритания)`, `г. москва`), without the end of a sentence.
 PLACE = r"""(?:\p{L}{1,3}\.[ -]?)?[\p{L}\d"«][\p{L}\d ,()/'’"«»-]*"""
 MONTHS = "янв|фев|мар|апр|ма[йя]|июн|июл|авг|сен|окт|ноя|дек"
 DATE = rf"\d{{1,2}}(?:-\d{{1,2}})? ?(?:{MONTHS})\p{{L}}{{0,5}}\.?(?: \d{{4}}(?: г(?:\.|ода))?)?"
@@ -20,14 +20,14 @@ DATELINE = rf"(?i)^{PLACE}, ?{DATE}{DASH}{AGENCY}(?: ?/ ?{AGENCY})*(?:, ?{REPORT
 
 
 def has_dateline(text: pl.Expr) -> pl.Expr:
-    """Whether a text, its white space folded, begins with a dateline.
+    """Whether a text begins with a dateline. The text's white space must be folded (builders.shaping.text.fold_white_space).
 
-    A dateline is a place, a comma, a day and a month, a dash of any kind, an agency (or some, joined by slashes), perhaps a
-    comma and the names of up to four reporters, and a full stop. Case does not matter.
+    A dateline is a place, a comma, a day and a month, a dash of any kind, one or more agencies joined by slashes, optionally a
+    comma and the names of up to four reporters, and a full stop. Case is ignored.
     """
     return text.str.contains(DATELINE)
 
 
-def without_dateline(text: pl.Expr) -> pl.Expr:
-    """The text after its dateline and the space that follows it; a text without one as it is."""
+def remove_dateline(text: pl.Expr) -> pl.Expr:
+    """The text without its dateline and the space that follows; a text without a dateline is unchanged."""
     return text.str.replace(DATELINE, "")

@@ -1,4 +1,4 @@
-"""STSb in Russian: the STS benchmark of SemEval, machine-translated (May, 2021), without what is no good Russian."""
+"""STSb in Russian: SemEval's STS benchmark, machine-translated (May, 2021), without pairs that are not acceptable Russian."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 from builders.reading import read_csv
 from builders.rumteb.stsb_ru.decisions import find_acceptable, read_decisions
 from builders.shaping.cleaning import clean_rows
-from builders.shaping.rows import drop
+from builders.shaping.rows import drop_each
 from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, github
 from builders.tasks import STS
 
@@ -30,8 +30,8 @@ SOURCE = Source(
     name="stsb_ru",
     title="STSb Multi MT, the STS benchmark in Russian",
     license="cc-by-sa-4.0",
-    license_note="That is the licence of the scores; the sentences come from several corpora, each under terms of its own, "
-    "and were translated with DeepL: see LICENSE upstream.",
+    license_note="This is the licence of the scores. The sentences come from several corpora with their own terms, and were "
+    "translated with DeepL: see LICENSE upstream.",
     homepage="https://github.com/PhilipMay/stsb-multi-mt",
     citation=("may2021stsb", "cer2017semeval", "mikhailov2022rucola"),
     annotations=("crowdsourced",),
@@ -59,8 +59,8 @@ SOURCE = Source(
         ),
         "decisions": by_hand(
             DECISIONS,
-            f"let the classifier {MODEL} decide, once: pip install '.[acceptability]' and "
-            "python -m pipelines.decide stsb_ru --raw-dir DIR; or take the file from somebody who has it",
+            f"run the classifier {MODEL} once: pip install '.[acceptability]' and "
+            "python -m pipelines.decide stsb_ru --raw-dir DIR; or copy the file from somebody who has it",
         ),
     },
 )
@@ -78,9 +78,9 @@ SOURCE = Source(
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
         "2.0.0": Version(
-            "Every pair once, whichever sentence comes first: left out are rows whose pair has another score too, rows that"
-            " repeat an earlier pair, and rows of a split whose pair is in a later one. Before the classifier is heard that is"
-            " 142 rows of train, 15 of validation and 9 of test.",
+            "Every pair once, in either order: drops rows whose pair has different scores, rows that duplicate an earlier pair,"
+            " and rows whose pair is also in a later split. If the classifier accepted every sentence, that would be 142 train"
+            " rows, 15 validation rows and 9 test rows.",
             {"clean": True},
         ),
     },
@@ -90,10 +90,11 @@ SOURCE = Source(
 def sts(raw: RawFiles, *, classifier: str = CLASSIFIER, same: str = "pair and score", clean: bool = False) -> Tables:
     """How close in meaning are two sentences?
 
-    Pairs with a sentence that the `classifier` finds unacceptable are dropped, then pairs that are the `same` as an earlier one
-    of their split ("pair and score": in both sentences and the score; "pair": in both sentences), or, to be `clean`, those that
-    builders.shaping.cleaning leaves out. Columns: id (String: split and
-    row in the source's file, from 1); sentence1, sentence2 (String); score (Float64: 0 unrelated to 5 equivalent).
+    The source's three files, in their order, without the pairs that have a sentence judged unacceptable by the `classifier` and
+    those that are the `same` as an earlier one of their split ("pair and score": both sentences and the score are equal; "pair":
+    both sentences are equal). Instead of the latter, `clean` drops short, conflicting, repeated and leaked pairs
+    (builders.shaping.cleaning.clean_rows). Columns: id (String: `<split>-<row in the source's file, from 1>`); sentence1,
+    sentence2 (String); score (Float64: 0 unrelated to 5 equivalent).
     """
     file = raw.whole("decisions")
     decisions = read_decisions(file, classifier)
@@ -103,12 +104,11 @@ def sts(raw: RawFiles, *, classifier: str = CLASSIFIER, same: str = "pair and sc
         observed |= {f"pairs read in {split}": rows.height}
         observed |= {f"distinct by {name} in {split}": rows.n_unique(columns) for name, columns in SAME.items()}
         first, second = (find_acceptable(rows[side], decisions, file) for side in ("sentence1", "sentence2"))
-        frames[split], bad = drop(rows, pl.lit(~(first & second)), "a sentence is not acceptable", split=split)
-        dropped += bad
+        exclusions = {"a sentence is not acceptable": pl.lit(~(first & second))}
         if not clean:
-            earlier = ~pl.struct(SAME[same]).is_first_distinct()
-            frames[split], repeated = drop(frames[split], earlier, f"an earlier row has the same {same}", split=split)
-            dropped += repeated
+            exclusions[f"an earlier row has the same {same}"] = ~pl.struct(SAME[same]).is_first_distinct()
+        frames[split], excluded = drop_each(rows, exclusions, split=split)
+        dropped += excluded
     if clean:
         frames, more = clean_rows(frames, raw.splits, texts=("sentence1", "sentence2"), label="score", symmetric=True)
         dropped += more
@@ -124,7 +124,7 @@ def read_pairs(raw: Raw, split: str) -> pl.DataFrame:
 
 
 def sentences(files: Iterable[Raw]) -> list[str]:
-    """What a classifier has to decide on: each sentence once, in the order of the files."""
+    """All distinct sentences, in the order of the files: the input of the classifier."""
     tables = [read_pairs(raw, "") for raw in files]
     each = [table.select(pl.concat_list("sentence1", "sentence2").explode()) for table in tables]
     return pl.concat(each).to_series().unique(maintain_order=True).to_list()

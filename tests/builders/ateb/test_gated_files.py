@@ -8,8 +8,8 @@ import pytest
 
 from builders.ateb.lmsys_arena import PATH
 from builders.errors import SourceError
-from pipelines.raw.settings import RawSettings
 from pipelines.raw.locations import locate
+from pipelines.raw.settings import RawSettings
 from tests.support.faulty_server import Fault
 from tests.support.releases import definition_of
 

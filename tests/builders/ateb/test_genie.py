@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders.errors import SourceError
-from pipelines.raw.settings import RawSettings
 from pipelines.raw.locations import locate
+from pipelines.raw.settings import RawSettings
 from tests.support.preference_pairs import (
     assert_same_tables,
     build_tables,

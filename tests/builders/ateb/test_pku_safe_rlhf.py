@@ -9,8 +9,8 @@ import pytest
 
 from builders.errors import SourceError
 from pipelines.make import GOLDEN
-from pipelines.raw.settings import RawSettings
 from pipelines.raw.locations import locate
+from pipelines.raw.settings import RawSettings
 from tests.support.preference_pairs import (
     assert_same_tables,
     build_tables,

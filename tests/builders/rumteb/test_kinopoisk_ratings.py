@@ -1,6 +1,6 @@
-"""Ratings in film reviews: what goes, what stays, and what becomes of the place.
+"""Ratings in film reviews: which are removed, what is kept, and how the text around them is repaired.
 
-The sentences are made up, after forms that real reviews have. The last tests read real reviews, where these are to be had.
+The sentences are invented, in the forms of real reviews. The last tests read real reviews, if these are available.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders.rumteb.kinopoisk.ratings import GAP, RULES, SHIELD, without_ratings
+from builders.rumteb.kinopoisk.ratings import remove_ratings
+from builders.rumteb.kinopoisk.rules import GAP, RULES, SHIELD
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def cleaned(*texts: str) -> list[str]:
-    return pl.select(without_ratings(pl.Series("text", texts, pl.String))).to_series().to_list()
+def clean(*texts: str) -> list[str]:
+    return pl.select(remove_ratings(pl.Series("text", texts, pl.String))).to_series().to_list()
 
 
-GO = {
-    # a line of its own, at the end or amid the text
+REMOVED = {
+    # on a line of its own, at the end or in the middle of the text
     "Смотреть всем.\n\n10 из 10": "Смотреть всем.",
     "Смотреть всем. \n\n10 из 10 \n": "Смотреть всем. \n",
     "Смотреть всем.\n\n8,5 из 10\n\nP. S. Берите платки.": "Смотреть всем.\n\nP. S. Берите платки.",
@@ -48,7 +49,7 @@ GO = {
     "Сойдёт.\n\nСемёрка.": "Сойдёт.",
     "Смотреть. Восемь!": "Смотреть. ",
     "10 из 10\n10 из 10": "",
-    # its label goes along
+    # with a label, which is removed too
     "Смотреть всем.\n\nОценка: 8": "Смотреть всем.",
     "Смотреть всем.\n\nМоя оценка 10/10.": "Смотреть всем.",
     "Смотреть всем.\n\nМоя оценка этому фильму\n\n8 из 10": "Смотреть всем.",
@@ -56,7 +57,7 @@ GO = {
     "Смотреть всем. Мой вердикт: твёрдая восьмёрка. Берите платки.": "Смотреть всем. Берите платки.",
     "Как итог: 9 из 10. Берите платки.": "Берите платки.",
     "Ставлю старой сказке ДЕСЯТЬ из десяти!": "",
-    # amid a sentence the number goes, the words stay
+    # in the middle of a sentence: the number is removed, the words are kept
     "Ставлю ему 9 из 10, но пересматривать не стану.": "Ставлю ему, но пересматривать не стану.",
     "Сказке ставлю 10 из 10 и бегу за билетом.": "Сказке ставлю и бегу за билетом.",
     "Кот тянет на оценку 10 из 10 и на пенсию.": "Кот тянет на оценку и на пенсию.",
@@ -95,14 +96,14 @@ GO = {
     "Погоня снята на троечку.": "Погоня снята.",
     "Кот играет на 5 с плюсом и не устаёт.": "Кот играет и не устаёт.",
     "Сосед сказал «7». Врёт.": "Сосед сказал. Врёт.",
-    # marks spelt out
+    # marks spelled out
     "Ставлю пять, и точка.": "Ставлю, и точка.",
     "Ждал фильма с оценкой шесть. Зря.": "Ждал фильма с оценкой. Зря.",
     "От меня семь с половиной, от кота ничего.": "От меня, от кота ничего.",
     "С меня и семи хватит.": "С меня и хватит.",
     "И семь — хорошая оценка для кота.": "И — хорошая оценка для кота.",
     "За географию — садитесь, два.": "За географию — садитесь.",
-    # marks given by the way
+    # marks mentioned in passing
     "Сосед по оценке «10» его и нашёл.": "Сосед по оценке его и нашёл.",
     "Друзья дали две оценки (4 и 10).": "Друзья дали две оценки.",
     "Первый сезон — тоска (6,9), «Кот» (8) веселее.": "Первый сезон — тоска, «Кот» веселее.",
@@ -121,7 +122,7 @@ GO = {
     "Пёс лаял (до 10, по-моему, не дотягивает).": "Пёс лаял (по-моему, не дотягивает).",
     "Ставлю фильму 5 звёздочек.": "",
     "Пять звёзд из пяти, не меньше.": "не меньше.",
-    # for what and how well
+    # what a mark is for, and how well something was done
     "P. S. Четвёрка за первую половину.": "P. S. за первую половину.",
     "Грустно.\n\n(двойка только за кота)": "Грустно.\n\n(только за кота)",
     "10 минус 3 за погоню.": "за погоню.",
@@ -137,7 +138,7 @@ GO = {
     "Кот Василий — 4,5, держался до конца.": "Кот Василий, держался до конца.",
 }
 
-STAY = [
+KEPT = [
     # things counted
     "До титров досидели 10 из 10 зрителей.",
     "Из полки в прокат дошли 8 из 10 фильмов.",
@@ -176,14 +177,14 @@ STAY = [
     "Мои оценки:\n\n1. Сюжет хорош.\n2. Музыка тоже.",
     "Он ставит вопросы:\n\n1. Кто прав?\n2. Кто виноват?",
     "Брат(1) лучше, чем «Чужой» (2).",
-    # praise without a number, points that are no rating
+    # praise without a number, points that are not a rating
     "Высший балл от меня. Высшая оценка!",
     "За сцену в лесу минус два балла, за кота + 1 балл.",
     "+2 за кота, и плюс 1 за пса.",
     "Удалось на все 100 баллов. Вера в него падала на 1 балл в минуту.",
     "Шторм в 9 баллов снят честно, и землетрясение 7 баллов по шкале Рихтера тоже.",
     "Школьный бал и сто балетов.",
-    # words of marking that mark nothing
+    # verbs of marking in other senses
     "Оператор ставит 2 камеры, режиссёр ставит 5 условий.",
     "В итоге 2 часа прошли зря. Оценили 40 тысяч человек.",
     "Дам вам 5 минут. Доставил 3 письма. Составил список из 10.",
@@ -192,36 +193,36 @@ STAY = [
 ]
 
 
-@pytest.mark.parametrize("text", GO)
-def test_a_rating_goes(text: str) -> None:
-    assert cleaned(text) == [GO[text]]
+@pytest.mark.parametrize("text", REMOVED)
+def test_a_rating_is_removed(text: str) -> None:
+    assert clean(text) == [REMOVED[text]]
 
 
-@pytest.mark.parametrize("text", STAY)
-def test_what_is_no_rating_stays(text: str) -> None:
-    assert cleaned(text) == [text]
+@pytest.mark.parametrize("text", KEPT)
+def test_what_only_looks_like_a_rating_is_kept(text: str) -> None:
+    assert clean(text) == [text]
 
 
-@pytest.mark.parametrize("text", GO)
-def test_a_rating_goes_whatever_blanks_stand_in_it(text: str) -> None:
-    assert cleaned(text.replace(" ", "\u00a0")) == [GO[text].replace(" ", "\u00a0")]
+@pytest.mark.parametrize("text", REMOVED)
+def test_a_rating_is_removed_whatever_its_white_space(text: str) -> None:
+    assert clean(text.replace(" ", "\u00a0")) == [REMOVED[text].replace(" ", "\u00a0")]
 
 
-@pytest.mark.parametrize("text", GO.values())
-def test_a_text_without_ratings_stays_as_it_is(text: str) -> None:
-    assert cleaned(text) == [text]
+@pytest.mark.parametrize("text", REMOVED.values())
+def test_a_text_without_ratings_is_unchanged(text: str) -> None:
+    assert clean(text) == [text]
 
 
 @pytest.mark.parametrize(("rule", "example"), [(rule, example) for rule in RULES for example in rule.examples])
-def test_a_rules_examples_are_found_by_that_rule(rule: object, example: str) -> None:
+def test_the_examples_of_a_rule_are_matched_by_that_rule(rule: object, example: str) -> None:
     [index] = [index for index, one in enumerate(RULES) if one is rule]
     text = pl.Series([example])
     for earlier in RULES[:index]:
         text = text.str.replace_all(earlier.pattern, earlier.replacement)
-    assert text.to_list() == [example], "an earlier rule found it"
+    assert text.to_list() == [example], "an earlier rule matches it"
     found = text.str.replace_all(RULES[index].pattern, RULES[index].replacement)[0]
     assert (GAP if RULES[index].rating else SHIELD) in found
-    assert (cleaned(example) == [example]) is not RULES[index].rating
+    assert (clean(example) == [example]) is not RULES[index].rating
 
 
 words = st.text("абвгдёЖЮя,—()!?« \u00a0\n", max_size=40)
@@ -229,54 +230,54 @@ words = st.text("абвгдёЖЮя,—()!?« \u00a0\n", max_size=40)
 
 @settings(deadline=None)
 @given(st.lists(words, max_size=5))
-def test_texts_without_numbers_are_kept_byte_for_byte(texts: list[str]) -> None:
-    assert cleaned(*texts) == texts
+def test_texts_without_numbers_are_unchanged(texts: list[str]) -> None:
+    assert clean(*texts) == texts
 
 
 @settings(deadline=None)
 @given(words.map(lambda text: "Я" + text + "я"), st.sampled_from(["10 из 10", "7/10", "9 баллов", "**8,5 из 10**!"]))
-def test_a_rating_on_a_line_of_its_own_leaves_the_text_before_and_after_it(text: str, rating: str) -> None:
-    assert cleaned(f"{text}\n\n{rating}") == [text]
-    assert cleaned(f"\n{rating}\n\n{text}") == [f"\n{text}"]
-    assert cleaned(f"{text}\n\n{rating}\n\n{text}") == [f"{text}\n\n{text}"]
+def test_removing_a_rating_on_its_own_line_keeps_the_text_before_and_after(text: str, rating: str) -> None:
+    assert clean(f"{text}\n\n{rating}") == [text]
+    assert clean(f"\n{rating}\n\n{text}") == [f"\n{text}"]
+    assert clean(f"{text}\n\n{rating}\n\n{text}") == [f"{text}\n\n{text}"]
 
 
 @settings(deadline=None)
 @given(st.text("1089 ,./\\—:()\nизбаловцеквт", max_size=60))
-def test_nothing_of_the_machinery_stays_in_a_text(text: str) -> None:
-    [after] = cleaned(text)
+def test_no_internal_markers_remain_in_a_text(text: str) -> None:
+    [after] = clean(text)
     assert not {GAP, SHIELD} & set(after)
     assert len(after) <= len(text)
 
 
 def test_a_null_stays_null() -> None:
-    assert pl.select(without_ratings(pl.Series([None, "7/10"], dtype=pl.String))).to_series().to_list() == [None, ""]
+    assert pl.select(remove_ratings(pl.Series([None, "7/10"], dtype=pl.String))).to_series().to_list() == [None, ""]
 
 
-def contents(path: Path) -> list[str]:
+def read_contents(path: Path) -> list[str]:
     return [json.loads(line)["content"] for line in path.read_text("utf-8").splitlines()]
 
 
-def test_of_the_one_real_record_only_the_rating_goes(real_sources: Path) -> None:
-    [content] = contents(real_sources / "kinopoisk" / "blinoff.record0.jsonl")
+def test_the_real_record_loses_only_its_rating(real_sources: Path) -> None:
+    [content] = read_contents(real_sources / "kinopoisk" / "blinoff.record0.jsonl")
     assert content.endswith("\n\n10 из\u00a010")
-    assert cleaned(content) == [content.removesuffix("\n\n10 из\u00a010")]
+    assert clean(content) == [content.removesuffix("\n\n10 из\u00a010")]
 
 
-def test_of_2473_real_reviews_1669_hold_ratings_and_none_is_left(real_sources: Path) -> None:
-    before = contents(real_sources / "kinopoisk" / "kinopoisk.standin.jsonl")
-    after = cleaned(*before)
+def test_1669_of_2473_real_reviews_have_ratings_and_none_remains(real_sources: Path) -> None:
+    before = read_contents(real_sources / "kinopoisk" / "kinopoisk.standin.jsonl")
+    after = clean(*before)
     assert len(before) == 2473
     assert sum(old != new for old, new in zip(before, after, strict=True)) == 1669
-    assert cleaned(*after) == after
+    assert clean(*after) == after
 
-    def holding(texts: list[str], pattern: str) -> int:
+    def count_matches(texts: list[str], pattern: str) -> int:
         return sum(re.search(pattern, text) is not None for text in texts)
 
-    # Counted by other means than the rules.
+    # Counted independently of the rules.
     out_of_ten = r"\d\+?\s+из\s+10\b|(?:10|\d)/10\b(?!\s+часть)"
-    assert (holding(before, out_of_ten), holding(after, out_of_ten)) == (1626, 0)
+    assert (count_matches(before, out_of_ten), count_matches(after, out_of_ten)) == (1626, 0)
     points = r"\d\s+балл"
-    assert (holding(before, points), holding(after, points)) == (33, 5), (
-        "+1, -1, sinking by 1 and two times `на все ... баллов`"
+    assert (count_matches(before, points), count_matches(after, points)) == (33, 5), (
+        "+1, -1, a drop by 1, and `на все ... баллов` twice"
     )

@@ -1,4 +1,4 @@
-"""ria_news: what becomes of single articles, and of real ones."""
+"""ria_news: how single articles are cleaned, compared and dropped, and what real articles become."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Callable[..., Tables]:
-    """The tables of a raw file: articles as (title, html), or its bytes."""
+def build(tmp_path: Path) -> Callable[..., Tables]:
+    """Build the tables of a raw file with articles as (title, html), or with the bytes `data`."""
 
-    def made(*articles: tuple[str, str], data: bytes | None = None, limit: int | None = None, **options: Any) -> Tables:
+    def build_tables(
+        *articles: tuple[str, str], data: bytes | None = None, limit: int | None = None, **options: Any
+    ) -> Tables:
         lines = [json.dumps({"text": text, "title": title}, ensure_ascii=False) + "\n" for title, text in articles]
         folder = Path(tempfile.mkdtemp(dir=tmp_path))
         path = folder / "ria.json.gz"
@@ -33,7 +35,7 @@ def make(tmp_path: Path) -> Callable[..., Tables]:
         raw = RawFiles(("test",), {"articles": Raw("ria_news/ria.json.gz", path, limit=limit)}, folder)
         return retrieval.recipe(raw, **{"queries": 1} | options)
 
-    return made
+    return build_tables
 
 
 def rows(tables: Tables, config: str) -> list[tuple[Any, ...]]:
@@ -44,73 +46,73 @@ def dropped(tables: Tables) -> dict[str, tuple[str, ...]]:
     return {one.reason: one.examples for one in tables.dropped}
 
 
-def test_an_article_becomes_its_text_without_markup_and_dateline(make: Callable[..., Tables]) -> None:
+def test_an_article_becomes_its_text_without_markup_and_dateline(build: Callable[..., Tables]) -> None:
     html = (
         "<p><strong></strong></p>\n<p><strong>москва, 1 дек&nbsp;&mdash; риа новости.</strong> мост&nbsp; открыт.</p>"
     )
-    tables = make(("мост открыли ", html))
+    tables = build(("мост открыли ", html))
     assert rows(tables, "corpus") == [("1", "", "мост открыт.")]
     assert rows(tables, "queries") == [("q1", "мост открыли ")]
     assert rows(tables, "qrels") == [("q1", "1", 1)]
 
 
-def test_a_text_may_be_as_long_as_the_limit_once_everything_else_is_done(make: Callable[..., Tables]) -> None:
+def test_the_length_limit_applies_to_the_cleaned_text(build: Callable[..., Tables]) -> None:
     dateline = "москва, 1 дек - риа новости. "
-    tables = make(("a", f"<p>{dateline}{'а&nbsp;' * 4}  бв </p>"), ("b", f"{dateline}{'а' * 11}"), max_length=10)
+    tables = build(("a", f"<p>{dateline}{'а&nbsp;' * 4}  бв </p>"), ("b", f"{dateline}{'а' * 11}"), max_length=10)
     assert rows(tables, "corpus") == [("1", "", "а а а а бв")]
     assert dropped(tables) == {"the text is longer than 10 characters": ("2",)}
 
 
-def test_length_counts_characters_not_bytes(make: Callable[..., Tables]) -> None:
-    assert rows(make(("a", "😀" * 2000)), "corpus") == [("1", "", "😀" * 2000)]
+def test_length_counts_characters_not_bytes(build: Callable[..., Tables]) -> None:
+    assert rows(build(("a", "😀" * 2000)), "corpus") == [("1", "", "😀" * 2000)]
 
 
-def test_titles_are_compared_as_they_are_and_the_first_stays(make: Callable[..., Tables]) -> None:
-    tables = make(("мост", "1"), ("мост", "2"), ("мост ", "3"), ("Мост", "4"))
+def test_titles_are_compared_exactly_and_the_first_is_kept(build: Callable[..., Tables]) -> None:
+    tables = build(("мост", "1"), ("мост", "2"), ("мост ", "3"), ("Мост", "4"))
     assert [row[0] for row in rows(tables, "corpus")] == ["1", "3", "4"]
     assert dropped(tables) == {"an earlier article has the same title": ("2",)}
 
 
-def test_texts_are_compared_once_they_are_clean(make: Callable[..., Tables]) -> None:
-    tables = make(("a", "<p>мост&nbsp;открыт.</p>"), ("b", "москва, 1 дек - риа новости. мост <b>открыт.</b>"))
+def test_texts_are_compared_after_cleaning(build: Callable[..., Tables]) -> None:
+    tables = build(("a", "<p>мост&nbsp;открыт.</p>"), ("b", "москва, 1 дек - риа новости. мост <b>открыт.</b>"))
     assert [row[0] for row in rows(tables, "corpus")] == ["1"]
     assert dropped(tables) == {"an earlier article has the same text": ("2",)}
 
 
-def test_what_is_left_out_for_another_reason_makes_no_later_article_a_duplicate(make: Callable[..., Tables]) -> None:
+def test_an_article_dropped_for_another_reason_makes_no_later_article_a_duplicate(build: Callable[..., Tables]) -> None:
     too_long, same_title, same_text = ("a", "x" * 11), ("a", "1"), ("b", "2")
-    tables = make(too_long, same_title, ("a", "2"), same_text, max_length=10)
+    tables = build(too_long, same_title, ("a", "2"), same_text, max_length=10)
     assert [row[0] for row in rows(tables, "corpus")] == ["2", "4"]
     reasons = {"the text is longer than 10 characters": ("1",), "an earlier article has the same title": ("3",)}
     assert dropped(tables) == reasons
 
 
-def test_an_article_without_a_title_is_a_document_and_never_a_query(make: Callable[..., Tables]) -> None:
-    tables = make((" \n", "1"), ("мост", "2"))
+def test_an_article_without_a_title_is_a_document_but_never_a_query(build: Callable[..., Tables]) -> None:
+    tables = build((" \n", "1"), ("мост", "2"))
     assert [row[0] for row in rows(tables, "corpus")] == ["1", "2"]
     assert rows(tables, "queries") == [("q2", "мост")]
     with pytest.raises(RecipeError, match="too few titles"):
-        make((" \n", "1"), ("мост", "2"), queries=2)
+        build((" \n", "1"), ("мост", "2"), queries=2)
 
 
-def test_too_few_titles_are_an_error_unless_a_limit_was_asked_for(make: Callable[..., Tables]) -> None:
+def test_too_few_titles_are_an_error_unless_a_limit_is_set(build: Callable[..., Tables]) -> None:
     articles = [(f"title {number}", f"text {number}") for number in range(4)]
     with pytest.raises(RecipeError, match="too few titles") as caught:
-        make(*articles, queries=5)
+        build(*articles, queries=5)
     assert (caught.value.found, caught.value.expected) == ("4 titles", "at least 5 titles")
-    assert len(rows(make(*articles, queries=5, limit=3), "queries")) == 3
+    assert len(rows(build(*articles, queries=5, limit=3), "queries")) == 3
 
 
-def test_an_empty_file_has_too_few_titles(make: Callable[..., Tables]) -> None:
+def test_an_empty_file_has_too_few_titles(build: Callable[..., Tables]) -> None:
     with pytest.raises(RecipeError, match="too few titles"):
-        make()
+        build()
 
 
-def test_an_article_that_beautifulsoup_refuses_is_left_out_and_counted(
-    make: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
+def test_an_article_that_beautifulsoup_cannot_parse_is_dropped_and_counted(
+    build: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("builders.shaping.text._soup", lambda _: None)
-    tables = make(("a", "<p>1</p>"), ("b", "<!-- x -->2"))
+    monkeypatch.setattr("builders.shaping.text._parse", lambda _: None)
+    tables = build(("a", "<p>1</p>"), ("b", "<!-- x -->2"))
     assert rows(tables, "corpus") == [("1", "", "1")]
     assert dropped(tables) == {"BeautifulSoup cannot parse the HTML": ("2",)}
     assert tables.observed == {"articles": 2, "articles with a dateline": 0, "articles left to BeautifulSoup": 1}
@@ -125,36 +127,38 @@ def test_an_article_that_beautifulsoup_refuses_is_left_out_and_counted(
         ('{"text": "1", "title": "a"', "invalid JSON"),
     ],
 )
-def test_a_malformed_line_is_an_error_with_its_number(line: str, what: str, make: Callable[..., Tables]) -> None:
+def test_a_malformed_line_is_an_error_with_its_number(line: str, what: str, build: Callable[..., Tables]) -> None:
     good = json.dumps({"text": "x" * 5000, "title": "a"}).encode() + b"\n"
     with pytest.raises(SourceError, match=what) as caught:
-        make(data=good * 4000 + line.encode() + b"\n" + good)
+        build(data=good * 4000 + line.encode() + b"\n" + good)
     assert caught.value.where == "ria_news/ria.json.gz, line 4001"
 
 
-def test_rows_do_not_depend_on_batches_or_threads(make: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_do_not_depend_on_batches_or_threads(
+    build: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
+) -> None:
     articles = [(f"title {number % 90}", f"<p>text&nbsp;{number % 80}</p>") for number in range(200)]
-    tables = [make(*articles, queries=20)]
+    tables = [build(*articles, queries=20)]
     monkeypatch.setattr("builders.reading.json.BATCH", 500)
     monkeypatch.setattr("os.cpu_count", lambda: 3)
-    tables.append(make(*articles, queries=20))
-    one, other = ({config: rows(made, config) for config in made.frames} for made in tables)
+    tables.append(build(*articles, queries=20))
+    one, other = ({config: rows(built, config) for config in built.frames} for built in tables)
     assert one == other
     assert tables[0].dropped == tables[1].dropped
 
 
-def test_who_watches_the_raw_file_is_told_how_far_it_is_read(make: Callable[..., Tables], tmp_path: Path) -> None:
-    make(*((f"title {number}", f"text {number}" * 50) for number in range(20_000)))
+def test_progress_is_reported_in_bytes_of_the_raw_file(build: Callable[..., Tables], tmp_path: Path) -> None:
+    build(*((f"title {number}", f"text {number}" * 50) for number in range(20_000)))
     [path] = tmp_path.rglob("ria.json.gz")
-    places: list[int] = []
-    file = Raw("ria_news/ria.json.gz", path, watch=places.append)
+    positions: list[int] = []
+    file = Raw("ria_news/ria.json.gz", path, watch=positions.append)
     retrieval.recipe(RawFiles(("test",), {"articles": file}, path.parent), queries=1)
-    assert len(places) > 5
-    assert places == sorted(places)
-    assert places[-1] == path.stat().st_size
+    assert len(positions) > 5
+    assert positions == sorted(positions)
+    assert positions[-1] == path.stat().st_size
 
 
-def test_the_real_articles_come_out_whole(real_sources: Path, tmp_path: Path) -> None:
+def test_real_articles_become_clean_documents(real_sources: Path, tmp_path: Path) -> None:
     file = Raw("ria_news/ria.json.gz", real_sources / "ria_news" / "ria.first10.json.gz")
     tables = retrieval.recipe(RawFiles(("test",), {"articles": file}, tmp_path), queries=5)
     corpus = tables.frames["corpus"]["test"].lazy().collect()

@@ -1,4 +1,4 @@
-"""builders.rumteb.ria_news.datelines: what is a dateline and what is a first sentence."""
+"""builders.rumteb.ria_news.datelines: which texts begin with a dateline, and what remains without it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.rumteb.ria_news.datelines import has_dateline, without_dateline
+from builders.rumteb.ria_news.datelines import has_dateline, remove_dateline
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-# As they stand in real articles, once white space is folded.
+# From real articles, with white space folded.
 REAL = (
     "москва, 1 дек — риа новости.",
     "москва, 1 дек- риа новости.",
@@ -30,7 +30,7 @@ REAL = (
     "киев, 31 янв - риа новости, марина шмаюн.",
     "фарнборо (великобритания), 21 июл - риа новости, александр смотров.",
 )
-MADE = (
+INVENTED = (
     "москва, 12 марта - прайм.",
     'лондон, 3 мая — "прайм".',
     "сочи, 7 фев — р-спорт, андрей ветров и мария снежная.",
@@ -46,7 +46,7 @@ MADE = (
     "москва, 1дек-риа новости.",
 )
 REST = "в городе открылась выставка. риа новости."
-NONE = (
+NO_DATELINE = (
     "в городе открылась выставка. москва, 1 дек — риа новости. вход свободный.",
     "мост откроют 1 дек — риа новости.",
     "движение откроют в четверг, 1 дек, риа новости. вход свободный.",
@@ -67,50 +67,50 @@ NONE = (
 )
 
 
-def split(text: str) -> tuple[bool, str]:
-    """Whether a text has a dateline, and what is left without it."""
+def split_dateline(text: str) -> tuple[bool, str]:
+    """Whether a text has a dateline, and the text without it."""
     column = pl.lit(text)
-    found, left = pl.select(has_dateline(column).alias("found"), without_dateline(column).alias("left")).row(0)
-    return found, left
+    found, rest = pl.select(has_dateline(column).alias("found"), remove_dateline(column).alias("rest")).row(0)
+    return found, rest
 
 
-@pytest.mark.parametrize("dateline", [*REAL, *MADE])
+@pytest.mark.parametrize("dateline", [*REAL, *INVENTED])
 @pytest.mark.parametrize("space", [" ", ""])
-def test_a_dateline_goes_and_the_first_sentence_stays(dateline: str, space: str) -> None:
-    assert split(dateline + space + REST) == (True, REST)
+def test_a_dateline_is_removed_and_the_first_sentence_kept(dateline: str, space: str) -> None:
+    assert split_dateline(dateline + space + REST) == (True, REST)
 
 
-@pytest.mark.parametrize("dateline", [*REAL, *MADE])
-def test_a_text_that_is_all_dateline_becomes_empty(dateline: str) -> None:
-    assert split(dateline) == (True, "")
+@pytest.mark.parametrize("dateline", [*REAL, *INVENTED])
+def test_a_text_with_only_a_dateline_becomes_empty(dateline: str) -> None:
+    assert split_dateline(dateline) == (True, "")
 
 
-@pytest.mark.parametrize("text", NONE)
-def test_a_text_without_a_dateline_stays_whole(text: str) -> None:
-    assert split(text) == (False, text)
+@pytest.mark.parametrize("text", NO_DATELINE)
+def test_a_text_without_a_dateline_is_unchanged(text: str) -> None:
+    assert split_dateline(text) == (False, text)
 
 
 @pytest.mark.parametrize("dateline", REAL)
-def test_only_one_dateline_goes(dateline: str) -> None:
-    assert split(f"{dateline} {dateline} {REST}") == (True, f"{dateline} {REST}")
+def test_only_the_first_dateline_is_removed(dateline: str) -> None:
+    assert split_dateline(f"{dateline} {dateline} {REST}") == (True, f"{dateline} {REST}")
 
 
-def test_a_short_sentence_after_a_reporter_is_not_taken_for_another_name() -> None:
+def test_a_short_sentence_after_a_reporter_is_not_mistaken_for_another_name() -> None:
     text = "москва, 1 дек — риа новости, иван петров. пожар потушен. ущерб мал."
-    assert split(text) == (True, "пожар потушен. ущерб мал.")
+    assert split_dateline(text) == (True, "пожар потушен. ущерб мал.")
 
 
 @given(st.text(alphabet="абв ,.-—1дек") | st.text())
-def test_a_text_that_names_no_agency_stays_as_it_is(text: str) -> None:
-    assert split(text) == (False, text)
+def test_a_text_without_an_agency_is_unchanged(text: str) -> None:
+    assert split_dateline(text) == (False, text)
 
 
-@given(st.sampled_from(REAL + MADE), st.text(alphabet="абвгд ,.—12"))
-def test_what_follows_a_dateline_stays_whole(dateline: str, rest: str) -> None:
-    assert split(f"{dateline} {rest}|") == (True, f"{rest}|")
+@given(st.sampled_from(REAL + INVENTED), st.text(alphabet="абвгд ,.—12"))
+def test_text_after_a_dateline_is_unchanged(dateline: str, rest: str) -> None:
+    assert split_dateline(f"{dateline} {rest}|") == (True, f"{rest}|")
 
 
-def test_every_real_article_here_has_a_dateline_and_loses_nothing_else(real_sources: Path) -> None:
+def test_every_real_article_has_a_dateline_and_loses_nothing_else(real_sources: Path) -> None:
     folder = real_sources / "ria_news"
     lines = (folder / "ria_20.json").read_bytes().splitlines()
     lines += gzip.decompress((folder / "ria.first10.json.gz").read_bytes()).splitlines()
@@ -120,4 +120,4 @@ def test_every_real_article_here_has_a_dateline_and_loses_nothing_else(real_sour
             one.get_text() for one in BeautifulSoup(html, "html.parser").find_all("strong") if one.get_text()
         )
         text = " ".join(BeautifulSoup(html, "html.parser").get_text().split())
-        assert split(text) == (True, text.removeprefix(" ".join(dateline.split())).lstrip())
+        assert split_dateline(text) == (True, text.removeprefix(" ".join(dateline.split())).lstrip())

@@ -1,0 +1,59 @@
+"""The candidates of MIRACL's questions: their judged passages, and the best others by BM25."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from builders.checkpoints import run_once
+from builders.rumteb.miracl.bm25 import count, rank
+from builders.rumteb.miracl.passages import checkpoint, is_duplicate
+from builders.shaping.sampling import too_few
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from builders.spec import RawFiles
+
+
+def rank_passages(
+    questions: pl.DataFrame, shards: list[pl.LazyFrame], duplicates: pl.DataFrame, depth: int, raw: RawFiles
+) -> pl.DataFrame:
+    """The `depth` best passages of each question by BM25, from the best: query-id, passage (Int64). Duplicates are left out.
+
+    Term counts of every shard are a checkpoint.
+    """
+    text = pl.when(~is_duplicate(duplicates)).then(pl.concat_str("title", "text", separator=" ")).alias("text")
+    counted = [
+        run_once(checkpoint(raw, f"words-{number:02d}"), partial(_count, questions["text"], shard.select(text)))
+        for number, shard in enumerate(shards)
+    ]
+    best = rank(questions["text"], counted, depth=depth)
+    return best.select(questions["id"].gather(best["query"]).alias("query-id"), "passage")
+
+
+def _count(questions: pl.Series, texts: pl.LazyFrame, folder: Path) -> None:
+    batches = texts.collect_batches(chunk_size=20_000, maintain_order=True, engine="streaming")
+    count(questions, (batch["text"] for batch in batches), folder)
+
+
+def choose_candidates(judgements: pl.DataFrame, ranked: pl.DataFrame, size: int) -> pl.DataFrame:
+    """The judged passages of each question, filled up to `size` with the best others: query-id, corpus-id.
+
+    ranked: query-id, corpus-id, from the best passage of each question; judged passages are skipped.
+
+    Raises RecipeError for a question with fewer candidates.
+    """
+    pair = ["query-id", "corpus-id"]
+    missing = judgements.group_by("query-id").agg(missing=size - pl.len().cast(pl.Int64))
+    others = ranked.join(judgements, on=pair, how="anti", maintain_order="left")
+    rank = pl.int_range(pl.len()).over("query-id")
+    added = others.join(missing, on="query-id", maintain_order="left").filter(rank < pl.col("missing"))
+    chosen = pl.concat([judgements.select(pair), added.select(pair)])
+    counts = chosen.group_by("query-id", maintain_order=True).len().filter(pl.col("len") < size)
+    for question, length in counts.head(1).iter_rows():
+        found = f"{length}: no other passage shares a word with it ({counts.height:,} such questions in all)"
+        raise too_few("candidates", found, f"{size}", where=f"question {question}")
+    return chosen

@@ -1,0 +1,30 @@
+"""CEDR: the real files have the published rows, labels and duplicates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.support.real_releases import finding_counts, read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pipelines.make import BuildResult
+
+
+def test_the_real_files_have_the_published_rows_labels_and_duplicates(
+    complete_release: Callable[[str], BuildResult],
+) -> None:
+    release = complete_release("cedr-classification")
+    train, test = read_table(release, split="train"), read_table(release)
+    assert (train.height, test.height) == (7528, 1882)
+    assert (train["text"].n_unique(), test["text"].n_unique()) == (7500, 1875)
+    for rows, counts, empty in ((train, [1569, 1417, 607, 589, 411], 3043), (test, [353, 379, 170, 141, 125], 734)):
+        labels = rows["label"].explode().drop_nulls()
+        assert [(labels == number).sum() for number in range(5)] == counts
+        assert (rows["label"].list.len() == 0).sum() == empty
+    findings = finding_counts(release)
+    assert findings["duplicate_text", "train", "text"] == 28
+    assert findings["duplicate_text", "test", "text"] == 7
+    leaks = {finding.detail: finding.count for finding in release.manifest.findings if finding.kind == "split_leak"}
+    assert leaks == {"in train": 7, "in train, ignoring case, punctuation, white space and Unicode form": 6}

@@ -1,0 +1,71 @@
+"""geo_reviews: the sizes of the paper, and which rubrics and texts the clustering set takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from builders.errors import RecipeError
+from tests.support.recipes import assert_balanced_and_distinct, build_tables, dropped_counts, frame, split_frames
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLUSTERING = "georeview-clustering-p2p"
+
+
+def test_the_splits_have_the_sizes_of_the_paper(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.tskv"
+    lines = (
+        f"address=Мира, {n}\trating={n % 6}.\trubrics=Кафе\ttext=Отзыв {n - n % 7 // 6}\\n!\n" for n in range(90_000)
+    )
+    path.write_text("".join(lines), encoding="utf-8", newline="")
+    tables = build_tables("georeview-classification", {"reviews": path}, tmp_path / "scratch")
+    splits = split_frames(tables)
+    assert {name: rows.height for name, rows in splits.items()} == {"train": 50_000, "validation": 5_000, "test": 5_000}
+    assert_balanced_and_distinct(splits, {"train": 10_000, "validation": 1_000, "test": 1_000})
+    rows = pl.concat(list(splits.values()))
+    assert rows["text"].str.ends_with("\n!").all()
+    assert (rows["id"].cast(pl.Int64) % 6 == rows["label"] + 1).all()
+    assert (rows["label_text"].cast(pl.Int64) == rows["label"] + 1).all()
+    assert dropped_counts(tables)["the rating is not 1, 2, 3, 4 or 5"] == 15_000
+
+
+def write_rubrics(path: Path, rubrics: int = 60) -> Path:
+    """Write reviews so that rubric n comes first in 41 + n // 2 long ones (201 to 999 characters) and as many short ones.
+
+    So the rubrics 2k and 2k + 1 are equally frequent.
+    """
+    lines = []
+    for rubric in range(rubrics):
+        for number in range(41 + rubric // 2):
+            text = f"Отзыв {rubric} {number} ".ljust(201 + (rubric * 100 + number * 17) % 799, "ы")
+            lines += [f"rating=5.\trubrics=Р{rubric:02};Кафе\ttext={text}", f"rubrics=Р{rubric:02}\ttext={text[:200]}"]
+    path.write_text("\n".join(lines), encoding="utf-8", newline="")
+    return path
+
+
+def test_clusters_are_the_50_most_frequent_rubrics_with_40_texts_each(tmp_path: Path) -> None:
+    path = write_rubrics(tmp_path / "reviews.tskv")
+    rows = frame(build_tables(CLUSTERING, {"reviews": path}, tmp_path / "scratch"))
+    assert rows.height == 2000
+    assert set(rows["labels"].value_counts()["count"]) == {40}
+    assert sorted(rows["labels"].unique()) == [f"Р{rubric:02}" for rubric in range(10, 60)]
+    assert rows["sentences"].str.len_chars().is_between(201, 999).all()
+    assert rows["sentences"].n_unique() == 2000
+
+
+def test_among_equally_frequent_rubrics_the_first_by_code_point_is_taken(tmp_path: Path) -> None:
+    path = write_rubrics(tmp_path / "reviews.tskv")
+    tables = build_tables(CLUSTERING, {"reviews": path}, tmp_path / "scratch", rubrics=49)
+    names = set(frame(tables)["labels"])
+    assert ("Р10" in names, "Р11" in names) == (True, False)
+
+
+def test_too_few_rubrics_are_an_error_instead_of_a_smaller_dataset(tmp_path: Path) -> None:
+    path = write_rubrics(tmp_path / "reviews.tskv", rubrics=49)
+    with pytest.raises(RecipeError, match="too few rubrics") as caught:
+        build_tables(CLUSTERING, {"reviews": path}, tmp_path / "scratch")
+    assert (caught.value.found, caught.value.expected) == ("49 different first rubrics", "at least 50")

@@ -1,0 +1,40 @@
+"""ParaPhraser: the real files have the published pairs, and version 2.0.0 has every pair once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tests.support.real_releases import finding_counts, read_table, warning_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pipelines.make import BuildResult
+
+
+def test_the_real_files_have_the_published_pairs(complete_release: Callable[[str], BuildResult]) -> None:
+    release = complete_release("ru-paraphraser-sts")
+    assert read_table(release, split="train").height == 7227
+    rows = read_table(release)
+    assert rows.height == 1924
+    assert rows.n_unique(["sentence1", "sentence2"]) == 1899
+    assert (rows["sentence1"].n_unique(), rows["sentence2"].n_unique()) == (1514, 1383)
+    assert sorted(rows["score"].unique()) == [-1.0, 0.0, 1.0]
+    assert finding_counts(release)["duplicate_pair", "test", ""] == 25
+
+
+def test_the_cleaned_version_has_every_pair_once_with_one_score(complete_release: Callable[..., BuildResult]) -> None:
+    release = complete_release("ru-paraphraser-sts", "2.0.0")
+    for split, rows in (("train", 7198), ("test", 1892)):
+        pairs = read_table(release, split=split).select(pl.concat_list("sentence1", "sentence2").list.sort())
+        assert (pairs.height, pairs.n_unique()) == (rows, rows)
+    assert [(dropped.split, dropped.reason, dropped.count) for dropped in release.manifest.dropped] == [
+        ("train", "the same pair has a different score in another row", 6),
+        ("train", "duplicate of an earlier row", 23),
+        ("test", "the same pair has a different score in another row", 14),
+        ("test", "duplicate of an earlier row", 18),
+    ]
+    problems = {"conflicting_label", "duplicate_pair", "split_leak", "swapped_pair", "empty_text"}
+    assert not problems & warning_counts(release).keys()
