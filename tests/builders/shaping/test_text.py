@@ -1,4 +1,4 @@
-"""builders.shaping.text: what BeautifulSoup says, byte for byte, whether it was asked or not."""
+"""builders.shaping.text: HTML becomes the text that BeautifulSoup returns, byte for byte, and white space folds as in Python."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bs4.exceptions import ParserRejectedMarkup
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from builders.shaping.text import ELEMENTS, EMPTY, REFERENCES, fold_white_space, html_to_text
+from builders.shaping.text import ELEMENTS, EMPTY, REFERENCES, WHITE_SPACE, fold_white_space, html_to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-# Whatever two readers of HTML may see differently: tags in every shape, raw text elements, comments and the like, references
-# whole and broken, white space of all kinds, marks that the fast way uses for itself.
+# What two HTML parsers may read differently: tags in every shape, raw text elements, comments and the like, valid and invalid
+# references, white space of all kinds, and the markers that html_to_text uses itself.
 TAGS = [
     "<p>", "</p>", "<P>", "</P>", "<p/>", "<p", "</p", "< p>", "</ p>", "<p >", "</p >", "<p\n>", "</>", "<>", "<3", "<", ">",
     "<br>", "<br/>", "<br />", "</br>", "<hr>", "</hr>", "<img>", "</img>", "<wbr>", "<col>", "</col>", "<a:b>", "<a-b>",
@@ -55,13 +55,13 @@ PLAIN = [f"<{name}>" for name in (*ELEMENTS, *EMPTY)] + [f"</{name}>" for name i
 
 PIECES = st.sampled_from(TAGS + RAW_TEXT + DECLARATIONS + REFERENCES_AND_NOT + TEXTS) | st.text(max_size=3)
 ANYTHING = st.lists(PIECES).map("".join)
-# Seldom broken: most of these go the fast way, through its corners.
+# Mostly valid: most of these are plain, and exercise the edge cases of plain markup.
 PLAIN_PIECES = st.sampled_from(PLAIN) | st.sampled_from(TAGS[:48] + TEXTS) | st.sampled_from(REFERENCES_AND_NOT[:12])
 MOSTLY_PLAIN = st.lists(PLAIN_PIECES, max_size=8).map("".join)
 
 
 def soup(html: str) -> str | None:
-    """What BeautifulSoup says; None where it gives up."""
+    """The text according to BeautifulSoup; None if it cannot parse the HTML."""
     with warnings.catch_warnings(action="ignore"):
         try:
             return BeautifulSoup(html, "html.parser").get_text()
@@ -70,7 +70,7 @@ def soup(html: str) -> str | None:
 
 
 def check(htmls: Sequence[str]) -> pl.Series:
-    """Compare with BeautifulSoup; returns which texts it had to be asked about."""
+    """Compare with BeautifulSoup. Returns which texts html_to_text left to it."""
     texts, parsed = html_to_text(pl.Series(htmls, dtype=pl.String))
     assert texts.to_list() == [soup(html) for html in htmls]
     return parsed
@@ -79,15 +79,15 @@ def check(htmls: Sequence[str]) -> pl.Series:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(ANYTHING, max_size=20))
 @example(["<br> </br> a", "<p>\x00</p>", "<a href=x/>", "&#" + "9" * 5000 + ";"])
-@example(["a/b.html"])  # BeautifulSoup warns that this looks like the name of a file
-def test_any_html_becomes_the_text_that_beautifulsoup_gets(htmls: list[str]) -> None:
+@example(["a/b.html"])  # BeautifulSoup warns that this looks like a file name
+def test_any_html_becomes_the_text_that_beautifulsoup_returns(htmls: list[str]) -> None:
     check(htmls)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(MOSTLY_PLAIN, max_size=20))
 @example(["<p> \n\t</p>\t<br>\r\n<b>  </b>\xa0 ", "&amp;nbsp;&<b>&quot;"])
-def test_plain_html_becomes_the_text_that_beautifulsoup_gets_without_asking_it(htmls: list[str]) -> None:
+def test_mostly_plain_html_becomes_that_text_mostly_without_beautifulsoup(htmls: list[str]) -> None:
     assume(not check(htmls).all())
 
 
@@ -117,15 +117,15 @@ def test_plain_html_does_not_need_beautifulsoup(html: str) -> None:
         "&#x27;", "&#150;", "&#32;", "&lang;", "\x00", "\x01",
     ],
 )  # fmt: skip
-def test_whatever_is_not_plain_is_left_to_beautifulsoup(html: str) -> None:
+def test_html_that_is_not_plain_is_left_to_beautifulsoup(html: str) -> None:
     assert check([html]).all()
 
 
-def test_every_reference_that_is_known_here_is_known_to_beautifulsoup() -> None:
+def test_beautifulsoup_resolves_every_reference_that_counts_as_plain() -> None:
     assert not check(list(REFERENCES)).any()
 
 
-def test_every_element_that_is_known_here_is_nothing_special_to_beautifulsoup() -> None:
+def test_beautifulsoup_gives_no_special_treatment_to_elements_that_count_as_plain() -> None:
     htmls = [f"1<{name}>\n2&amp;<b> \n</b>3" + f"</{name}>4" * (name in ELEMENTS) for name in (*ELEMENTS, *EMPTY)]
     assert not check(htmls).any()
 
@@ -136,27 +136,27 @@ def test_white_space_between_two_tags_becomes_one_newline_or_one_space() -> None
     assert html_to_text(pl.Series(htmls))[0].to_list() == [" \n  \xa0", " ", "\n", "\n "]
 
 
-def test_texts_of_both_ways_stay_in_their_places() -> None:
+def test_plain_and_other_texts_keep_their_order() -> None:
     htmls = ["<p>1</p>", "<!-- x -->2", "3", "<![x[4", "5&nbsp;", "6 < 7"]
     assert check(htmls).to_list() == [False, True, False, True, False, True]
 
 
-def test_a_text_that_beautifulsoup_refuses_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_beautifulsoup_cannot_parse_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise ParserRejectedMarkup("no")
 
-    monkeypatch.setattr("bs4.BeautifulSoup", refuse)
+    monkeypatch.setattr("builders.shaping.text.BeautifulSoup", refuse)
     texts, parsed = html_to_text(pl.Series(["<p>1</p>", "<!-- x -->"]))
     assert texts.to_list() == ["1", None]
     assert parsed.to_list() == [False, True]
 
 
-def test_no_texts_are_no_texts() -> None:
+def test_an_empty_column_stays_empty() -> None:
     texts, parsed = html_to_text(pl.Series([], dtype=pl.String))
     assert (texts.to_list(), parsed.to_list()) == ([], [])
 
 
-def test_the_real_articles_are_all_plain(real_sources: Path) -> None:
+def test_all_real_articles_are_plain(real_sources: Path) -> None:
     folder = real_sources / "ria_news"
     lines = (folder / "ria_20.json").read_bytes().splitlines()
     lines += gzip.decompress((folder / "ria.first10.json.gz").read_bytes()).splitlines()
@@ -169,7 +169,11 @@ def test_white_space_folds_as_in_python(text: str) -> None:
     assert pl.select(fold_white_space(pl.lit(text))).item() == " ".join(text.split())
 
 
-def test_every_character_that_is_white_space_to_python_folds() -> None:
+def test_white_space_is_what_python_strips() -> None:
+    assert set(WHITE_SPACE) == {chr(code) for code in range(sys.maxunicode + 1) if not chr(code).strip()}
+
+
+def test_every_character_that_is_white_space_in_python_folds() -> None:
     characters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
     texts = pl.DataFrame({"text": [f"a{one}b" for one in characters]})
     folded = texts.select(fold_white_space(pl.col("text"))).to_series()
