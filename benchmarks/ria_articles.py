@@ -33,7 +33,7 @@ ICON = (
     '<img src="/img/article_icon.gif" border="0" hspace="5" width="20" height="20" '
     """tag="[-json: {'type':'article','article_id':'1007647778'}-]" />"""
 )
-# What is no plain HTML, at the end of one article of two hundred.
+# Markup that is not plain HTML, at the end of one article of two hundred.
 ODD = (
     "<!-- врезка -->",
     "<script>var a = 1;</script>",

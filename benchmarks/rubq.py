@@ -5,8 +5,8 @@
     python benchmarks/rubq.py --folder made        keep what is made
 
 The two JSON files are made in the form of RuBQ 2.0: all keys, lists of paragraphs of the lengths of the real dev file, texts of
-recombined words in the lengths of the published corpus. How many paragraphs stand in the file twice is planted, and how many
-rows each table must get follows from what was planted, not from the recipe. Then, each in a process of its own:
+recombined words in the lengths of the published corpus. The number of duplicate paragraphs is planted, and the number of
+rows that each table must get follows from what was planted, not from the recipe. Then, each in a process of its own:
 
 - build: what `python -m pipelines.build rubq` does from raw files to two finished releases, all checks included;
 - recipe: that part of it that the script does too, raw files to frames, twice: once a dataset;

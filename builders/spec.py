@@ -8,121 +8,45 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from builders.benchmarks import BENCHMARKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     import polars as pl
 
     from builders.benchmarks import Benchmark
+    from builders.raw_files import RawFile
     from builders.tasks import Task
 
 NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
-HEX = re.compile(r"[0-9a-f]+")
 OTHER = "other"  # the group of datasets without a benchmark
 LANGUAGES = MappingProxyType({"rumteb": ("rus-Cyrl",), "ateb": ("eng-Latn",)})  # the default of each folder of builders
 
 
 @dataclass(frozen=True)
-class Https:
-    """A file at an address of its own."""
+class Decisions:
+    """A raw file of a source that a classifier writes: `python -m pipelines.decide` runs it once.
 
-    url: str
-
-
-@dataclass(frozen=True)
-class GitHub:
-    """A file of a repository at one commit; `lfs` where the repository keeps it in git-lfs."""
-
-    repo: str
-    commit: str
-    path: str
-    lfs: bool = False
-
-
-@dataclass(frozen=True)
-class Hub:
-    """A file of a Hub dataset at one revision (a commit sha); `gated` where its terms must be accepted first."""
-
-    repo: str
-    revision: str
-    path: str
-    gated: bool = False
-
-
-@dataclass(frozen=True)
-class ByHand:
-    """A file that no program may fetch: `instructions` say how a person gets it."""
-
-    instructions: str
-
-
-@dataclass(frozen=True)
-class Member:
-    """A file inside an archive (zip, tar, tar.gz), read in place."""
-
-    archive: RawFile
-    path: str
-
-
-Location = Https | GitHub | Hub | ByHand | Member
-
-
-@dataclass(frozen=True)
-class RawFile:
-    """One pinned raw file.
-
-    name: its place below `--raw-dir/<source>/`, in POSIX form; it may hold folders.
-    sha256: of its bytes, in hex. git_blob: its git object id, in hex, as good as a sha256. bytes: its size.
-    Where neither digest is known here, the lock file may know one; else the file is used as `unverified`.
+    key: of the raw file. inputs: keys of the raw files with the sentences. model, revision: the classifier on the Hub. sentences:
+    the distinct sentences to decide on, from the input files. head: the first line of the file, from the classifier's name. line:
+    the line of a sentence and whether it is accepted. rejected: the sentences that a file rejects, given its name and
+    all sentences; it raises SourceError for a file of another classifier or without some sentence.
     """
 
-    name: str
-    location: Location
-    sha256: str | None = None
-    git_blob: str | None = None
-    bytes: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse a name that leaves its folder and a digest that cannot be one."""
-        parts = PurePosixPath(self.name).parts
-        if not parts or self.name.startswith("/") or ".." in parts or "\\" in self.name:
-            raise ValueError(f"a raw file's name is a relative path that stays in its folder, not {self.name!r}")
-        for label, digest, length in (("sha256", self.sha256, 64), ("git_blob", self.git_blob, 40)):
-            if digest is not None and (len(digest) != length or not HEX.fullmatch(digest)):
-                raise ValueError(f"{self.name}: {label} must be {length} lower-case hex digits, not {digest!r}")
-
-
-def https(url: str, *, name: str | None = None, **digest: Any) -> RawFile:
-    """A file at an https address; its name is the last part of the address unless given."""
-    return RawFile(name or PurePosixPath(url).name, Https(url), **digest)
-
-
-def github(repo: str, commit: str, path: str, *, lfs: bool = False, name: str | None = None, **digest: Any) -> RawFile:
-    """A file of a GitHub repository at one commit; its name is its base name unless given."""
-    return RawFile(name or PurePosixPath(path).name, GitHub(repo, commit, path, lfs), **digest)
-
-
-def hub(repo: str, revision: str, path: str, *, gated: bool = False, name: str | None = None, **digest: Any) -> RawFile:
-    """A file of a Hub dataset at one revision; its name is its path unless given."""
-    return RawFile(name or path, Hub(repo, revision, path, gated), **digest)
-
-
-def by_hand(name: str, instructions: str, **digest: Any) -> RawFile:
-    """A file that a person must fetch; the instructions are shown when it is missing."""
-    return RawFile(name, ByHand(instructions), **digest)
-
-
-def member(archive: RawFile, path: str, *, name: str | None = None, **digest: Any) -> RawFile:
-    """A file inside an archive; a local copy of the file itself, under its name, serves as well as the archive."""
-    return RawFile(name or path, Member(archive, path), **digest)
+    key: str
+    inputs: tuple[str, ...]
+    model: str
+    revision: str
+    sentences: Callable[[Iterable[Raw]], list[str]]
+    head: Callable[[str], str]
+    line: Callable[[str, bool], str]
+    rejected: Callable[[Raw, str, list[str]], list[str]]
 
 
 @dataclass(frozen=True)
@@ -130,7 +54,8 @@ class Source:
     """One upstream publication: where its raw files are and under which terms.
 
     license: a licence id of the Hub (`mit`, `cc-by-sa-4.0`, `other`, ...); license_note says what an id cannot.
-    citation: keys in cards/citations.bib. annotations: the Hub's annotations_creators. files: raw files by short key.
+    citation: keys in cards/citations.bib. annotations: the Hub's annotations_creators. files: raw files by short key. decisions:
+    the raw file that a classifier writes, if there is one.
     """
 
     name: str
@@ -141,6 +66,7 @@ class Source:
     files: Mapping[str, RawFile]
     annotations: tuple[str, ...] = ("found",)
     license_note: str = ""
+    decisions: Decisions | None = None
 
     def __post_init__(self) -> None:
         """Refuse two files that would lie in one place."""
@@ -317,8 +243,8 @@ class Raw:
     """One raw file that is here and verified: what the readers of builders.reading take.
 
     name: how errors call it (`cedr/main/train.jsonl`). path: the file, or the archive that holds it as `member`.
-    limit: read no more than this many records (the command line's --limit). watch: is told, as the file is read, how far:
-    the place in it, in bytes.
+    limit: read no more than this many records (the command line's --limit). watch: called
+    while the file is read, with the offset in bytes.
     """
 
     name: str

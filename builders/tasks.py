@@ -236,7 +236,7 @@ def config_folder(config: str) -> str:
 
 
 def label_names(task: Task) -> tuple[str, ...]:
-    """The names of a task's labels, by number; none where its labels are no numbers, and where it has none."""
+    """The names of a task's labels, by number; empty where its labels are not numbers, and where it has no labels."""
     match task:
         case Classification(labels=names) | MultilabelClassification(labels=names):
             return names

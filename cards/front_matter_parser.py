@@ -26,13 +26,13 @@ UNMEASURED = (0, 0)  # size and depth of a node while its children are being mea
 
 
 def split_front_matter(card: str) -> tuple[str, str]:
-    """The YAML of a card, with its final newline, and the text below it; the YAML is empty where there is no front matter."""
+    """The YAML of a card, with its final newline, and the text below it. Without front matter, the YAML is empty."""
     match = FRONT_MATTER.match(card)
     return (match[1] or "", card[match.end() :]) if match else ("", card)
 
 
 def parse_front_matter(card: bytes, where: str) -> dict[str, Any]:
-    """The metadata of a card; empty where there is no front matter.
+    """The metadata of a card; empty for a card without front matter.
 
     card: the bytes of a README.md. where: the file or repository, for the error.
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
 
     from builders.catalogue import Definition
-    from builders.spec import RawFile
+    from builders.raw_files import RawFile
 
 EXAMPLES = """\
   python -m pipelines.show                    the catalogue

@@ -1,4 +1,4 @@
-"""Every version of every dataset is built from its golden sample and compared with the rows that stand beside it, table by table.
+"""Every version of every dataset is built from its golden sample and compared with the expected rows beside it, table by table.
 
 tests/golden/<source>/raw/                                         the sample, hand-made in the true raw format
 tests/golden/<source>/<dataset>/<version>/<config>.<split>.jsonl   the expected rows

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMANDS = {"build", "check", "command", "decide", "diff", "fetch", "publish", "show"}
-# A module may import those in its own layer's package and in the layers below it. What stands in one line is one layer.
+# A module may import those in its own layer's package and in the layers below it. One line is one layer.
 LAYERS = (
     {"builders"},
     {"cards"},
@@ -53,7 +53,7 @@ def imports_of(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def layer_of(module: str) -> tuple[int, str]:
-    """The layer of a module, and its package or, of those that stand alone, itself."""
+    """The layer of a module, and its package, or the module itself where it is in none."""
     for number, members in enumerate(LAYERS):
         for member in members:
             if module == member or module.startswith(f"{member}."):

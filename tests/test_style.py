@@ -13,8 +13,8 @@ from tests.support.paths import ROOT
 # What is not written (a regular expression, case ignored) and what to write instead.
 PHRASES = {
     r"this is no\b": "not a ...",
-    r"\bis no (?!longer\b)": "is not a ..., has no ..., invalid ...",
-    r"\bare no (?!longer\b)": "are not ..., have no ...",
+    r"(?<!there )\bis no (?!longer\b)": "is not a ..., has no ..., invalid ...",
+    r"(?<!there )\bare no (?!longer\b)": "are not ..., have no ...",
     r"\bmend(s|ed|ing)?\b": "fix, correct",
     r"\bno (json|yaml|xml|parquet|utf-8|whole)\b": "invalid JSON, truncated or corrupt ...",
     r"is not here, and": "not found, and",
@@ -26,7 +26,7 @@ PHRASES = {
     r"\blooked (for|at|up) afresh|\bafresh\b|\banew\b": "again, re-audited, rebuilt",
     r"\bstands?\b": "is, occurs, lies",
     r"what became of": "the ... dropped, the result of",
-    r"\bof which\b": "whose, and ... of them",
+    r"(?<!one )(?<!\d )\bof which\b": "whose, and ... of them",
     r"bends? a score": "distorts scores",
     r"shingles of both": "share ... of their shingles",
     r"many a sound": "common in good ...",
@@ -35,7 +35,7 @@ PHRASES = {
     r"\bbut for (case|punctuation|white)": "ignoring case, ...",
     r"that tells what is wrong": "that lists the known problems",
     r"\bwent? unheard\b|\bis heard\b|\bare heard\b": "is asked, decides",
-    r"\b(house|rooms?|walk)\b(?!s? of)": "package, module, layer, pipeline",
+    r"\bthe house\b|\brooms\b|\bthe walk of\b": "package, module, layer, pipeline",
 }
 # Words of the data and of other people: titles, quotations, the raw samples and their rows.
 ALLOWED = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import hub
 from builders.reading import read_json_array
 from builders.shaping.preferences import CLEAN_NOTES, parse_preferences, rerank_pairs
-from builders.spec import RawFiles, Source, Tables, Version, dataset, hub
+from builders.spec import RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking
 
 REVISION = "e576524ca841af3c36fd6912e68e5920430928c1"

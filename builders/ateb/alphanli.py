@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import RawFile, https, member
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool, read_gold_labels
-from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, dataset, https, member
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Retrieval
 
 ARCHIVE = https("https://storage.googleapis.com/ai2-mosaic/public/abductive-commonsense-reasoning-iclr2020/anli.zip")

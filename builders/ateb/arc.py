@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import RawFile, https, member
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool
 from builders.shaping.merging import CLEAN_NOTES
 from builders.shaping.rows import refuse
-from builders.spec import KnownFinding, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, https, member
+from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
 ARCHIVE = https("https://s3-us-west-2.amazonaws.com/ai2-website/data/ARC-V1-Feb2018.zip")

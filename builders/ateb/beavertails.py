@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import RawFile, hub
 from builders.reading import read_json_lines
 from builders.shaping.cleaning import clean_rows
-from builders.spec import KnownFinding, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, hub
+from builders.spec import KnownFinding, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 REVISION = "8401fe609d288129cc684a9b3be6a93e41cfe678"

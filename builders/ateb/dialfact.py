@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import RawFile, github
 from builders.reading import read_json_lines
 from builders.shaping.factuality import CLEAN_NOTES, FEVER, LABELS, classify_pairs, number_labels
 from builders.shaping.rows import refuse
-from builders.spec import Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
+from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 COMMIT = "d400b250147e45c106b18e52254b1060f7c1575d"

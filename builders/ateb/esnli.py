@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import RawFile, github
 from builders.reading import read_csv
 from builders.shaping.factuality import CLEAN_NOTES, LABELS, NLI, classify_pairs, number_labels, read_splits
-from builders.spec import Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
+from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 COMMIT = "7b585a3f077fdea899780eb0473940522ae44a2e"

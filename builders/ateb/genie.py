@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import by_hand
 from builders.reading import read_json_lines
 from builders.shaping.preferences import CLEAN_NOTES, pair_systems, rerank_pairs
 from builders.shaping.rows import refuse
-from builders.spec import Raw, RawFiles, Source, Tables, Version, by_hand, dataset
+from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking
 
 COLUMNS = dict.fromkeys(("task", "prompt", "response", "system"), pl.String()) | {"rating": pl.Float64()}

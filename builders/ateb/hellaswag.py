@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import RawFile, github
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool
 from builders.shaping.merging import CLEAN_NOTES
 from builders.shaping.rows import refuse
-from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
 COMMIT = "a29ff8e9a04bba4bd6588223785ce105328adc57"

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders.raw_files import RawFile, github
 from builders.reading import read_json_lines
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.preferences import CLEAN_NOTES, rerank_pairs, rerank_splits
 from builders.shaping.rows import drop, refuse
-from builders.spec import Dropped, KnownFinding, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
+from builders.spec import Dropped, KnownFinding, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, Reranking
 
 if TYPE_CHECKING:

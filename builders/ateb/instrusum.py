@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import hub
 from builders.reading import open_raw, read_json_array, read_json_lines
 from builders.shaping.preferences import CLEAN_NOTES, pair_systems, rerank_pairs
-from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset, hub
+from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking
 
 # The commit could not be confirmed without an account. The lock file pins the digest of the first download.

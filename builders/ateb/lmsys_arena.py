@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import hub
 from builders.reading import read_parquet
 from builders.shaping.preferences import CLEAN_NOTES, parse_preferences, rerank_pairs
 from builders.shaping.rows import drop_each, refuse
-from builders.spec import RawFiles, Source, Tables, Version, dataset, hub
+from builders.spec import RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking
 
 REVISION = "1b6335d42a1d2c7e34870c905d03ab964f7f2bd8"

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from builders.raw_files import by_hand
 from builders.reading import pickle_members
 from builders.reading.errors import malformed, shorten
 from builders.reading.values import check_record
 from builders.shaping.cleaning import is_short
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, drop_each
-from builders.spec import Raw, RawFiles, Source, Tables, Version, by_hand, dataset
+from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import PairClassification
 
 NAMES = ("other paragraph", "same paragraph")

@@ -1,13 +1,14 @@
-"""PIQA: everyday goals, each with two solutions of which one works in the physical world (Bisk et al., 2020)."""
+"""PIQA: everyday goals, each with two solutions, one of them right (Bisk et al., 2020)."""
 
 from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import RawFile, github
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool, read_gold_labels
 from builders.shaping.merging import CLEAN_NOTES
-from builders.spec import KnownFinding, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
+from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
 COMMIT = "21edab439af693b961be2f069e8690a88d3b4e37"

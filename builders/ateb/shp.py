@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders.raw_files import RawFile, hub
 from builders.reading import read_json_lines
 from builders.shaping.preferences import CLEAN_NOTES, parse_preferences, rerank_pairs, rerank_splits
 from builders.shaping.rows import refuse
-from builders.spec import Raw, RawFile, RawFiles, Source, Tables, Version, dataset, hub
+from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking
 
 if TYPE_CHECKING:

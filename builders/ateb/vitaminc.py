@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import RawFile, github, member
 from builders.reading import read_json_lines
 from builders.shaping.factuality import CLEAN_NOTES, FEVER, LABELS, classify_pairs, number_labels, read_splits
-from builders.spec import KnownFinding, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github, member
+from builders.spec import KnownFinding, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 COMMIT = "152c9639f1e33ca295d0776b618c17884088f72f"

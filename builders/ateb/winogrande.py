@@ -1,14 +1,15 @@
-"""WinoGrande: sentences with a blank and two words, of which only one fits the blank (Sakaguchi et al., 2020)."""
+"""WinoGrande: sentences with a blank and two words, only one of them right (Sakaguchi et al., 2020)."""
 
 from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import RawFile, https, member
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool
 from builders.shaping.labels import label_numbers
 from builders.shaping.merging import CLEAN_NOTES
-from builders.spec import Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, https, member
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
 ARCHIVE = https("https://storage.googleapis.com/ai2-mosaic/public/winogrande/winogrande_1.1.zip")

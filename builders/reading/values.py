@@ -84,7 +84,7 @@ def describe_type(dtype: Type) -> str:
 
 
 def collect_rows(rows: Iterator[list[Any]], schema: pl.Schema, batch: int) -> pl.DataFrame:
-    """The frame of the rows, of which at most `batch` at a time are Python objects."""
+    """The frame of the rows; at most `batch` of them at a time are Python objects."""
     frames = [pl.DataFrame(schema=schema)]
     while values := list(islice(rows, batch)):
         frames.append(pl.DataFrame(values, schema, orient="row"))

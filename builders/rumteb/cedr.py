@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import https, member
 from builders.reading import read_json_lines
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
-from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset, https, member
+from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import MultilabelClassification
 
 ARCHIVE = https("https://sagteam.ru/cedr/main.zip", bytes=693_026)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import github
 from builders.reading import read_tskv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
 from builders.shaping.rows import drop_each
 from builders.shaping.sampling import sample_per_class, split, too_few
-from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset, github
+from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, Clustering
 
 RATINGS = ("1", "2", "3", "4", "5")

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.errors import RecipeError
+from builders.raw_files import by_hand, member
 from builders.reading import json_members
 from builders.reading.errors import shorten
 from builders.shaping.cleaning import DEDUPLICATED, SHORT, deduplicate_texts, is_short, keep_first_texts
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, refuse
 from builders.shaping.sampling import hash_order, sort_by_hash, split
-from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, member
+from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 if TYPE_CHECKING:

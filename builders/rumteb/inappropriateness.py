@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders.raw_files import RawFile, github
 from builders.reading import read_csv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, refuse
 from builders.shaping.sampling import sort_by_hash, split, split_stratified
-from builders.spec import Prompts, RawFile, RawFiles, Source, Tables, Version, dataset, github
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, MultilabelClassification
 
 if TYPE_CHECKING:

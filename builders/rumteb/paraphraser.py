@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import by_hand
 from builders.reading import read_xml_values
 from builders.shaping.cleaning import clean_rows
-from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, by_hand, dataset
+from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import STS
 
 DOWNLOAD = "open http://paraphraser.ru/download/get?file_id={number}, unpack the zip archive and take {name} from it"

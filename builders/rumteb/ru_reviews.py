@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import github
 from builders.reading import read_csv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.sampling import split
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset, github
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 LABELS = ("negative", "neutral", "positive")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import RawFile, github
 from builders.reading import read_json_array
 from builders.shaping.cleaning import SHORT, is_short
 from builders.shaping.rows import drop, drop_each, refuse
 from builders.shaping.sampling import list_candidates
-from builders.spec import Dropped, Prompts, Raw, RawFile, RawFiles, Source, Tables, Version, dataset, github
+from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking, Retrieval
 
 PROMPTS = Prompts(

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import orjson
 import polars as pl
 
+from builders.raw_files import by_hand, https
 from builders.reading import read_csv, read_members
 from builders.reading.errors import malformed
 from builders.reading.values import check_record
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.rows import drop, refuse
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, https
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import STS
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import https, member
 from builders.reading import read_json_lines
 from builders.shaping.labels import label_numbers
-from builders.spec import KnownFinding, Prompts, RawFiles, Source, Tables, Version, dataset, https, member
+from builders.spec import KnownFinding, Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import PairClassification
 
 ARCHIVE = https(

@@ -1,4 +1,4 @@
-"""Every kind of finding: how severe it is, what it means, what is counted. docs/findings.md is printed from here."""
+"""Every kind of finding: its severity, what it means, what is counted. docs/findings.md is generated from here."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pipelines.audit.languages import LETTERS, SAMPLE
-from pipelines.audit.near_duplicates import SHARED, TEN
-from pipelines.audit.shingles import CHARACTERS, LONG, WORDS
+from pipelines.audit.languages import MIN_LETTERS, SAMPLE
+from pipelines.audit.near_duplicates import MIN_SHARED_PERCENT
+from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cards.manifest import Severity
 
-MANY_TIMES = 10  # the median length that makes an outlier; the rows of the rarest label that make an imbalance
+LENGTH_OUTLIER_FACTOR = 10  # between the median length and that of an outlier
+LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and those of a rare one
 
-FOLDED = "in Unicode's form NFKC and lower case, every run of punctuation and white space one space"
-NEARLY = (
-    f"of the shingles of the two, {SHARED / TEN} or more are shingles of both (Jaccard similarity; of a pair, on either side), a"
-    f" folded text of {LONG} words or more having its runs of {WORDS} words for shingles, a shorter one its runs of {CHARACTERS}"
-    " characters; looked for by MinHash, which misses one in a million, and more where texts by the hundreds are half alike"
+FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space one space"
+NEAR = (
+    f"the texts share at least {MIN_SHARED_PERCENT} % of their shingles (Jaccard similarity; of a pair, on both sides), which are"
+    f" the runs of {SHINGLE_WORDS} words of a folded text of {LONG_TEXT_WORDS} words or more, and the runs of"
+    f" {SHINGLE_CHARACTERS} characters of a shorter one; MinHash proposes the texts to compare and misses fewer than one"
+    " pair in a million, more if hundreds of texts are half alike"
 )
 
 
@@ -29,8 +31,8 @@ NEARLY = (
 class Kind:
     """What a kind of finding means.
 
-    severity: `error`, `warning` or `info`, unless the definition tells an exception. definition: one sentence.
-    counted: what a finding's count counts; its share is of all there are of these in the table, unless said otherwise.
+    severity: `error`, `warning` or `info`, with any exception in the definition. definition: one sentence. counted: what the
+    count of a finding counts; its share is of all of these in the table, unless said otherwise.
     """
 
     severity: Severity
@@ -40,113 +42,118 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
-        "missing_table": Kind("error", "A table of the task is not there for a split.", "tables"),
+        "missing_table": Kind("error", "A table of the task is missing for a split.", "tables"),
         "unexpected_table": Kind(
-            "error", "There is a table that the task or the splits asked for do not have.", "tables"
+            "error", "A table is not one of the task's, or its split was not requested.", "tables"
         ),
         "missing_column": Kind("error", "A table lacks a column that its readers need.", "columns"),
-        "unexpected_column": Kind("error", "A table whose columns are fixed has another one.", "columns"),
-        "wrong_type": Kind("error", "A column's values are of another type than its readers expect.", "columns"),
+        "unexpected_column": Kind("error", "A table with fixed columns has another one.", "columns"),
+        "wrong_type": Kind("error", "The type of a column is not the one that its readers expect.", "columns"),
         "empty_table": Kind("error", "A table has no rows.", "tables"),
         "null_text": Kind("error", "A text or a title is null."),
-        "null_value": Kind("error", "A value that is no text is null, or a list holds a null."),
+        "null_value": Kind("error", "A value other than a text is null, or a list contains a null."),
         "empty_id": Kind("error", "An id is the empty string."),
-        "duplicate_id": Kind("error", "An id stands in an earlier row too.", "rows beyond the first of an id"),
-        "dangling_qrel": Kind("error", "A judgement names a query or a document that does not exist.", "judgements"),
+        "duplicate_id": Kind("error", "An id also occurs in an earlier row.", "rows after the first with an id"),
+        "dangling_qrel": Kind(
+            "error", "A relevance judgement names a query or a document that does not exist.", "judgements"
+        ),
         "duplicate_judgement": Kind(
-            "error", "A document is judged for the same query in an earlier row too.", "judgements beyond the first"
+            "error", "An earlier row also judges the same document for the same query.", "judgements after the first"
         ),
         "query_without_positive": Kind("error", "A query has no document judged relevant.", "queries"),
         "query_without_candidates": Kind("error", "A query has no list of candidates.", "queries"),
-        "query_without_negative": Kind(
-            "error", "All candidates of a query are judged relevant.", "lists of candidates"
-        ),
+        "query_without_negative": Kind("error", "All candidates of a query are judged relevant.", "candidate lists"),
         "positive_not_listed": Kind(
             "error", "A document judged relevant for a query is not among its candidates.", "judgements above zero"
         ),
         "dangling_candidate": Kind(
-            "error", "A list of candidates belongs to no query, or names a document that does not exist.", "candidates"
+            "error",
+            "A candidate list belongs to no query, or contains a document that does not exist.",
+            "candidate lists or candidates",
         ),
-        "duplicate_candidate": Kind("error", "A list of candidates names a document twice.", "lists of candidates"),
-        "label_out_of_range": Kind("error", "A label is none of those that the task names."),
-        "label_text_differs": Kind("error", "The name beside a label is not that label's name."),
-        "label_unordered": Kind("error", "A row's labels do not ascend, or one of them stands twice."),
+        "duplicate_candidate": Kind("error", "A candidate list contains a document twice.", "candidate lists"),
+        "label_out_of_range": Kind("error", "A label is not one of the task's labels."),
+        "label_text_differs": Kind("error", "The label name of a row is not the name of its label."),
+        "label_unordered": Kind("error", "The labels of a row do not ascend, or one of them is repeated."),
         "score_out_of_range": Kind("error", "A score is outside the task's scale, or a judgement is negative."),
-        "one_class_only": Kind("error", "All rows have one label, so that nothing is to be told apart.", "tables"),
+        "one_class_only": Kind("error", "All rows have the same label, so there is nothing to distinguish.", "tables"),
         "few_rows_of_label": Kind(
-            "warning", "A label has fewer training rows than mteb draws (in a golden sample: info).", "labels"
+            "warning", "A label has fewer training rows than mteb samples (in a golden sample: info).", "labels"
         ),
         "split_leak": Kind(
             "warning",
-            "A text (in pair tasks a pair, in retrieval a query) stands in an earlier split too: exactly, or, told apart by"
-            f" the detail, only once both are folded: {FOLDED}.",
+            "A text (in pair tasks a pair, in retrieval a query) also occurs in an earlier split, either exactly or, if the"
+            f" detail says so, only after folding ({FOLDING}).",
             "distinct texts of the later split",
         ),
         "near_leak": Kind(
             "warning",
-            "A text (in pair tasks a pair, in retrieval a query) that is no `split_leak` is nearly the same as one of an"
-            f" earlier split: {NEARLY}.",
+            "A text (in pair tasks a pair, in retrieval a query) that is not a `split_leak` is a near-duplicate of one in an"
+            f" earlier split: {NEAR}.",
             "distinct texts of the later split",
         ),
         "conflicting_label": Kind(
             "warning",
-            "A text (or pair of texts; in retrieval, a query with a document's text) has two or more labels or scores"
+            "A text (or pair of texts; in retrieval, a query with the text of a document) has two or more labels or scores"
             " within a split.",
             "distinct texts",
         ),
         "unjudged_twin": Kind(
             "warning",
-            "A document (in reranking, a candidate) has the text of one that is judged relevant for a query, and is not"
-            " itself judged for it.",
-            "query and document, as a share of these and the judgements above zero together",
+            "A document (in reranking, a candidate) has the same text as one judged relevant for a query, but is not itself"
+            " judged for it.",
+            "pairs of query and document, as a share of these and the judgements above zero together",
         ),
         "query_in_corpus": Kind(
             "warning",
-            "A query is word for word a whole document or a document's title, surrounding white space aside.",
+            "A query equals a whole document or the title of one, ignoring surrounding white space.",
             "queries",
         ),
         "duplicate_pair": Kind(
             "warning",
-            "A pair of texts, in this order, stands in an earlier row of its split too.",
-            "rows beyond the first",
+            "A pair of texts, in the same order, also occurs in an earlier row of its split.",
+            "rows after the first",
         ),
         "swapped_pair": Kind(
             "warning",
-            "A pair stands the other way round in an earlier row of its split, or, told apart by the detail, in an earlier split"
+            "A pair occurs in reverse order in an earlier row of its split or, if the detail says so, in an earlier split"
             " (pair classification and STS).",
         ),
         "duplicate_text": Kind(
             "warning",
-            "A text stands in an earlier row of its split too (info where texts recur by design: one side of a pair, the"
-            " queries and candidates of reranking).",
-            "rows beyond the first",
+            "A text also occurs in an earlier row of its split (info if texts recur by design: one side of a pair, the queries"
+            " and candidates of reranking).",
+            "rows after the first",
         ),
-        "empty_text": Kind("warning", "A text is empty or nothing but white space."),
+        "empty_text": Kind("warning", "A text is empty or only white space."),
         "encoding_residue": Kind(
             "warning",
-            "A text holds what a wrong decoding leaves: U+FFFD, a C1 control character (U+0080 to U+009F), or an escape"
+            "A text contains the traces of a wrong decoding: U+FFFD, a C1 control character (U+0080 to U+009F), or an escape"
             " such as `_x000D_`.",
         ),
-        "html_residue": Kind("warning", "A text holds an HTML tag, an HTML comment or a character entity."),
+        "html_residue": Kind("warning", "A text contains an HTML tag, an HTML comment or a character reference."),
         "wrong_language": Kind(
             "warning",
-            f"A text of {LETTERS} letters or more is in none of the languages of its dataset (in bitext, not in that of its"
-            f" side): two detectors name the same other one, asked about {SAMPLE:,} rows of each table, always the same"
-            " (`check --audit-language all`: about every row).",
-            f"texts of these rows with {LETTERS} letters or more",
+            f"A text of {MIN_LETTERS} letters or more is in none of the languages of its dataset (in bitext, not in that of its"
+            f" side): two detectors agree on another one, in a fixed sample of {SAMPLE:,} rows of each table"
+            " (`check --audit-language all`: in all rows).",
+            f"texts of these rows with {MIN_LETTERS} letters or more",
         ),
-        "short_text": Kind("info", "A text is a single character, white space around it aside."),
+        "short_text": Kind("info", "A text is a single character, ignoring surrounding white space."),
         "near_duplicate": Kind(
             "info",
-            "A text (in tasks of pairs a pair) is nearly the same as an earlier one of its split, and not equal to it:"
-            f" {NEARLY}.",
+            "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it:"
+            f" {NEAR}.",
             "distinct texts",
         ),
         "length_outlier": Kind(
-            "info", f"A text is longer than {MANY_TIMES} times the median of the texts of its split that are not empty."
+            "info",
+            f"A text is longer than {LENGTH_OUTLIER_FACTOR} times the median length of the non-empty texts of its split.",
         ),
         "label_imbalance": Kind(
-            "info", f"A label has fewer than a {MANY_TIMES}th of the rows of its split's most frequent label.", "labels"
+            "info",
+            f"A label is more than {LABEL_IMBALANCE_FACTOR} times rarer than the most frequent label of its split.",
+            "labels",
         ),
     }
 )

@@ -1,4 +1,4 @@
-"""Findings that a builder declares to know: explained where they are as declared, an error where they are not."""
+"""Known findings: those that a builder declares. They are explained on the card; a different count fails the build."""
 
 from __future__ import annotations
 
@@ -14,48 +14,50 @@ if TYPE_CHECKING:
     from cards.manifest import Finding
 
 
-def explain_findings(findings: Sequence[Finding], known: Sequence[KnownFinding]) -> list[Finding]:
-    """The findings, those that are known with their `why`."""
+def explain_findings(findings: Sequence[Finding], known_findings: Sequence[KnownFinding]) -> list[Finding]:
+    """The findings, the known ones with the reason why they stay (`why`)."""
     return [
-        replace(finding, why=next((one.why for one in known if _is(finding, one)), finding.why)) for finding in findings
+        replace(finding, why=next((one.why for one in known_findings if _matches(finding, one)), finding.why))
+        for finding in findings
     ]
 
 
 def verify_known_findings(
-    release: str, findings: Sequence[Finding], known: Sequence[KnownFinding], module: str
+    release: str, findings: Sequence[Finding], known_findings: Sequence[KnownFinding], module: str
 ) -> None:
-    """See that every known finding was found, as often as declared.
+    """Check that every known finding occurs with exactly the declared count.
 
-    release: `<dataset>@<version>`; module: where its builder stands; both for the error.
+    release: `<dataset>@<version>`; module: that of the builder; both for the error.
 
-    Raises FindingsError with the numbers.
+    Raises FindingsError with the counts that differ.
     """
-    counts = [(one, sum(finding.count for finding in findings if _is(finding, one))) for one in known]
-    changed = [(one, count) for one, count in counts if count != one.count]
-    if changed:
+    counts = [(one, sum(finding.count for finding in findings if _matches(finding, one))) for one in known_findings]
+    changes = [(one, count) for one, count in counts if count != one.count]
+    if changes:
         raise FindingsError(
-            f"{release}: {len(changed)} of {len(known)} known findings are not as declared",
-            found="; ".join(f"{_name(one)}: {count:,}" for one, count in changed),
-            expected="; ".join(f"{_name(one)}: {one.count:,}" for one, _ in changed),
-            todo=f"look at the rows; then mend the recipe under a new version, or correct `known` in {module}",
+            f"{release}: {len(changes)} of {len(known_findings)} known findings are not as declared",
+            found="; ".join(f"{_describe(one)}: {count:,}" for one, count in changes),
+            expected="; ".join(f"{_describe(one)}: {one.count:,}" for one, _ in changes),
+            todo=f"inspect the rows, then fix the recipe in a new version or correct `known` in {module}",
         )
 
 
-def known_of_splits(known: Sequence[KnownFinding], splits: Sequence[str]) -> tuple[KnownFinding, ...]:
-    """Those that a release of some splits can be asked for: leaks need all splits."""
+def known_findings_of_splits(known_findings: Sequence[KnownFinding], splits: Sequence[str]) -> tuple[KnownFinding, ...]:
+    """The known findings that a release of some splits must have. Leaks are left out: they need all splits."""
     leaks = ("split_leak", "near_leak")
-    alone = [one for one in known if one.kind not in leaks and not one.detail.startswith("in ")]
-    return tuple(one for one in alone if _split(one) in splits)
+    within_a_split = [one for one in known_findings if one.kind not in leaks and not one.detail.startswith("in ")]
+    return tuple(one for one in within_a_split if _split(one) in splits)
 
 
-def _is(finding: Finding, known: KnownFinding) -> bool:
-    same = (finding.kind, finding.location) == (known.kind, known.location)
-    return same and known.detail in ("", finding.detail)
+def _matches(finding: Finding, known_finding: KnownFinding) -> bool:
+    is_same = (finding.kind, finding.location) == (known_finding.kind, known_finding.location)
+    return is_same and known_finding.detail in ("", finding.detail)
 
 
-def _split(known: KnownFinding) -> str:
-    return known.location.split("/")[1].split(".")[0]
+def _split(known_finding: KnownFinding) -> str:
+    return known_finding.location.split("/")[1].split(".")[0]
 
 
-def _name(known: KnownFinding) -> str:
-    return f"{known.kind} in {known.location}" + (f" ({known.detail})" if known.detail else "")
+def _describe(known_finding: KnownFinding) -> str:
+    detail = f" ({known_finding.detail})" if known_finding.detail else ""
+    return f"{known_finding.kind} in {known_finding.location}{detail}"

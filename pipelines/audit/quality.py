@@ -1,14 +1,11 @@
-"""What is wrong with a dataset that can be read: found in all rows of all splits, told on its card.
+"""The audit of a dataset that a reader can load: all findings but those of integrity, in all rows of all splits.
 
-What breaks a reader is an error and is found by audit.integrity. The kinds found here (audit.kinds) are warnings, which
-bend a score or spoil a text: a maintainer mends them in a next version or knows why they stay; and infos, which many a sound
-dataset has.
+This module only runs the families and sorts what they find. A new kind of finding goes into its family (texts, duplicates,
+leaks, labels, judgements, wrong_language) and into pipelines.audit.kinds, which says what it means.
 
-Texts are compared whole and exactly, by numbers that stand for them (pipelines.audit.statistics.telling_seed). A document's text
-is its title and text as mteb joins them. The texts are never all in memory at once; a few numbers of each are.
-
-One kind alone looks at a sample, unless it is asked for all: to tell the language of every text would take longer than to build
-the dataset.
+Texts are compared whole and exactly, by the numbers that represent them (pipelines.audit.text_hashes); only these numbers are
+all in memory at once. The text of a document is its title and text as mteb joins them. One kind is checked on a sample unless
+all rows are requested: detecting the language of every text would take longer than building the dataset.
 """
 
 from __future__ import annotations
@@ -16,23 +13,28 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from builders import tasks
-from cards.front_matter import language
-from cards.manifest import SEVERITIES, Severity
-from pipelines.audit import judgements, leaks
-from pipelines.audit.kinds import KINDS, MANY_TIMES
-from pipelines.audit.languages import SAMPLE, foreign_languages, sample_texts
-from pipelines.audit.statistics import hash_seed, model_input
-from pipelines.audit.survey import findings_where, survey_tables, text_layouts
+from cards.manifest import SEVERITIES
+from pipelines.audit.duplicates import audit_duplicates, find_near_duplicates_by_split
+from pipelines.audit.judgements import audit_judgements
+from pipelines.audit.kinds import KINDS
+from pipelines.audit.labels import audit_labels
+from pipelines.audit.languages import SAMPLE, sample_texts
+from pipelines.audit.leaks import audit_leaks
+from pipelines.audit.survey import Surveys, survey_tables
+from pipelines.audit.tables import model_inputs, text_layouts
+from pipelines.audit.text_hashes import hash_seed
+from pipelines.audit.texts import audit_texts
+from pipelines.audit.wrong_language import audit_languages, expected_languages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import polars as pl
+
     from cards.manifest import Finding
-    from pipelines.audit.integrity import Frames
-    from pipelines.audit.statistics import LanguageSamples
+    from pipelines.audit.languages import SampledTexts
+    from pipelines.audit.tables import Frames
 
 
 def audit_rows(
@@ -42,16 +44,16 @@ def audit_rows(
     languages: tuple[str, ...] = (),
     *,
     seed: int | None = None,
-    heard: LanguageSamples | None = None,
+    sampled_texts: SampledTexts | None = None,
     language_sample: int | None = SAMPLE,
 ) -> list[Finding]:
-    """All findings of a dataset that pipelines.audit.integrity has passed.
+    """All findings of a dataset without integrity errors.
 
-    frames: config -> split -> lazy frame. splits: those to look at. languages: the dataset's, as mteb writes them
-    (`rus-Cyrl`); with none, no text is in a wrong one (but the sides of a bitext have their languages by its pair). seed,
-    heard: those of `seed_of` and `heard_of` in audit.statistics, where they are known. language_sample: of how many rows
-    of each table the language is told; None: of all. Findings come by severity, then by kind as in KINDS, then by config as in
-    the task's layouts, split as in the task, and column.
+    frames: config -> split -> lazy frame. splits: those to audit. languages: the dataset's, as mteb writes them (`rus-Cyrl`);
+    without any, languages are not checked (those of a bitext always are, by its pair). seed, sampled_texts: what
+    text_hashes.hash_seed and languages.sample_tables return, if the caller has them. language_sample: the number of rows of each
+    table whose language is checked; None for all. The findings are sorted by severity, then by kind in the order of KINDS, then
+    by config in the order of the task's layouts, by split in the order of the task, and by column.
 
     Raises ValueError for a language that cards.front_matter does not know.
     """
@@ -59,123 +61,58 @@ def audit_rows(
     seed = hash_seed(task, frames) if seed is None else seed
     surveys = survey_tables(task, frames, splits, seed)
 
-    def batches(layout: tasks.Layout, split: str) -> Iterable[pl.DataFrame]:
-        if heard is not None and language_sample == SAMPLE:
-            return [heard[layout.config, split]]
-        texts = {column: model_input(layout.config, column) for column in layout.text}
-        return sample_texts(frames[layout.config][split], texts, surveys[layout.config, split]["id"], language_sample)
+    def sample_batches(layout: tasks.Layout, split: str) -> Iterable[pl.DataFrame]:
+        if sampled_texts is not None and language_sample == SAMPLE:
+            return [sampled_texts[layout.config, split]]
+        ids = surveys[layout.config, split]["id"]
+        return sample_texts(frames[layout.config][split], model_inputs(layout), ids, language_sample)
 
-    with ThreadPoolExecutor(1) as beside:  # a detector keeps one core busy, the other checks have the rest
-        spoken = [
-            beside.submit(_languages, batches(layout, split), expected, layout, split)
+    with ThreadPoolExecutor(1) as executor:  # language detection keeps one core busy; the other families use the rest
+        pending = [
+            executor.submit(audit_languages, layout, split, expected, sample_batches(layout, split))
             for layout in text_layouts(task)
-            if any((expected := _expected(task, layout, languages)).values())
+            if any((expected := expected_languages(task, layout, languages)).values())
             for split in splits
         ]
-        found = _found(task, frames, splits, surveys, seed)
-        return _ordered([*found, *(one for telling in spoken for one in telling.result())], task, splits)
+        findings = _audit_families(task, frames, splits, surveys, seed)
+        findings += [finding for future in pending for finding in future.result()]
+    return _sort_findings(findings, task, splits)
 
 
-def _found(
+def _audit_families(
     task: tasks.Task,
     frames: Frames,
     splits: tuple[str, ...],
     surveys: Mapping[tuple[str, str], pl.DataFrame],
     seed: int,
 ) -> list[Finding]:
-    """All findings but those of languages."""
-    found = []
+    """The findings of all families except wrong_language."""
+    findings = []
     for layout in text_layouts(task):
-        tables, known = frames[layout.config], {split: surveys[layout.config, split] for split in splits}
-        for split in splits:
-            found += _texts(task, known[split], layout, split)
-        if layout.config == "corpus":  # of two splits it may be the same
-            for split in splits:
-                found += leaks.find_near_matches(tables, {split: known[split]}, layout)
-        else:
-            found += leaks.find_leaks(known, layout) + leaks.find_near_matches(tables, known, layout)
-        if isinstance(task, tasks.PairClassification | tasks.STS):
-            found += leaks.find_swapped_pairs(known, layout)
+        by_split = {split: surveys[layout.config, split] for split in splits}
+        for split, survey in by_split.items():
+            findings += audit_texts(layout, split, survey)
+        # Two splits may share a corpus: documents cannot leak.
+        groups: list[Surveys] = (
+            [{split: by_split[split]} for split in splits] if layout.config == "corpus" else [by_split]
+        )
+        for group in groups:
+            near_duplicates = find_near_duplicates_by_split(layout, frames[layout.config], group)
+            findings += audit_duplicates(task, layout, group, near_duplicates)
+            findings += audit_leaks(task, layout, group, near_duplicates)
     for split in splits:
-        if isinstance(task, tasks.Retrieval | tasks.Reranking):
-            documents = surveys["corpus", split]
-            found += judgements.find_judgement_findings(
-                task, frames, split, documents.select("same", **{"corpus-id": "id"})
-            )
-            found += judgements.find_queries_in_corpus(frames, split, documents, seed)
-        if task.type.label:
-            found += judgements.find_conflicting_labels(surveys["default", split], ("default", split, task.type.label))
-        if task.type.label and not isinstance(task, tasks.STS):
-            found += judgements.find_label_imbalance(
-                task, frames["default"][split], ("default", split, task.type.label)
-            )
-    return found
+        if ("default", split) in surveys:
+            findings += audit_labels(task, frames, split, surveys["default", split])
+        if ("corpus", split) in surveys:
+            findings += audit_judgements(task, frames, split, surveys["corpus", split], seed)
+    return findings
 
 
-def _ordered(found: list[Finding], task: tasks.Task, splits: tuple[str, ...]) -> list[Finding]:
+def _sort_findings(findings: list[Finding], task: tasks.Task, splits: tuple[str, ...]) -> list[Finding]:
     configs, kinds = [layout.config for layout in tasks.layouts(task)], list(KINDS)
 
-    def place(finding: Finding) -> tuple[int, int, int, int, str]:
-        where = configs.index(finding.config), splits.index(finding.split), finding.column
-        return SEVERITIES.index(finding.severity), kinds.index(finding.kind), *where
+    def sort_key(finding: Finding) -> tuple[int, int, int, int, str]:
+        location = configs.index(finding.config), splits.index(finding.split), finding.column
+        return SEVERITIES.index(finding.severity), kinds.index(finding.kind), *location
 
-    return sorted(found, key=place)
-
-
-def _texts(task: tasks.Task, survey: pl.DataFrame, layout: tasks.Layout, split: str) -> list[Finding]:
-    """What is wrong with texts by themselves and among those of their split."""
-
-    found = []
-    by_design: Severity | None = "info" if isinstance(task, tasks.Reranking) or len(layout.text) > 1 else None
-    for column in layout.text:
-        place = (layout.config, split, column)
-        for kind in ("empty_text", "short_text", "html_residue", "encoding_residue"):
-            found += findings_where(kind, place, survey, pl.col(f"{kind} {column}"))
-        again = ~pl.col(f"number {column}").is_first_distinct()
-        found += findings_where("duplicate_text", place, survey, again, severity=by_design)
-        found += _outliers(survey, f"length {column}", place)
-    if len(layout.text) > 1:
-        found += findings_where(
-            "duplicate_pair", (layout.config, split, ""), survey, ~pl.col("same").is_first_distinct()
-        )
-    return found
-
-
-def _outliers(survey: pl.DataFrame, column: str, place: tuple[str, str, str]) -> list[Finding]:
-
-    lengths = survey[column].filter(survey[column] > 0).sort()
-    if lengths.is_empty():
-        return []
-    median, longest = lengths[lengths.len() // 2], lengths[-1]
-    detail = f"median {median} characters, longest {longest}"
-    return findings_where("length_outlier", place, survey, pl.col(column) > MANY_TIMES * median, detail=detail)
-
-
-def _expected(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, set[str]]:
-    """The languages that each column of texts may be in, as ISO 639-1 codes."""
-    if isinstance(task, tasks.BitextMining):
-        return {column: {side} for column, side in zip(layout.text, task.pair.split("-"), strict=True)}
-    return {column: {language(code)[0] for code in languages} for column in layout.text}
-
-
-def _languages(
-    batches: Iterable[pl.DataFrame], expected: Mapping[str, set[str]], layout: tasks.Layout, split: str
-) -> list[Finding]:
-    """Texts in a language that their column should not hold."""
-
-    schema = {"id": pl.String, "other": pl.String}
-    named = {column: [pl.DataFrame(schema=schema)] for column in expected}
-    for rows in batches:
-        for column, known in expected.items():
-            answers = rows.drop_nulls(column)
-            others = pl.Series("other", foreign_languages(answers[column], known), pl.String)
-            named[column].append(answers.select("id", others))
-    found = []
-    for column, parts in named.items():
-        answers = pl.concat(parts)
-        counts = answers["other"].drop_nulls().value_counts().sort("count", "other", descending=[True, False])
-        told = ", ".join(f"{other} {count}" for other, count in counts.iter_rows())
-        detail = f"{told}; texts looked at: {answers.height:,}"
-        place = (layout.config, split, column)
-        found += findings_where("wrong_language", place, answers, pl.col("other").is_not_null(), detail=detail)
-    return found
+    return sorted(findings, key=sort_key)

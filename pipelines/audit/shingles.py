@@ -1,11 +1,25 @@
-"""Rough shingles: what texts that are equal once folded have in common, read off their bytes, many times as fast as folding.
+"""Rough shingles: numbers that texts share if they are equal after folding, read from their bytes much faster than folding is.
 
-The shingles of a text of LONG words or more are its runs of WORDS words, those of a shorter one its runs of CHARACTERS letters,
-the gap between two words among them. They are numbers that do not mind what builders.shaping.folding takes away: case,
-punctuation, white space. They forget more than that (the end of a long word, a `+`, which of some letters it is), so that they
-tell which texts may be alike; pipelines.audit.near_duplicates compares the folded texts then.
+The shingles of a text of LONG_TEXT_WORDS words or more are its runs of SHINGLE_WORDS words. Those of a shorter one are its runs
+of SHINGLE_CHARACTERS letters; the gap between two words counts as a letter. They ignore what builders.shaping.folding removes
+(case, punctuation, white space) and a little more (the end of a long word, a `+`, some differences between letters). So they only
+propose which texts may be near-duplicates; pipelines.audit.near_duplicates then compares the folded texts.
 
-English, German and Russian texts are read as they are. A text with another character (ODD) is folded first.
+English, German and Russian texts are read as they are. A text with any other character (UNUSUAL) is folded first.
+
+An example: the texts `Bee, ёж!` and `BEE Ёж`. In UTF-8 they are
+
+    B  e  e  ,  _  ё     ж     !        B  E  E  _  Ё     ж
+    42 65 65 2c 20 d1 91 d0 b6 21       42 45 45 20 d0 81 d0 b6
+
+SYMBOL_OF_BYTE keeps five bits of a letter, so that case is gone, gives 0 for everything else, and 40 for the first of two bytes
+(`Ё` needs one bit more, see _read_words):
+
+    22 25 25 00 00 40 31 40 36 00       22 25 25 00 40 31 40 36
+
+Without the 40s, with one 0 for a gap and none at the end, both texts become `22 25 25 00 31 36`. These six letters have six
+runs of five: (22 25 25 00 31), (25 25 00 31 36), and four that the end cuts short, from (25 00 31 36) to (36). Each is hashed to
+a uint64.
 """
 
 from __future__ import annotations
@@ -26,155 +40,161 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     Numbers = npt.NDArray[np.int64]
 
-LONG = 60  # words: where one of them is another, 57 runs of 63 are the same
-WORDS, CHARACTERS = 3, 5  # in a run
+LONG_TEXT_WORDS = 60  # if one word of 60 differs, the texts share 57 of 63 runs, just over 90 %
+SHINGLE_WORDS, SHINGLE_CHARACTERS = 3, 5  # in a run
 
-# All but ASCII, most of Latin-1, the modern Cyrillic letters, dashes, quotation marks, wide spaces, the euro; and №, which is
-# folded to the word `no`, but too frequent in Russian for all texts that have it to be folded.
-ODD = "[^\x00-\x7f\xa0-\xa7\xa9\xab-\xae\xb0\xb1\xb6\xb7\xbb\xbf-\xff\u0400-\u045f\u2000-\u2016\u2018-\u203d\u203f-\u206f€№]"
-LEAD = 0x40  # stands for the first byte of a letter that has two
-SIGNS = ((0xC2, 2), (0xE2, 3))  # the first byte of characters that are no letters, and how many they have
-# What stands for each byte: 0 where it is of no letter or digit. In UTF-8 a letter and its capital end in bytes with the same
-# last five bits, in ASCII, Latin-1 and Cyrillic; but of the capitals from U+0400 to U+040F, Ё among them, the first of the five
-# is another.
-SYMBOLS = bytes(
+# All except ASCII, most of Latin-1, the modern Cyrillic letters, dashes, quotation marks, wide spaces, the euro; and except №,
+# which folds to the word `no` but is too frequent in Russian to fold every text that has it.
+UNUSUAL = "[^\x00-\x7f\xa0-\xa7\xa9\xab-\xae\xb0\xb1\xb6\xb7\xbb\xbf-\xff\u0400-\u045f\u2000-\u2016\u2018-\u203d\u203f-\u206f€№]"
+LEAD = 0x40  # the symbol for the first byte of a two-byte letter
+SIGN_LEADS = ((0xC2, 2), (0xE2, 3))  # the first byte of characters that are not letters, and how many bytes they have
+# The symbol for each byte: 0 for anything but a letter or digit. In ASCII, Latin-1 and Cyrillic, a letter and its capital end in
+# UTF-8 in bytes with the same last five bits; except the capitals from U+0400 to U+040F, Ё among them, where the first of the
+# five differs.
+SYMBOL_OF_BYTE = bytes(
     LEAD if byte >= 0xC0 else byte & 0x1F | 0x20 if byte >= 0x80 or chr(byte).isalnum() else 0 for byte in range(256)
 )
-FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)  # odd, and their bits have no pattern
+FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)  # odd, with bits in no pattern
 
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows of any number of values: row n is values[edges[n] : edges[n + 1]]."""
+    """Rows with any number of values: row n is values[offsets[n] : offsets[n + 1]]."""
 
     values: Array
-    edges: Numbers
+    offsets: Numbers
 
     @property
     def lengths(self) -> Numbers:
-        """How many values each row has."""
-        return self.edges[1:] - self.edges[:-1]
+        """The number of values of each row."""
+        return self.offsets[1:] - self.offsets[:-1]
 
 
 def rough_shingles(texts: Sequence[pl.Series]) -> Ragged:
-    """The rough shingles (uint64) of each row of texts, as often as they stand there.
+    """The rough shingles (uint64) of each row of texts, repeated ones included.
 
-    texts: one column of strings or several, of one length, without nulls. The same shingle in two columns is two.
+    texts: one or more columns of strings, of equal length, without nulls. The same shingle in two columns is two shingles.
     """
-
     rows: list[Array] = []
     parts: list[Ragged] = []
-    for place, column in enumerate(texts):
-        symbols, begins, edges, text_edges = _words(column)
-        many = edges[1:] - edges[:-1] >= LONG
-        numbers = _numbers(symbols, begins)
-        words = _cut(numbers, edges[:-1][many], edges[1:][many])
-        few = ~many & (edges[1:] > edges[:-1])
-        letters = _letters(_cut(symbols, begins[edges[:-1][few]], text_edges[1:][few]))
-        for some, units, size in ((many, words, WORDS), (few, letters, CHARACTERS)):
-            rows.append(np.flatnonzero(some))
-            parts.append(runs(units, size, salt=place + 1))
-    return gather(rows, parts, len(texts[0]))
+    for position, column in enumerate(texts):
+        symbols, word_starts, first_words, text_starts = _read_words(column)
+        words_from, words_to = first_words[:-1], first_words[1:]
+        is_long = words_to - words_from >= LONG_TEXT_WORDS
+        is_short = ~is_long & (words_to > words_from)
+        numbers = _word_numbers(symbols, word_starts)
+        words = _take_slices(numbers, words_from[is_long], words_to[is_long])
+        letters = _split_letters(_take_slices(symbols, word_starts[words_from[is_short]], text_starts[1:][is_short]))
+        for mask, units, size in ((is_long, words, SHINGLE_WORDS), (is_short, letters, SHINGLE_CHARACTERS)):
+            rows.append(np.flatnonzero(mask))
+            parts.append(hash_runs(units, size, salt=position + 1))
+    return gather_rows(rows, parts, len(texts[0]))
 
 
-def _words(texts: pl.Series) -> tuple[Array, Numbers, Numbers, Numbers]:
-    """The symbols of all texts, where words begin in them, which is the first word of each text, and where texts begin.
+def _read_words(texts: pl.Series) -> tuple[Array, Numbers, Numbers, Numbers]:
+    """The symbols of all texts; the offsets of words among them; the first word of each text; the offsets of texts.
 
-    A symbol is 0 where a byte is of no letter or digit. A text ends with one 0 at least.
+    A symbol is 0 where a byte belongs to no letter or digit. Every text ends with at least one 0. The last two have one more
+    entry, for the end of the last text.
     """
-
-    odd = texts.str.contains(ODD)
-    if odd.any():
-        better = texts.filter(odd).alias("text").to_frame().select(fold_text(pl.col("text")))["text"]
-        texts = texts.scatter(odd.arg_true(), better)
+    is_unusual = texts.str.contains(UNUSUAL)
+    if is_unusual.any():
+        folded = texts.filter(is_unusual).alias("text").to_frame().select(fold_text(pl.col("text")))["text"]
+        texts = texts.scatter(is_unusual.arg_true(), folded)
     array = (texts + "\n").to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offsets, data = array.buffers()
-    text_edges = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-    held = np.frombuffer(data, np.uint8)[text_edges[0] : text_edges[-1]]
-    text_edges = text_edges - text_edges[0]
-    # 16 more: _numbers reads so many bytes from the beginning of a word.
-    symbols = np.frombuffer(bytearray(held.tobytes()).translate(SYMBOLS) + bytes(16), np.uint8)
-    capital = np.flatnonzero((held[:-1] == 0xD0) & (held[1:] < 0x90))
-    symbols[capital + 1] |= 0x10
-    for first, size in SIGNS:
-        at = np.flatnonzero(held == first)
-        for place in range(size):
-            symbols[at + place] = 0
-    word = symbols != 0
-    word[1:] &= symbols[:-1] == 0
-    begins = np.flatnonzero(word)
-    return symbols, begins, np.searchsorted(begins, text_edges), text_edges
+    text_starts = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    text_bytes = np.frombuffer(data, np.uint8)[text_starts[0] : text_starts[-1]]
+    text_starts = text_starts - text_starts[0]
+    # 16 more bytes, because _word_numbers reads that many from the start of a word.
+    symbols = np.frombuffer(bytearray(text_bytes.tobytes()).translate(SYMBOL_OF_BYTE) + bytes(16), np.uint8)
+    capitals = np.flatnonzero((text_bytes[:-1] == 0xD0) & (text_bytes[1:] < 0x90))  # U+0400 to U+040F
+    symbols[capitals + 1] |= 0x10
+    for lead, size in SIGN_LEADS:
+        starts = np.flatnonzero(text_bytes == lead)
+        for position in range(size):
+            symbols[starts + position] = 0
+    is_start = symbols != 0
+    is_start[1:] &= symbols[:-1] == 0
+    word_starts = np.flatnonzero(is_start)
+    return symbols, word_starts, np.searchsorted(word_starts, text_starts), text_starts
 
 
-def _numbers(symbols: Array, begins: Numbers) -> Array:
-    """A number for each word, of its first 16 bytes."""
+def _word_numbers(symbols: Array, word_starts: Numbers) -> Array:
+    """A number for each word, of its first 16 bytes.
 
-    eight = np.ndarray(len(symbols) - 7, "<u8", symbols, strides=(1,))  # the eight bytes from each byte on
-    numbers = np.zeros(len(begins), np.uint64)
-    ended: Array = np.zeros(len(begins), np.uint64)
-    for place, factor in ((0, FACTORS[1]), (8, FACTORS[2])):
-        part = eight[begins + place] if place else eight[begins]
-        # In bytes below 0x80, the first that is zero sets the lowest bit here; what comes before it belongs to the word.
-        zero = ~(part + np.uint64(0x7F7F7F7F7F7F7F7F)) & np.uint64(0x8080808080808080)
-        part &= (zero & -zero) - np.uint64(1)
-        part[ended != 0] = 0
-        ended |= zero
+    Eight bytes are read as one number, and those after the first zero byte are cleared: of `42 65 65 00 20 42 65 65` remain
+    `42 65 65`. If a zero was among the first eight, the second eight do not count.
+    """
+    eight_bytes = np.ndarray(len(symbols) - 7, "<u8", symbols, strides=(1,))  # those from each byte on
+    numbers = np.zeros(len(word_starts), np.uint64)
+    has_ended: Array = np.zeros(len(word_starts), np.uint64)
+    for position, factor in ((0, FACTORS[1]), (8, FACTORS[2])):
+        part = eight_bytes[word_starts + position] if position else eight_bytes[word_starts]
+        # All bytes are below 0x80, so the top bit of each zero byte is set here; the bits below the lowest one are the word's.
+        zeros = ~(part + np.uint64(0x7F7F7F7F7F7F7F7F)) & np.uint64(0x8080808080808080)
+        part &= (zeros & -zeros) - np.uint64(1)
+        part[has_ended != 0] = 0
+        has_ended |= zeros
         numbers += part * np.uint64(factor)
     return numbers
 
 
-def _cut(values: Array, begins: Numbers, ends: Numbers) -> Ragged:
-    """The slices values[begins : ends]."""
-
-    edges = edges_from_lengths(ends - begins)
-    places = np.repeat(begins - edges[:-1], ends - begins)
-    places += np.arange(edges[-1])
-    return Ragged(values[places], edges)
-
-
-def edges_from_lengths(lengths: Numbers) -> Numbers:
-
-    edges = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=edges[1:])
-    return edges
+def _take_slices(values: Array, starts: Numbers, stops: Numbers) -> Ragged:
+    """The slices values[start:stop] as rows."""
+    offsets = offsets_from_lengths(stops - starts)
+    indices = np.repeat(starts - offsets[:-1], stops - starts)
+    indices += np.arange(offsets[-1])
+    return Ragged(values[indices], offsets)
 
 
-def _letters(texts: Ragged) -> Ragged:
-    """One symbol for each letter, and one for what is between two words; texts begin with a letter and end with none."""
+def offsets_from_lengths(lengths: Numbers) -> Numbers:
+    """The offsets of rows with these lengths, one more than there are rows."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
 
+
+def _split_letters(texts: Ragged) -> Ragged:
+    """One symbol for each letter, and one 0 for each gap between words. Texts start with a letter and end with a gap."""
     symbols = texts.values
-    kept = symbols != LEAD
-    kept[:-1] &= (symbols[:-1] != 0) | (symbols[1:] != 0)
-    kept[texts.edges[1:] - 1] = False
-    return Ragged(symbols[kept], edges_from_lengths(kept)[texts.edges])
+    mask = symbols != LEAD
+    mask[:-1] &= (symbols[:-1] != 0) | (symbols[1:] != 0)
+    mask[texts.offsets[1:] - 1] = False
+    return Ragged(symbols[mask], offsets_from_lengths(mask)[texts.offsets])
 
 
-def runs(units: Ragged, size: int, *, salt: int = 0) -> Ragged:
-    """All runs of so many neighbours in each row, as numbers (uint64); the last ones of a row are cut short by its end."""
+def hash_runs(units: Ragged, size: int, *, salt: int = 0) -> Ragged:
+    """All runs of `size` neighbours in each row, as numbers (uint64). The end of a row cuts its last runs short.
 
+    Of the row a, b, c the runs of two are ab, bc and c: as many as it has values.
+    """
     factor, values = np.uint64(FACTORS[0]), np.append(units.values, np.zeros(size, units.values.dtype))
     numbers = np.full(len(units.values), salt, np.uint64)
-    for place in range(size):
+    for position in range(size):
         numbers *= factor
-        numbers += values[place : place + len(numbers)]
-    for left in range(1, size):
-        at = units.edges[1:][units.lengths >= left] - left
-        short = np.full(len(at), salt, np.uint64)
-        for place in range(size):
+        numbers += values[position : position + len(numbers)]
+    for length in range(1, size):  # of the runs that are cut short, which have taken values of the next row
+        starts = units.offsets[1:][units.lengths >= length] - length
+        short = np.full(len(starts), salt, np.uint64)
+        for position in range(size):
             short *= factor
-            short += values[at + place] if place < left else np.uint64(0)
-        numbers[at] = short
-    return Ragged(numbers, units.edges)
+            short += values[starts + position] if position < length else np.uint64(0)
+        numbers[starts] = short
+    return Ragged(numbers, units.offsets)
 
 
-def gather(rows: Sequence[Array], parts: Sequence[Ragged], count: int) -> Ragged:
-    """The rows of several tables, by the row of another table that each belongs to; of that, how many rows there are."""
+def gather_rows(rows: Sequence[Array], parts: Sequence[Ragged], count: int) -> Ragged:
+    """The rows of several tables combined into `count` rows.
 
-    belongs = np.concatenate(rows)
-    order = np.argsort(belongs, kind="stable")
+    rows: for each table, which of these each of its rows belongs to. Of rows that belong together, that of the first table comes
+    first.
+    """
+    targets = np.concatenate(rows)
+    order = np.argsort(targets, kind="stable")
     values = np.concatenate([part.values for part in parts])
-    starts = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
-    begins = np.concatenate([part.edges[:-1] + start for part, start in zip(parts, starts, strict=True)])
+    part_starts = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
+    starts = np.concatenate([part.offsets[:-1] + start for part, start in zip(parts, part_starts, strict=True)])
     lengths = np.concatenate([part.lengths for part in parts])
-    taken = _cut(values, begins[order], (begins + lengths)[order])
-    return Ragged(taken.values, taken.edges[np.searchsorted(belongs[order], np.arange(count + 1))])
+    sorted_rows = _take_slices(values, starts[order], (starts + lengths)[order])
+    return Ragged(sorted_rows.values, sorted_rows.offsets[np.searchsorted(targets[order], np.arange(count + 1))])

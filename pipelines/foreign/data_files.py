@@ -177,7 +177,7 @@ def _matches(path: list[str], pattern: list[str]) -> bool:
     ends = {0}
     for part in pattern:
         if part == "**":
-            ends = {end for start in ends for end in range(start, len(path) + 1)}
+            ends = set(range(min(ends), len(path) + 1)) if ends else ends
         else:
             ends = {end + 1 for end in ends if end < len(path) and fnmatchcase(path[end], part)}
     return len(path) in ends

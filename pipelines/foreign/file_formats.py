@@ -9,7 +9,7 @@ import orjson
 import polars as pl
 
 from builders.errors import SourceError
-from pipelines.raw import content_types
+from pipelines.raw.content_types import describe_content, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,7 @@ def unreadable_file(files: Sequence[Path], error: Exception) -> SourceError:
             for _ in _scan(file_format, [file]).collect_batches():
                 pass
         except (pl.exceptions.PolarsError, OSError) as cause:
-            content = content_types.describe_content(content_types.read_head(file), file.stat().st_size) if file.is_file() else "no file"
+            content = describe_content(read_head(file), file.stat().st_size) if file.is_file() else "no file"
             return SourceError(
                 "cannot read the file",
                 where=_location(file, file_format),
@@ -88,7 +88,7 @@ def _scan(file_format: str, files: Sequence[Path]) -> pl.LazyFrame:
             return pl.scan_csv(
                 list(files), separator=separator, null_values=list(CSV_NULLS), infer_schema_length=None, glob=False
             )
-        case "JSON" if any(content_types.read_head(file).lstrip()[:1] == b"[" for file in files):
+        case "JSON" if any(read_head(file).lstrip()[:1] == b"[" for file in files):
             return pl.concat([pl.read_json(file, infer_schema_length=None).lazy() for file in files])
     return pl.scan_ndjson(list(files), infer_schema_length=None)
 

@@ -117,7 +117,7 @@ def hub_errors() -> tuple[type[Exception], ...]:
 
 
 def explain_error(error: BaseException) -> Trouble:
-    """Why a call failed, from the error or what it was raised from. Nothing of a request is told: it may hold a token."""
+    """Why a call failed, from the error or what it was raised from. It quotes nothing of a request, which may hold a token."""
     chain = [error]
     while chain[-1].__cause__ is not None:
         chain.append(chain[-1].__cause__)
@@ -129,7 +129,7 @@ def explain_error(error: BaseException) -> Trouble:
         if module.startswith("httpx"):
             return Trouble(f"{type(one).__name__}: {one}".removesuffix(": "), passing=True)
         if isinstance(one, json.JSONDecodeError):
-            return Trouble("its answer is no JSON", passing=True)
+            return Trouble("its answer is not valid JSON", passing=True)
     return Trouble(" ".join(str(error).split()) or type(error).__name__)
 
 

@@ -38,7 +38,7 @@ class Snapshot:
 
 
 def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | None:
-    """A repository as it stands at a revision; None where there is no such repository or revision."""
+    """A repository at a revision; None where there is no such repository or revision."""
 
     def ask() -> Snapshot | None:
         try:

@@ -12,7 +12,8 @@ from pipelines.raw.urls import file_url
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from builders.spec import RawFile, Source
+    from builders.raw_files import RawFile
+    from builders.spec import Source
     from pipelines.raw.pins import Pin
     from pipelines.raw.settings import RawSettings
 

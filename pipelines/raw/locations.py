@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from huggingface_hub import constants
 
 from builders.errors import SourceError, UsageError
+from builders.raw_files import ByHand, GitHub, Hub, Member
 from builders.reading.archives import open_raw
-from builders.spec import ByHand, GitHub, Hub, Member, Raw
+from builders.spec import Raw
 from pipelines.raw.cache import lock_cached_file
 from pipelines.raw.content_types import HEAD, read_head
 from pipelines.raw.digests import cache_digest, hash_file

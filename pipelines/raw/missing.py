@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import SourceError
-from builders.spec import ByHand
+from builders.raw_files import ByHand
 from pipelines.raw.urls import file_url
 
 if TYPE_CHECKING:

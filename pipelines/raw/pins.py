@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from builders.spec import RawFile
+    from builders.raw_files import RawFile
     from pipelines.raw.digests import Digest
 
 

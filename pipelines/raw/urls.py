@@ -8,10 +8,10 @@ from urllib.parse import quote
 import huggingface_hub
 
 from builders.errors import SourceError
-from builders.spec import ByHand, GitHub, Https, Hub, Member
+from builders.raw_files import ByHand, GitHub, Https, Hub, Member
 
 if TYPE_CHECKING:
-    from builders.spec import Location
+    from builders.raw_files import Location
 
 GITHUB_RAW = "https://raw.githubusercontent.com"
 GITHUB_MEDIA = "https://media.githubusercontent.com/media"

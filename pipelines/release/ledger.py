@@ -69,7 +69,7 @@ def find_entry(dataset: str, version: str, ledger: Path = LEDGER) -> LedgerEntry
 
 
 def record_entry(dataset: str, version: str, entry: LedgerEntry, ledger: Path = LEDGER) -> bool:
-    """Write an entry; returns whether the ledger changed. It does not where the package is no checkout that can be written."""
+    """Write an entry; returns whether the ledger changed. It changes only in a writable checkout."""
     return _update(dataset, version, lambda old: replace(entry, published=old.published if old else ()), ledger)
 
 

@@ -44,7 +44,7 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, release_dir: Path, config: s
     data_dir = release_dir / config_folder(config)
     data_dir.mkdir(parents=True, exist_ok=True)
     parts: list[Path] = []
-    writer, room = None, 0
+    writer, space_left = None, 0
     beside = ThreadPoolExecutor(1)
     try:
         # While one group is compressed, another thread hashes it and the next is prepared.
@@ -53,14 +53,14 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, release_dir: Path, config: s
                 break  # the empty group at the end gives a table without rows a file too
             hashed = beside.submit(content.update, group)
             num_bytes += size
-            if writer is None or room < size:
+            if writer is None or space_left < size:
                 if writer is not None:
                     writer.close()
                 parts.append(data_dir / f"{split}-{len(parts):05d}.part")
-                writer, room = _open_writer(pq, parts[-1], schema), SHARD_BYTES
+                writer, space_left = _open_writer(pq, parts[-1], schema), SHARD_BYTES
             writer.write_table(group, row_group_size=max(group.num_rows, 1))
             hashed.result()
-            room -= size
+            space_left -= size
     finally:
         beside.shutdown()
         if writer is not None:

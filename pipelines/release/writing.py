@@ -13,7 +13,8 @@ from builders.errors import FindingsError, ReleaseError
 from builders.spec import RawFiles
 from cards.manifest import FORMAT, Manifest, encode
 from cards.render import render
-from pipelines.audit import integrity, known_findings, quality, statistics
+from pipelines.audit import integrity, known_findings, quality, statistics, text_hashes
+from pipelines.audit.languages import sample_tables
 from pipelines.release import fingerprint, folder, parquet
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.terminal import show_read_progress
@@ -92,11 +93,11 @@ def _audit(
         try:
             findings = integrity.check_integrity(task, frames, splits, sample=identity.sample)
             _refuse_errors(identity, findings)
-            seed, samples = statistics.hash_seed(task, frames), statistics.sample_languages(task, frames)
+            seed, samples = text_hashes.hash_seed(task, frames), sample_tables(task, frames)
             description = background.submit(statistics.describe_tables, task, frames, seed, samples)
             languages = definition.dataset.languages
-            findings += quality.audit_rows(task, frames, splits, languages, seed=seed, heard=samples)
-            return findings, description.result()
+            findings += quality.audit_rows(task, frames, splits, languages, seed=seed, sampled_texts=samples)
+            return findings, statistics.as_json(description.result())
         finally:
             read_back.result()  # rows that differ from what was written explain every other error
 
@@ -116,7 +117,7 @@ def _with_known(definition: Definition, identity: Identity, findings: list[Findi
     if identity.sample:
         return findings
     if identity.partial:
-        declared = known_findings.known_of_splits(declared, identity.splits)
+        declared = known_findings.known_findings_of_splits(declared, identity.splits)
     known_findings.verify_known_findings(identity.name, findings, declared, definition.entry.module)
     return known_findings.explain_findings(findings, declared)
 

@@ -2,8 +2,8 @@
 
 benchmark_table.json holds, for each dataset of a benchmark, `paper`: its size in the paper; `ours` or `size`: the size of version
 1.0.0 built from complete raw files, as train / validation / test where there are several splits (`raw` marks a count of raw
-records, of which the recipe drops some); `wrong`: the error in the paper's table; `real_test`: true where the complete raw files
-of the evaluated split were available when the file was written.
+records, before the recipe drops any); `wrong`: the error in the paper's table; `real_test`: true where the complete raw files of
+the evaluated split were available when the file was written.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ from builders import catalogue
 from builders.errors import ReleaseError
 from builders.tasks import layouts
 from cards.front_matter_parser import parse_front_matter
-from pipelines.audit import integrity, known_findings, quality, statistics
+from pipelines.audit import integrity, known_findings, quality
 from pipelines.audit.languages import SAMPLE
+from pipelines.audit.tables import count_rows
 from pipelines.foreign.data_files import CARD, resolve_tables
 from pipelines.foreign.datasets import read_datasets
 from pipelines.foreign.file_formats import unreadable_file
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from builders import tasks
     from builders.catalogue import Definition
     from cards.manifest import Finding, Manifest
-    from pipelines.audit.integrity import Frames
+    from pipelines.audit.tables import Frames
     from pipelines.foreign.data_files import Files
     from pipelines.foreign.datasets import ForeignDataset, ForeignOptions
 
@@ -191,7 +192,7 @@ def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
             tables[own] = {
                 "config": own[0],
                 "split": own[1],
-                "rows": statistics.row_count(frame),
+                "rows": count_rows(frame),
                 "columns": dict(dataset.schemas[own]),
             }
     return list(tables.values())

@@ -1,4 +1,4 @@
-"""python -m pipelines.report.findings_page > docs/findings.md : every kind of finding, from pipelines.audit.kinds.KINDS."""
+"""The page of all kinds of findings: python -m pipelines.report.findings_page > docs/findings.md"""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from cards.manifest import SEVERITIES
 from pipelines.audit.kinds import KINDS
 
 MEANING = {
-    "error": "It breaks a reader, or an evaluation passes over it in silence: such a release is not written, and a build that"
-    " meets it ends with exit code 4.",
-    "warning": "It bends a score or spoils a text: a maintainer mends it in a next version or knows why it stays.",
-    "info": "Many a sound dataset has it; a reader may want to know.",
+    "error": "Breaks a reader or silently distorts an evaluation. The release is not written; the build ends with exit code 4.",
+    "warning": "Distorts scores or damages texts. A maintainer fixes it in a later version, or declares why it stays.",
+    "info": "Common in good datasets; listed for information.",
 }
-HEAD = """\
+HEADER = """\
 # Findings
 
-What a build and `python -m pipelines.check` look for in a dataset. Every finding is told in `manifest.json` and on the dataset
-card: its kind, its severity, where it is (config, split, column), how many there are, their share, and up to five examples by
-id. Errors are found by `pipelines/audit/integrity.py`, the others by `pipelines/audit/quality.py`, in all rows of all
-splits unless the definition says otherwise.
+The problems that a build and `python -m pipelines.check` look for in a dataset. `manifest.json` and the dataset card list every
+finding: its kind, severity, location (config, split, column), count, share, and up to five rows as examples. Errors and
+`few_rows_of_label` come from `pipelines/audit/integrity.py`, all others from `pipelines/audit/quality.py`. They check all rows of
+all splits, unless a definition says otherwise.
 
-This page is made from the definitions in the code, `pipelines.audit.kinds.KINDS`:
+This page is generated from the definitions in the code, `pipelines.audit.kinds.KINDS`:
 
 ```console
 python -m pipelines.report.findings_page > docs/findings.md
@@ -27,23 +26,23 @@ python -m pipelines.report.findings_page > docs/findings.md
 """
 
 
-def page() -> str:
-    """The page in Markdown: the kinds by severity, in the order in which they are reported."""
-    sections = [HEAD]
+def render_page() -> str:
+    """The page in Markdown: a table of kinds for each severity, in the order in which findings are reported."""
+    sections = [HEADER]
     for severity in SEVERITIES:
         rows = [
-            f"| `{name}` | {_cell(kind.definition)} | {_cell(kind.counted)} |"
+            f"| `{name}` | {_escape(kind.definition)} | {_escape(kind.counted)} |"
             for name, kind in KINDS.items()
             if kind.severity == severity
         ]
-        heading = ["| kind | what it means | what is counted |", "| --- | --- | --- |"]
-        sections.append("\n".join([f"## {severity}", "", MEANING[severity], "", *heading, *rows]) + "\n")
+        header = ["| kind | what it means | what is counted |", "| --- | --- | --- |"]
+        sections.append("\n".join([f"## {severity}", "", MEANING[severity], "", *header, *rows]) + "\n")
     return "\n".join(sections)
 
 
-def _cell(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("|", r"\|")
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    print(render_page(), end="")

@@ -19,7 +19,8 @@ from cards import markdown
 from cards.manifest import SEVERITIES
 from cards.render import CARDS
 from pipelines.audit import kinds, statistics
-from pipelines.audit.integrity import row_name
+from pipelines.audit.label_statistics import count_labels
+from pipelines.audit.tables import count_rows, model_input, row_name
 from pipelines.files import write_atomically
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from builders.errors import DatasetError
     from cards.manifest import Finding
-    from pipelines.audit.integrity import Frames
+    from pipelines.audit.tables import Frames
     from pipelines.report.checks import CheckResult
 
 MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile
@@ -71,9 +72,9 @@ def section(result: CheckResult) -> dict[str, Any]:
     """The section of a dataset, as values for the template. Rows are read here, not by `write`."""
     report = result.report
     complete = result.frames and all(
-        statistics.row_count(frame) for splits in result.frames.values() for frame in splits.values()
+        count_rows(frame) for splits in result.frames.values() for frame in splits.values()
     )
-    described = statistics.describe_tables(result.task, result.frames) if complete else {}
+    described = statistics.as_json(statistics.describe_tables(result.task, result.frames)) if complete else {}
     return {
         "report": report,
         "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),
@@ -164,7 +165,7 @@ def _charts(result: CheckResult) -> list[Chart]:
             label = "score" if layout.config == "qrels" else result.task.type.label
             if layout.text and label == "score":
                 table_charts.append(_score_chart(frame))
-            elif label and layout.config in ("qrels", "default") and statistics.row_count(frame):
+            elif label and layout.config in ("qrels", "default") and count_rows(frame):
                 table_charts.append(_label_chart(result.task, frame, label))
             for chart in table_charts:
                 charts.setdefault((table, chart.what), replace(chart, table=table))
@@ -172,7 +173,7 @@ def _charts(result: CheckResult) -> list[Chart]:
 
 
 def _length_chart(frame: pl.LazyFrame, config: str, column: str) -> Chart:
-    length = statistics.model_input(config, column).str.len_chars().alias("length")
+    length = model_input(config, column).str.len_chars().alias("length")
     lengths = frame.select(length).collect(engine="streaming")["length"]
     ascending = lengths.sort()
     percentile_99, longest = ascending[(lengths.len() * 99) // 100 - (lengths.len() >= 100)], ascending[-1]
@@ -211,7 +212,7 @@ def _bars(bins: pl.Series, names: Sequence[str]) -> tuple[Bar, ...]:
 
 
 def _label_chart(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
-    counts = statistics.label_counts(frame, column)
+    counts = count_labels(frame, column)
     names = tasks.label_names(task) if column != "score" else ()
     by_name = {_readable("none" if label is None else _label_name(label, names)): n for label, n in counts.items()}
     frequent = sorted(by_name.items(), key=lambda item: -item[1])

@@ -56,7 +56,7 @@ def compare_with_published(release_dir: Path) -> dict[str, Any]:
 
 
 def compare_facts(manifest: Manifest, statistics: Mapping[str, Any], facts: Sequence[Mapping[str, Any]]) -> list[Line]:
-    """One line for each fact. For a partial release, facts about other splits are left out."""
+    """One line for each fact. A partial release skips the facts of splits that it does not have."""
     figures, lines = {**statistics, "observed": manifest.observed}, []
     for fact in facts:
         path, value, within = fact["path"], fact["value"], fact.get("within", 0)

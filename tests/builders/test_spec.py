@@ -7,20 +7,8 @@ import pickle
 import pytest
 
 from builders.errors import DatasetError, FindingsError, PublishError, RecipeError, SourceError, UsageError
-from builders.spec import (
-    Dataset,
-    RawFile,
-    RawFiles,
-    Source,
-    Tables,
-    Version,
-    by_hand,
-    dataset,
-    github,
-    https,
-    member,
-    version_key,
-)
+from builders.raw_files import RawFile, by_hand, github, https, member
+from builders.spec import Dataset, RawFiles, Source, Tables, Version, dataset, version_key
 from builders.tasks import Classification, Retrieval, evaluated_split, layouts
 
 

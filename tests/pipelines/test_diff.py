@@ -69,7 +69,7 @@ def release_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Frames], P
 
 
 def change(release_of: Callable[[Frames], Path], old: pl.DataFrame, new: pl.DataFrame) -> Change:
-    """What became of one table."""
+    """How one table differs."""
     [found] = comparison.compare_tables(release_of({"default": {"test": old}}), release_of({"default": {"test": new}}))
     return found
 

@@ -56,7 +56,7 @@ def rows(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def cards(job: dict[str, Any]) -> dict[str, Any]:
-    """The mteb snippet of each card, run as it stands but for the repository and the model; the main score of each."""
+    """The mteb snippet of each card, run unchanged except for the repository and the model; the main score of each."""
     scores = {}
     for repo, card in job["cards"].items():
         [code] = [block.split("```")[0] for block in card.split("```python\n")[1:] if "import mteb" in block]

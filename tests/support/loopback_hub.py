@@ -140,7 +140,7 @@ class Request:
         try:
             return json.loads(self.body)
         except ValueError:
-            raise RefusalError(400, "the body is no JSON") from None
+            raise RefusalError(400, "the body is not valid JSON") from None
 
 
 class LoopbackHub:
@@ -300,7 +300,7 @@ def _create(hub: LoopbackHub, request: Request) -> Answer:
 def _yaml_errors(card: str) -> list[str]:
     head = re.match(r"---\r?\n(.*?)\r?\n---", card, re.DOTALL)
     try:
-        return [] if isinstance(yaml.safe_load(head[1]) if head else {}, dict) else ["metadata is no mapping"]
+        return [] if isinstance(yaml.safe_load(head[1]) if head else {}, dict) else ["metadata is not a mapping"]
     except yaml.YAMLError as error:
         return [str(error)]
 

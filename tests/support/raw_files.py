@@ -10,7 +10,8 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from builders.spec import RawFile, Source, https
+from builders.raw_files import RawFile, https
+from builders.spec import Source
 from pipelines.raw.locations import LocatedFile, locate
 
 if TYPE_CHECKING:

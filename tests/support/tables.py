@@ -1,4 +1,4 @@
-"""Tiny datasets of each task type without a fault, and ways to plant one."""
+"""Tiny datasets of each task type without any problem, and changes that plant one."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from builders import tasks
-from pipelines.audit import integrity
+from pipelines.audit.integrity import check_integrity
+from pipelines.audit.quality import audit_rows
 
 if TYPE_CHECKING:
     from cards.manifest import Finding
 
-Tables = dict[str, dict[str, pl.DataFrame]]
-
-
+Tables = dict[str, dict[str, pl.DataFrame]]  # config -> split -> table
 Change = Callable[[Tables], Tables]
 
-
 COLOURS = ("red", "green", "blue")
-
 
 TASKS: dict[str, tasks.Task] = {
     task.type.name: task
@@ -38,10 +35,11 @@ TASKS: dict[str, tasks.Task] = {
 }
 
 
-def clean(kind: str) -> Tables:
-    """A tiny dataset of a task type, without a fault."""
-    made = [_CLEAN[kind](split) for split in TASKS[kind].splits]
-    return {config: {split: t[config] for split, t in zip(TASKS[kind].splits, made, strict=True)} for config in made[0]}
+def clean_tables(task_type: str) -> Tables:
+    """A tiny dataset of a task type, without any finding."""
+    by_split = {split: _CLEAN_SPLIT[task_type](split) for split in TASKS[task_type].splits}
+    configs = next(iter(by_split.values()))
+    return {config: {split: tables[config] for split, tables in by_split.items()} for config in configs}
 
 
 def _retrieval(split: str) -> dict[str, pl.DataFrame]:
@@ -83,7 +81,7 @@ def _clustering(split: str) -> dict[str, pl.DataFrame]:
     return {"default": pl.DataFrame({"sentences": texts, "labels": ["wax", "honey"] * 2})}
 
 
-_CLEAN: dict[str, Callable[[str], dict[str, pl.DataFrame]]] = {
+_CLEAN_SPLIT: dict[str, Callable[[str], dict[str, pl.DataFrame]]] = {
     "Retrieval": _retrieval,
     "Reranking": _reranking,
     "Classification": _classification,
@@ -95,12 +93,16 @@ _CLEAN: dict[str, Callable[[str], dict[str, pl.DataFrame]]] = {
 }
 
 
-def lazy(tables: Tables) -> dict[str, dict[str, pl.LazyFrame]]:
+def as_lazy(tables: Tables) -> dict[str, dict[str, pl.LazyFrame]]:
     return {config: {split: frame.lazy() for split, frame in splits.items()} for config, splits in tables.items()}
 
 
-def check(kind: str, tables: Tables, *, sample: bool = False) -> list[Finding]:
-    return integrity.check_integrity(TASKS[kind], lazy(tables), TASKS[kind].splits, sample=sample)
+def integrity_findings(task_type: str, tables: Tables, *, sample: bool = False) -> list[Finding]:
+    return check_integrity(TASKS[task_type], as_lazy(tables), TASKS[task_type].splits, sample=sample)
+
+
+def quality_findings(task_type: str, tables: Tables) -> list[Finding]:
+    return audit_rows(TASKS[task_type], as_lazy(tables), TASKS[task_type].splits)
 
 
 def with_table(config: str, split: str, frame: pl.DataFrame) -> Change:
@@ -108,51 +110,54 @@ def with_table(config: str, split: str, frame: pl.DataFrame) -> Change:
 
 
 def without_table(config: str, split: str) -> Change:
-    return lambda tables: tables | {config: {name: f for name, f in tables[config].items() if name != split}}
+    def remove(tables: Tables) -> Tables:
+        return tables | {config: {name: frame for name, frame in tables[config].items() if name != split}}
+
+    return remove
 
 
-def changed(config: str, split: str, how: Callable[[pl.DataFrame], pl.DataFrame]) -> Change:
-    return lambda tables: with_table(config, split, how(tables[config][split]))(tables)
+def with_edit(config: str, split: str, edit: Callable[[pl.DataFrame], pl.DataFrame]) -> Change:
+    return lambda tables: with_table(config, split, edit(tables[config][split]))(tables)
 
 
 def with_value(config: str, split: str, column: str, row: int, value: Any) -> Change:
-    def put(frame: pl.DataFrame) -> pl.DataFrame:
+    def edit(frame: pl.DataFrame) -> pl.DataFrame:
         values = frame[column].to_list()
         values[row] = value
         return frame.with_columns(pl.Series(column, values, frame.schema[column]))
 
-    return changed(config, split, put)
+    return with_edit(config, split, edit)
 
 
 def with_rows(config: str, split: str, *rows: tuple[Any, ...]) -> Change:
-    def put(frame: pl.DataFrame) -> pl.DataFrame:
+    def edit(frame: pl.DataFrame) -> pl.DataFrame:
         return pl.concat([frame, pl.DataFrame(list(rows), frame.schema, orient="row")])
 
-    return changed(config, split, put)
+    return with_edit(config, split, edit)
 
 
-def both(*changes: Change) -> Change:
-    def put(tables: Tables) -> Tables:
+def combine(*changes: Change) -> Change:
+    def apply(tables: Tables) -> Tables:
         for change in changes:
             tables = change(tables)
         return tables
 
-    return put
+    return apply
 
 
 @dataclass(frozen=True)
-class Planted:
-    """A defect in an otherwise clean dataset, and the finding that it must give; also: kinds that come with it."""
+class PlantedFinding:
+    """A change of a clean dataset, and the finding that it causes. other_kinds: those of the findings that come with it."""
 
     kind: str
-    task: str
+    task_type: str
     change: Change
     location: str
     count: int
     share: float
     examples: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
+    other_kinds: tuple[str, ...] = ()
     detail: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.task} {self.location}"
+        return f"{self.kind} {self.task_type} {self.location}"

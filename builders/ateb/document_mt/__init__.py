@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from builders.ateb.document_mt.documents import pair_documents
-from builders.spec import RawFile, RawFiles, Source, Tables, dataset, github
+from builders.raw_files import RawFile, github
+from builders.spec import RawFiles, Source, Tables, dataset
 from builders.tasks import BitextMining
 
 COMMIT = "b30c31c8b1014f9cb1ec190658fc2369a6fd015c"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import hub
 from builders.reading import read_json_lines
 from builders.rumteb.kinopoisk.ratings import remove_ratings
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import drop
 from builders.shaping.sampling import split
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset, hub
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
 
 LABELS = ("negative", "neutral", "positive")

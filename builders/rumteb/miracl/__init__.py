@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.raw_files import github, hub
 from builders.rumteb.miracl.candidates import choose_candidates, rank_passages
 from builders.rumteb.miracl.judgements import merge_duplicates, read_judgements, refuse_missing_passages
 from builders.rumteb.miracl.passages import (
@@ -15,7 +16,7 @@ from builders.rumteb.miracl.passages import (
     read_passages,
 )
 from builders.shaping.sampling import list_candidates
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset, github, hub
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking, Retrieval
 
 JUDGED = "5b819c1a45c8a0a3ec9426f476694f44a29dfaf3"

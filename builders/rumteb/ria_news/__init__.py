@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.batches import map_in_order
+from builders.raw_files import github
 from builders.reading import json_batches
 from builders.rumteb.ria_news.datelines import has_dateline, remove_dateline
 from builders.shaping.rows import drop_each
 from builders.shaping.sampling import sample
 from builders.shaping.text import fold_white_space, html_to_text
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset, github
+from builders.spec import Prompts, RawFiles, Source, Tables, dataset
 from builders.tasks import Retrieval
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from builders.raw_files import RawFile, github, hub
 from builders.rumteb.ru_sci_bench.papers import build_classification, build_clustering
 from builders.rumteb.ru_sci_bench.rubrics import GRNTI, OECD, label_names
 from builders.shaping.cleaning import DEDUPLICATED
-from builders.spec import Prompts, RawFile, RawFiles, Source, Tables, Version, dataset, github, hub
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, Clustering
 
 REPOSITORY = "mlsa-iai-msu-lab/ru_sci_bench"

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
-from builders.reading import read_csv
-from builders.rumteb.stsb_ru.decisions import find_acceptable, read_decisions
+from builders.raw_files import by_hand, github
+from builders.rumteb.stsb_ru.decisions import (
+    decision_line,
+    find_acceptable,
+    head_line,
+    read_decisions,
+    rejected_sentences,
+)
+from builders.rumteb.stsb_ru.pairs import distinct_sentences, read_pairs
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.rows import drop_each
-from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, by_hand, dataset, github
+from builders.spec import Decisions, Dropped, Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import STS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from builders.spec import Raw
 
 COMMIT = "30de0dec4ee199b7f42351d3f1a0b19592955385"
 MODEL = "RussianNLP/ruRoBERTa-large-rucola"
@@ -63,6 +63,16 @@ SOURCE = Source(
             "python -m pipelines.decide stsb_ru --raw-dir DIR; or copy the file from somebody who has it",
         ),
     },
+    decisions=Decisions(
+        key="decisions",
+        inputs=tuple(FILES.values()),
+        model=MODEL,
+        revision=REVISION,
+        sentences=distinct_sentences,
+        head=head_line,
+        line=decision_line,
+        rejected=rejected_sentences,
+    ),
 )
 
 
@@ -113,18 +123,3 @@ def sts(raw: RawFiles, *, classifier: str = CLASSIFIER, same: str = "pair and sc
         frames, more = clean_rows(frames, raw.splits, texts=("sentence1", "sentence2"), label="score", symmetric=True)
         dropped += more
     return Tables({"default": frames}, tuple(dropped), observed)
-
-
-def read_pairs(raw: Raw, split: str) -> pl.DataFrame:
-    """The pairs of one file: id, sentence1, sentence2, score."""
-    columns = {"sentence1": pl.String(), "sentence2": pl.String(), "score": pl.Float64()}
-    rows = read_csv(raw, columns, header=False)
-    number = pl.int_range(1, pl.len() + 1).cast(pl.String)
-    return rows.select((f"{split}-" + number).alias("id"), *columns)
-
-
-def sentences(files: Iterable[Raw]) -> list[str]:
-    """All distinct sentences, in the order of the files: the input of the classifier."""
-    tables = [read_pairs(raw, "") for raw in files]
-    each = [table.select(pl.concat_list("sentence1", "sentence2").explode()) for table in tables]
-    return pl.concat(each).to_series().unique(maintain_order=True).to_list()

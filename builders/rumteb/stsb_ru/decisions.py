@@ -31,7 +31,7 @@ def head_line(classifier: str) -> str:
     return json.dumps({"classifier": classifier}, ensure_ascii=False)
 
 
-def decision_line(sentence: str, *, acceptable: bool) -> str:
+def decision_line(sentence: str, acceptable: bool) -> str:
     """The line of one sentence, without a newline."""
     return json.dumps({"sentence": sentence, "acceptable": acceptable}, ensure_ascii=False)
 
@@ -79,3 +79,12 @@ def find_acceptable(texts: pl.Series, decisions: pl.DataFrame, raw: Raw) -> pl.S
             todo=REBUILD,
         )
     return verdicts.get_column("acceptable")
+
+
+def rejected_sentences(raw: Raw, classifier: str, sentences: list[str]) -> list[str]:
+    """The sentences that a file of decisions rejects.
+
+    Raises SourceError as read_decisions and find_acceptable do.
+    """
+    each = pl.Series("sentence", sentences, pl.String)
+    return each.filter(~find_acceptable(each, read_decisions(raw, classifier), raw)).to_list()

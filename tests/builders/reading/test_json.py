@@ -140,7 +140,7 @@ def test_the_error_names_the_first_of_two_malformed_lines(raw: Callable[..., Raw
     good = '{"a": "x", "b": 1}\n'
     error = source_error(lambda: read_json_lines(raw(good + '{"a": 1, "b": 1}\n{"a": 1, "b": 1}\nno JSON\n'), AB))
     assert str(error.where).endswith("line 2")
-    error = source_error(lambda: read_json_lines(raw(good + 'no JSON\n{"a": 1, "b": 1}\n'), AB))
+    error = source_error(lambda: read_json_lines(raw(good + 'not JSON\n{"a": 1, "b": 1}\n'), AB))
     assert str(error.where).endswith("line 2")
 
 

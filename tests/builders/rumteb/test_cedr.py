@@ -27,4 +27,4 @@ def test_the_real_files_have_the_published_rows_labels_and_duplicates(
     assert findings["duplicate_text", "train", "text"] == 28
     assert findings["duplicate_text", "test", "text"] == 7
     leaks = {finding.detail: finding.count for finding in release.manifest.findings if finding.kind == "split_leak"}
-    assert leaks == {"in train": 7, "in train, but for case, punctuation, white space or the form of characters": 6}
+    assert leaks == {"in train": 7, "in train, ignoring case, punctuation, white space and Unicode form": 6}

@@ -10,6 +10,7 @@ import pytest
 from builders.errors import SourceError
 from builders.rumteb import stsb_ru
 from builders.rumteb.stsb_ru.decisions import decision_line, find_acceptable, head_line, read_decisions
+from builders.rumteb.stsb_ru.pairs import distinct_sentences
 from builders.spec import Raw, RawFiles
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
@@ -25,7 +26,7 @@ DISTINCT_PAIRS = {"train": 5694, "validation": 1495, "test": 1376}
 
 def test_the_real_files_have_the_published_rows_and_unique_pairs(real_sources: Path, tmp_path: Path) -> None:
     files = csv_files(real_sources / "stsb_ru")
-    sentences = stsb_ru.sentences(files.values())
+    sentences = distinct_sentences(files.values())
     assert len(sentences) == len(set(sentences)) == 15_085
     files["decisions"] = write_decisions(tmp_path / "decisions.jsonl", dict.fromkeys(sentences, True))
     by_row, by_pair = (build_tables(files, tmp_path, classifier=CLASSIFIER, same=same) for same in stsb_ru.SAME)
@@ -42,7 +43,7 @@ def test_the_real_files_have_the_published_rows_and_unique_pairs(real_sources: P
 
 def test_a_pair_is_dropped_if_either_sentence_is_unacceptable(real_sources: Path, tmp_path: Path) -> None:
     files = csv_files(real_sources / "stsb_ru")
-    verdicts = {one: len(one) % 7 > 0 for one in stsb_ru.sentences(files.values())}
+    verdicts = {one: len(one) % 7 > 0 for one in distinct_sentences(files.values())}
     files["decisions"] = write_decisions(tmp_path / "decisions.jsonl", verdicts)
     tables = build_tables(files, tmp_path, classifier=CLASSIFIER)
     for split, rows in ROWS.items():
@@ -57,7 +58,7 @@ def test_the_cleaned_version_has_every_real_pair_once_and_shared_pairs_stay_in_t
     real_sources: Path, tmp_path: Path
 ) -> None:
     files = csv_files(real_sources / "stsb_ru")
-    verdicts = dict.fromkeys(stsb_ru.sentences(files.values()), True)
+    verdicts = dict.fromkeys(distinct_sentences(files.values()), True)
     files["decisions"] = write_decisions(tmp_path / "decisions.jsonl", verdicts)
     tables = build_tables(files, tmp_path, classifier=CLASSIFIER, clean=True)
     assert {split: frame(tables, split).height for split in ROWS} == {"train": 5607, "validation": 1485, "test": 1370}

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import DatasetError, SourceError, UsageError
+from builders.rumteb.stsb_ru import SOURCE
 from builders.rumteb.stsb_ru.decisions import decision_line, head_line, read_decisions
 from builders.spec import Raw
 from pipelines import decide
+from pipelines.raw import decisions
 from tests.support.recipes import frame
 from tests.support.stsb_ru import CLASSIFIER, ROWS, build_tables, csv_files
 
@@ -34,26 +36,30 @@ def accept_even_lengths(sentences: list[str]) -> list[bool]:
     return [len(sentence) % 2 == 0 for sentence in sentences]
 
 
-SENTENCES = ["я" * length for length in range(1, 3 * decide.BATCH)]
+DECISIONS = SOURCE.decisions
+assert DECISIONS is not None
+SENTENCES = ["я" * length for length in range(1, 3 * decisions.BATCH)]
 
 
 def test_an_interrupted_command_resumes_and_writes_the_same_file(tmp_path: Path) -> None:
     decided: list[str] = []
 
     def interrupt_in_the_third_batch(sentences: list[str]) -> list[bool]:
-        if len(decided) >= 2 * decide.BATCH:
+        if len(decided) >= 2 * decisions.BATCH:
             raise KeyboardInterrupt
         decided.extend(sentences)
         return accept_even_lengths(sentences)
 
     whole, target = tmp_path / "whole.jsonl", tmp_path / "decisions.jsonl"
-    decide.decide(SENTENCES, accept_even_lengths, CLASSIFIER, whole)
+    decisions.write_decisions(DECISIONS, SENTENCES, accept_even_lengths, CLASSIFIER, whole)
     with pytest.raises(KeyboardInterrupt):
-        decide.decide(SENTENCES, interrupt_in_the_third_batch, CLASSIFIER, target)
+        decisions.write_decisions(DECISIONS, SENTENCES, interrupt_in_the_third_batch, CLASSIFIER, target)
     assert not target.exists()
     rest: list[str] = []
-    decide.decide(SENTENCES, lambda batch: rest.extend(batch) or accept_even_lengths(batch), CLASSIFIER, target)
-    assert rest == SENTENCES[2 * decide.BATCH :]
+    decisions.write_decisions(
+        DECISIONS, SENTENCES, lambda batch: rest.extend(batch) or accept_even_lengths(batch), CLASSIFIER, target
+    )
+    assert rest == SENTENCES[2 * decisions.BATCH :]
     assert target.read_bytes() == whole.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["decisions.jsonl", "whole.jsonl"]
 
@@ -61,9 +67,9 @@ def test_an_interrupted_command_resumes_and_writes_the_same_file(tmp_path: Path)
 @pytest.mark.parametrize("cut", [1, 40, 200, 900])
 def test_a_line_cut_off_by_a_kill_is_decided_again(cut: int, tmp_path: Path) -> None:
     whole, target = tmp_path / "whole.jsonl", tmp_path / "decisions.jsonl"
-    decide.decide(SENTENCES, accept_even_lengths, CLASSIFIER, whole)
+    decisions.write_decisions(DECISIONS, SENTENCES, accept_even_lengths, CLASSIFIER, whole)
     (tmp_path / "decisions.jsonl.part").write_bytes(whole.read_bytes()[:-cut])
-    decide.decide(SENTENCES, accept_even_lengths, CLASSIFIER, target)
+    decisions.write_decisions(DECISIONS, SENTENCES, accept_even_lengths, CLASSIFIER, target)
     assert target.read_bytes() == whole.read_bytes()
 
 
@@ -72,9 +78,9 @@ def test_decisions_of_another_classifier_or_on_other_sentences_are_not_resumed(t
         part = tmp_path / "decisions.jsonl.part"
         lines = [head_line(classifier), *(decision_line(sentence, acceptable=True) for sentence in sentences)]
         part.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-        decide.decide(SENTENCES, accept_even_lengths, CLASSIFIER, tmp_path / "decisions.jsonl")
-        decisions = read_decisions(Raw("decisions", tmp_path / "decisions.jsonl"), CLASSIFIER)
-        assert dict(decisions.iter_rows()) == dict(zip(SENTENCES, accept_even_lengths(SENTENCES), strict=True))
+        decisions.write_decisions(DECISIONS, SENTENCES, accept_even_lengths, CLASSIFIER, tmp_path / "decisions.jsonl")
+        verdicts = read_decisions(Raw("decisions", tmp_path / "decisions.jsonl"), CLASSIFIER)
+        assert dict(verdicts.iter_rows()) == dict(zip(SENTENCES, accept_even_lengths(SENTENCES), strict=True))
 
 
 TRAINING_TEXT = (
@@ -153,7 +159,7 @@ def test_verdicts_are_those_of_the_model_whatever_the_batch(model: Path) -> None
         scores = [network(**tokenizer([one], return_tensors="pt")).logits[0] for one in sentences]
     expected = [bool(score[1] > score[0]) for score in scores]
     assert set(expected) == {True, False}, "a model with a single verdict would prove nothing"
-    classify = decide.load(str(model), None)
+    classify = decisions.load_classifier(str(model), None)
     assert classify(sentences) == expected
     assert [classify([one])[0] for one in sentences] == expected
     assert classify(sentences[::-1]) == expected[::-1]
@@ -163,7 +169,7 @@ def test_verdicts_are_those_of_the_model_whatever_the_batch(model: Path) -> None
 @pytest.mark.filterwarnings("default")
 def test_a_sentence_too_long_for_the_model_is_judged_by_its_beginning(model: Path) -> None:
     beginning = "Снег идёт. " * 2000
-    one, other = decide.load(str(model), None)([beginning, beginning + "Мама мыла раму. " * 100])
+    one, other = decisions.load_classifier(str(model), None)([beginning, beginning + "Мама мыла раму. " * 100])
     assert one == other
 
 
@@ -192,7 +198,7 @@ def test_the_command_decides_on_all_real_sentences_once_and_the_recipe_reads_the
     )
     assert all(verdicts[text] for split in ROWS for text in frame(tables, split)["sentence1"])
 
-    monkeypatch.setattr(decide, "load", lambda *_: pytest.fail("the model was loaded again"))
+    monkeypatch.setattr(decisions, "load_classifier", lambda *_: pytest.fail("the model was loaded again"))
     assert run_command(monkeypatch, *arguments) == 0
     assert target.read_bytes() == written
     with pytest.raises(SourceError, match="decisions of another classifier"):
@@ -203,14 +209,14 @@ def test_the_command_decides_on_all_real_sentences_once_and_the_recipe_reads_the
 @needs_model
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize(
-    ("folder", "wrong"), [("three labels", "no classifier of acceptability"), ("no config", "cannot be loaded")]
+    ("folder", "wrong"), [("three labels", "not a binary classifier"), ("no config", "cannot be loaded")]
 )
 def test_a_model_that_is_not_a_binary_classifier_is_refused(folder: str, wrong: str, tmp_path: Path) -> None:
     path = tiny_model(tmp_path / "model", labels=3)
     if folder == "no config":
         (path / "config.json").write_text("{}")
     with pytest.raises(SourceError, match=wrong):
-        decide.load(str(path), None)
+        decisions.load_classifier(str(path), None)
 
 
 @pytest.mark.parametrize("missing", ["torch", "transformers"])
@@ -219,14 +225,14 @@ def test_without_the_extra_the_error_says_what_to_install(missing: str, monkeypa
     if missing == "transformers" and importlib.util.find_spec("torch") is None:
         pytest.skip("torch is not installed and would be named first")
     with pytest.raises(UsageError, match="deciding needs transformers and torch") as caught:
-        decide.load("anything", None)
+        decisions.load_classifier("anything", None)
     assert "pip install '.[acceptability]'" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("extra", "error"),
     [
-        (["--model", "nowhere"], "there is no model"),
+        (["--model", "nowhere"], "no model found"),
         (["--raw-dir", "nowhere"], "the directory of raw files does not exist"),
     ],
 )

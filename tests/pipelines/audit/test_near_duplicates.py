@@ -1,4 +1,4 @@
-"""pipelines.audit.near_duplicates: what MinHash finds, and what comparing all with all finds, is the same."""
+"""pipelines.audit.near_duplicates: MinHash finds the same near-duplicates as comparing all pairs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builders.shaping.folding import fold_text
-from pipelines.audit import near_duplicates as module
+from pipelines.audit import near_duplicates
 from pipelines.audit.near_duplicates import find_near_duplicates
-from pipelines.audit.shingles import CHARACTERS, LONG, WORDS
+from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
@@ -24,96 +24,97 @@ if TYPE_CHECKING:
 LEXICON = ("улей", "Дом", "река", "honey", "Bäcker", "это", "и", "в", "№5", "1,5", "Ёж", "конец", "ей-богу", "wax")
 
 
-def found_in(
-    *columns: list[str], splits: list[int] | None = None, wanted: list[bool] | None = None
+def near_duplicate_rows(
+    *columns: list[str], splits: list[int] | None = None, compared: list[bool] | None = None
 ) -> list[tuple[int, int]]:
-    """Row and split of the earlier one, for all rows that are nearly the same as one before them."""
-    texts = pl.LazyFrame({f"text{number}": texts for number, texts in enumerate(columns)})
-    numbers = pl.Series(splits or [0] * len(columns[0]), dtype=pl.UInt32)
+    """All rows that are near-duplicates of an earlier one, each with the split of that one."""
+    rows = len(columns[0])
+    frame = pl.LazyFrame({f"text{number}": texts for number, texts in enumerate(columns)})
     return find_near_duplicates(
-        texts,
-        {name: pl.col(name) for name in texts.collect_schema()},
-        numbers,
-        pl.Series(wanted or [True] * len(columns[0])),
+        frame,
+        {name: pl.col(name) for name in frame.collect_schema()},
+        pl.Series(splits or [0] * rows, dtype=pl.UInt32),
+        pl.Series(compared or [True] * rows),
     ).rows()
 
 
 def plain_shingles(texts: list[str]) -> list[set[tuple[str, ...]]]:
-    """The shingles of texts, with the last runs cut short by the end of the text, as the definition says."""
-    sets = []
+    """The shingles of texts by their definition, where the end of a text cuts its last runs short."""
+    shingles = []
     for text in pl.DataFrame({"text": texts}).select(fold_text(pl.col("text")))["text"]:
         words = text.split(" ")
-        units, size = (words, WORDS) if len(words) >= LONG else (list(text), CHARACTERS)
-        sets.append({tuple(units[place : place + size]) for place in range(len(units))})
-    return sets
+        is_long = len(words) >= LONG_TEXT_WORDS
+        units, size = (words, SHINGLE_WORDS) if is_long else (list(text), SHINGLE_CHARACTERS)
+        shingles.append({tuple(units[start : start + size]) for start in range(len(units))})
+    return shingles
 
 
-def all_with_all(*columns: list[str], splits: list[int], wanted: list[bool]) -> list[tuple[int, int]]:
-    sets, found = [plain_shingles(texts) for texts in columns], set()
+def compare_all_pairs(*columns: list[str], splits: list[int], compared: list[bool]) -> list[tuple[int, int]]:
+    shingles, matches = [plain_shingles(texts) for texts in columns], set()
     for later in range(len(splits)):
         for earlier in range(later):
-            pairs = [(texts[earlier], texts[later]) for texts in sets]
-            near = all(10 * len(one & other) >= 9 * len(one | other) for one, other in pairs)
-            if near and wanted[earlier] and wanted[later]:
-                found.add((later, splits[earlier]))
-    return sorted(found)
+            pairs = [(column[earlier], column[later]) for column in shingles]
+            is_near = all(10 * len(one & other) >= 9 * len(one | other) for one, other in pairs)
+            if is_near and compared[earlier] and compared[later]:
+                matches.add((later, splits[earlier]))
+    return sorted(matches)
 
 
-def written(chance: random.Random) -> str:
-    """A text of any length, short ones and ones about as long as LONG among them."""
-    words = chance.choice([1, 2, 5, 20, 40, LONG - 1, LONG, LONG + 1, 2 * LONG])
-    numbered = (
-        chance.choice(LEXICON) + chance.choice(["", ",", "."]) + str(chance.randrange(200)) for _ in range(words)
+def random_text(rng: random.Random) -> str:
+    """A text of any length; some are about as long as LONG_TEXT_WORDS."""
+    words = rng.choice(
+        [1, 2, 5, 20, 40, LONG_TEXT_WORDS - 1, LONG_TEXT_WORDS, LONG_TEXT_WORDS + 1, 2 * LONG_TEXT_WORDS]
     )
-    return " ".join(numbered)
+    return " ".join(rng.choice(LEXICON) + rng.choice(["", ",", "."]) + str(rng.randrange(200)) for _ in range(words))
 
 
-def edited(text: str, chance: random.Random) -> str:
-    """The text with up to three small changes, some of which folding takes away again."""
+def edit_text(text: str, rng: random.Random) -> str:
+    """The text with up to three small edits; folding removes some of them."""
     words = text.split(" ")
-    for _ in range(chance.randrange(4)):
-        place, kind = chance.randrange(len(words)), chance.random()
-        word = words[place]
-        words[place] = (
-            "XX" if kind < 0.2 else word.upper() if kind < 0.6 else f"\u201e{word}!" if kind < 0.8 else word[:-1]
+    for _ in range(rng.randrange(4)):
+        position, edit = rng.randrange(len(words)), rng.random()
+        word = words[position]
+        words[position] = (
+            "XX" if edit < 0.2 else word.upper() if edit < 0.6 else f"\u201e{word}!" if edit < 0.8 else word[:-1]
         )
-    return " ".join(words + ["ещё"] * chance.choice([0, 0, 1, 3]))
+    return " ".join(words + ["ещё"] * rng.choice([0, 0, 1, 3]))
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 2))
 @example(1, 1, 1)
-def test_what_is_found_is_what_comparing_all_with_all_finds(seed: int, splits: int, columns: int) -> None:
-    chance = random.Random(seed)
-    originals = [[written(chance) for _ in range(columns)] for _ in range(4)]
-    rows = [[edited(text, chance) for text in chance.choice(originals)] for _ in range(20)]
+def test_the_result_is_that_of_comparing_all_pairs(seed: int, splits: int, columns: int) -> None:
+    rng = random.Random(seed)
+    originals = [[random_text(rng) for _ in range(columns)] for _ in range(4)]
+    rows = [[edit_text(text, rng) for text in rng.choice(originals)] for _ in range(20)]
     texts = [[row[column] for row in rows] for column in range(columns)]
-    numbers, wanted = sorted(chance.randrange(splits) for _ in rows), [chance.random() < 0.9 for _ in rows]
-    assert found_in(*texts, splits=numbers, wanted=wanted) == all_with_all(*texts, splits=numbers, wanted=wanted)
+    numbers, compared = sorted(rng.randrange(splits) for _ in rows), [rng.random() < 0.9 for _ in rows]
+    expected = compare_all_pairs(*texts, splits=numbers, compared=compared)
+    assert near_duplicate_rows(*texts, splits=numbers, compared=compared) == expected
 
 
 SENTENCE = "Пчёлы, что зимовали в улье, в марте вылетают искать вербу и орешник, которые цветут в долине раньше всех."
 
 
-def test_one_letter_more_in_a_hundred_is_nearly_the_same_and_a_word_more_is_not() -> None:
-    assert found_in([SENTENCE, SENTENCE.replace("долине", "долинке")]) == [(1, 0)]
-    assert found_in([SENTENCE, SENTENCE.replace("раньше", "намного раньше")]) == []
+def test_a_text_of_a_hundred_letters_may_differ_by_a_letter_but_not_by_a_word() -> None:
+    assert near_duplicate_rows([SENTENCE, SENTENCE.replace("долине", "долинке")]) == [(1, 0)]
+    assert near_duplicate_rows([SENTENCE, SENTENCE.replace("раньше", "намного раньше")]) == []
 
 
-def test_one_word_of_sixty_may_be_another_and_two_may_not() -> None:
-    words = [f"{LEXICON[number % 8]}{number}" for number in range(LONG)]
+def test_a_text_of_sixty_words_may_differ_by_one_word_but_not_by_two() -> None:
+    words = [f"{LEXICON[number % 8]}{number}" for number in range(LONG_TEXT_WORDS)]
     one, two = words.copy(), words.copy()
     one[30] = two[20] = two[40] = "другое"
-    assert found_in([" ".join(words), " ".join(one), " ".join(two)]) == [(1, 0)]
+    assert near_duplicate_rows([" ".join(words), " ".join(one), " ".join(two)]) == [(1, 0)]
 
 
-def test_order_tells_two_long_texts_apart() -> None:
-    words = [f"{LEXICON[number % 8]}{number}" for number in range(LONG)]
-    assert found_in([" ".join(words), " ".join(reversed(words))]) == []
+def test_long_texts_with_the_same_words_in_another_order_are_different() -> None:
+    words = [f"{LEXICON[number % 8]}{number}" for number in range(LONG_TEXT_WORDS)]
+    assert near_duplicate_rows([" ".join(words), " ".join(reversed(words))]) == []
 
 
-def test_folding_takes_nothing_from_two_texts() -> None:
-    assert found_in([SENTENCE, SENTENCE.upper().replace(",", " —"), "Да.", "да!", "\uff21\uff22", "ab"]) == [
+def test_texts_are_compared_after_folding() -> None:
+    assert near_duplicate_rows([SENTENCE, SENTENCE.upper().replace(",", " —"), "Да.", "да!", "\uff21\uff22", "ab"]) == [
         (1, 0),
         (3, 0),
         (5, 0),
@@ -121,72 +122,81 @@ def test_folding_takes_nothing_from_two_texts() -> None:
 
 
 def test_texts_without_a_letter_are_not_compared() -> None:
-    assert found_in(["", "", "...", "...", "+", "+"]) == []
+    assert near_duplicate_rows(["", "", "...", "...", "+", "+"]) == []
 
 
 def test_both_sides_of_a_pair_must_be_nearly_the_same() -> None:
     near_one = SENTENCE.replace("долине", "долинке")
-    assert found_in([SENTENCE] * 2, ["Это правда.", "Это ложь."]) == []
-    assert found_in([SENTENCE, near_one], ["Это правда.", "это правда"]) == [(1, 0)]
-    assert found_in([SENTENCE, "Да."], ["Да.", SENTENCE]) == []
+    assert near_duplicate_rows([SENTENCE] * 2, ["Это правда.", "Это ложь."]) == []
+    assert near_duplicate_rows([SENTENCE, near_one], ["Это правда.", "это правда"]) == [(1, 0)]
+    assert near_duplicate_rows([SENTENCE, "Да."], ["Да.", SENTENCE]) == []
 
 
-def test_a_row_is_told_of_each_split_once_and_never_of_a_later_one() -> None:
-    assert found_in([SENTENCE] * 5, splits=[0, 0, 1, 1, 2]) == [(1, 0), (2, 0), (3, 0), (3, 1), (4, 0), (4, 1)]
-    assert found_in([SENTENCE] * 3, splits=[0, 0, 1], wanted=[True, False, True]) == [(2, 0)]
+def test_a_row_is_reported_once_for_each_split_and_never_for_a_later_one() -> None:
+    assert near_duplicate_rows([SENTENCE] * 5, splits=[0, 0, 1, 1, 2]) == [
+        (1, 0),
+        (2, 0),
+        (3, 0),
+        (3, 1),
+        (4, 0),
+        (4, 1),
+    ]
+    assert near_duplicate_rows([SENTENCE] * 3, splits=[0, 0, 1], compared=[True, False, True]) == [(2, 0)]
 
 
-def test_among_many_alike_each_that_is_near_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAIRS_AT_ONCE", 30)
-    monkeypatch.setattr(module, "COMPARED_AT_ONCE", 7)
+def test_all_near_duplicates_among_many_similar_texts_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(near_duplicates, "CANDIDATE_PAIRS", 30)
+    monkeypatch.setattr(near_duplicates, "COMPARED_PAIRS", 7)
     texts = [SENTENCE.replace("марте", f"марте {number:05d}") for number in range(40)]
-    expected = all_with_all(texts, splits=[0] * 40, wanted=[True] * 40)
+    expected = compare_all_pairs(texts, splits=[0] * 40, compared=[True] * 40)
     assert 0 < len(expected) < 40
-    assert found_in(texts) == expected
+    assert near_duplicate_rows(texts) == expected
 
 
-def test_a_text_is_compared_with_so_many_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_alike", lambda pairs, sets: compared.append(pairs.height) or pairs.clear())
+def test_a_text_is_compared_with_a_limited_number_of_earlier_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        near_duplicates, "_compare_pairs", lambda pairs, _: compared.append(pairs.height) or pairs.clear()
+    )
     compared: list[int] = []
     texts = [f"{SENTENCE} {number}" for number in range(30)]
-    assert found_in(texts) == []
-    everything, compared = sum(compared), []
-    monkeypatch.setattr(module, "NEIGHBOURS", 2)
-    assert found_in(texts) == []
-    assert 0 < sum(compared) < everything <= 30 * 29 / 2
+    assert near_duplicate_rows(texts) == []
+    unlimited, compared = sum(compared), []
+    monkeypatch.setattr(near_duplicates, "MAX_NEIGHBOURS", 2)
+    assert near_duplicate_rows(texts) == []
+    assert 0 < sum(compared) < unlimited <= 30 * 29 / 2
 
 
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    chance = random.Random(3)
-    originals = [written(chance) for _ in range(5)]
-    texts = [edited(chance.choice(originals), chance) for _ in range(60)]
-    whole = found_in(texts)
-    monkeypatch.setattr(module, "BATCH", 7)
-    monkeypatch.setattr(module, "AT_ONCE", 3)
-    assert found_in(texts) == whole != []
+    rng = random.Random(3)
+    originals = [random_text(rng) for _ in range(5)]
+    texts = [edit_text(rng.choice(originals), rng) for _ in range(60)]
+    whole = near_duplicate_rows(texts)
+    monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 7)
+    monkeypatch.setattr(near_duplicates, "CHUNK_ROWS", 3)
+    assert near_duplicate_rows(texts) == whole != []
 
 
-def test_an_empty_table_has_nothing() -> None:
-    nothing = pl.LazyFrame({"text": []}, {"text": pl.String})
-    none = find_near_duplicates(
-        nothing, {"text": pl.col("text")}, pl.Series([], dtype=pl.UInt32), pl.Series([], dtype=pl.Boolean)
+def test_an_empty_table_has_no_near_duplicates() -> None:
+    empty = pl.LazyFrame({"text": []}, {"text": pl.String})
+    rows = find_near_duplicates(
+        empty, {"text": pl.col("text")}, pl.Series([], dtype=pl.UInt32), pl.Series([], dtype=pl.Boolean)
     )
-    assert none.rows() == []
+    assert rows.rows() == []
 
 
-FINDER = """
+SCRIPT = """
 import sys
 import polars as pl
-from pipelines import near
+from pipelines.audit import near_duplicates
 texts = [sys.argv[1] + " " * n + str(n // 2) for n in range(50)]
-print(near._bands(pl.LazyFrame({"text": texts})).tolist())
+print(near_duplicates._compute_bands(pl.LazyFrame({"text": texts})).tolist())
 """
 
 
-def test_neither_the_number_of_threads_nor_the_process_changes_what_is_compared() -> None:
-    told = {
+def test_the_bands_depend_neither_on_the_number_of_threads_nor_on_the_process() -> None:
+    outputs = {
         subprocess.run(
-            [sys.executable, "-c", FINDER, SENTENCE],
+            [sys.executable, "-c", SCRIPT, SENTENCE],
             cwd=ROOT,
             env=os.environ | {"POLARS_MAX_THREADS": threads, "RAYON_NUM_THREADS": threads, "PYTHONHASHSEED": threads},
             capture_output=True,
@@ -195,4 +205,4 @@ def test_neither_the_number_of_threads_nor_the_process_changes_what_is_compared(
         ).stdout
         for threads in ("1", "3")
     }
-    assert len(told) == 1
+    assert len(outputs) == 1

@@ -1,10 +1,9 @@
-"""Every kind of finding of pipelines.audit.quality: a clean dataset of each task type has none, and each planted one is found."""
+"""pipelines.audit.quality: a clean dataset of each task type has no finding, and every planted one is reported."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from typing import Any
 
 import polars as pl
 import pytest
@@ -12,22 +11,29 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builders import tasks
-from cards.manifest import SEVERITIES, Finding
+from cards.manifest import Finding
 from pipelines.audit.kinds import KINDS
+from pipelines.audit.leaks import FOLDED_DETAIL
 from pipelines.audit.quality import audit_rows
 from tests.pipelines.audit.test_integrity import PLANTED as DEFECTS
-from tests.support.tables import TASKS, Planted, Tables, both, changed, check, clean, lazy, with_rows, with_value
+from tests.support.tables import (
+    TASKS,
+    PlantedFinding,
+    clean_tables,
+    combine,
+    integrity_findings,
+    quality_findings,
+    with_edit,
+    with_rows,
+    with_value,
+)
 
-
-def found_in(kind: str, tables: Tables) -> list[Finding]:
-    return audit_rows(TASKS[kind], lazy(tables), TASKS[kind].splits)
-
-
-FORM = "but for case, punctuation, white space or the form of characters"
-LONG = "When the hive wakes in March, the bees that wintered in it fly out to look for willow and hazel in the valley."
+SENTENCE = (
+    "When the hive wakes in March, the bees that wintered in it fly out to look for willow and hazel in the valley."
+)
 
 PLANTED = [
-    Planted(
+    PlantedFinding(
         "split_leak",
         "Classification",
         with_value("default", "test", "text", 3, "train sentence number 5"),
@@ -37,7 +43,7 @@ PLANTED = [
         ("row 3",),
         detail="in train",
     ),
-    Planted(
+    PlantedFinding(
         "split_leak",
         "Classification",
         with_value("default", "test", "text", 3, " «Validation\u00a0 sentence»,\nnumber \u2464!"),
@@ -45,12 +51,12 @@ PLANTED = [
         1,
         1 / 24,
         ("row 3",),
-        detail=f"in validation, {FORM}",
+        detail=f"in validation, {FOLDED_DETAIL}",
     ),
-    Planted(
+    PlantedFinding(
         "split_leak",
         "STS",
-        both(
+        combine(
             with_value("default", "test", "sentence1", 1, "train sentence number 2"),
             with_value("default", "test", "sentence2", 1, "train Satz Nummer 2"),
         ),
@@ -60,7 +66,7 @@ PLANTED = [
         ("b",),
         detail="in train",
     ),
-    Planted(
+    PlantedFinding(
         "split_leak",
         "Reranking",
         with_value("queries", "test", "text", 0, "who makes honey (validation)"),
@@ -70,12 +76,12 @@ PLANTED = [
         ("q1",),
         detail="in validation",
     ),
-    Planted(
+    PlantedFinding(
         "near_leak",
         "Classification",
-        both(
-            with_value("default", "train", "text", 7, LONG),
-            with_value("default", "test", "text", 3, LONG.replace("hive", "hives").upper()),
+        combine(
+            with_value("default", "train", "text", 7, SENTENCE),
+            with_value("default", "test", "text", 3, SENTENCE.replace("hive", "hives").upper()),
         ),
         "default/test.text",
         1,
@@ -83,12 +89,12 @@ PLANTED = [
         ("row 3",),
         detail="in train",
     ),
-    Planted(
+    PlantedFinding(
         "near_leak",
         "Reranking",
-        both(
-            with_value("queries", "validation", "text", 1, LONG),
-            with_value("queries", "test", "text", 0, f"{LONG}!? So"),
+        combine(
+            with_value("queries", "validation", "text", 1, SENTENCE),
+            with_value("queries", "test", "text", 0, f"{SENTENCE}!? So"),
         ),
         "queries/test.text",
         1,
@@ -96,13 +102,13 @@ PLANTED = [
         ("q1",),
         detail="in validation",
     ),
-    Planted(
+    PlantedFinding(
         "near_leak",
         "STS",
-        both(
-            with_value("default", "train", "sentence1", 0, LONG),
+        combine(
+            with_value("default", "train", "sentence1", 0, SENTENCE),
             with_value("default", "train", "sentence2", 0, "Honig."),
-            with_value("default", "test", "sentence1", 2, LONG.replace("hive", "hives")),
+            with_value("default", "test", "sentence1", 2, SENTENCE.replace("hive", "hives")),
             with_value("default", "test", "sentence2", 2, "HONIG"),
         ),
         "default/test",
@@ -111,7 +117,7 @@ PLANTED = [
         ("c",),
         detail="in train",
     ),
-    Planted(
+    PlantedFinding(
         "swapped_pair",
         "PairClassification",
         with_rows("default", "test", ("e", "test Satz Nummer 1", "test sentence number 1", 1)),
@@ -120,7 +126,7 @@ PLANTED = [
         1 / 5,
         ("e",),
     ),
-    Planted(
+    PlantedFinding(
         "swapped_pair",
         "STS",
         with_rows("default", "test", ("e", "train Satz Nummer 1", "train sentence number 1", 1.5)),
@@ -130,7 +136,7 @@ PLANTED = [
         ("e",),
         detail="in train",
     ),
-    Planted(
+    PlantedFinding(
         "conflicting_label",
         "Clustering",
         with_value("default", "test", "sentences", 1, "test sentence number 0"),
@@ -138,19 +144,19 @@ PLANTED = [
         1,
         1 / 3,
         ("row 0",),
-        also=("duplicate_text",),
+        other_kinds=("duplicate_text",),
     ),
-    Planted(
+    PlantedFinding(
         "conflicting_label",
         "MultilabelClassification",
-        both(with_value("default", "test", "text", 3, "Same."), with_value("default", "test", "text", 5, "Same.")),
+        combine(with_value("default", "test", "text", 3, "Same."), with_value("default", "test", "text", 5, "Same.")),
         "default/test.label",
         1,
         1 / 23,
         ("row 3",),
-        also=("duplicate_text",),
+        other_kinds=("duplicate_text",),
     ),
-    Planted(
+    PlantedFinding(
         "conflicting_label",
         "STS",
         with_rows("default", "test", ("e", "test sentence number 3", "test Satz Nummer 3", 1.5)),
@@ -158,9 +164,9 @@ PLANTED = [
         1,
         1 / 4,
         ("d",),
-        also=("duplicate_pair", "duplicate_text", "duplicate_text"),
+        other_kinds=("duplicate_pair", "duplicate_text", "duplicate_text"),
     ),
-    Planted(
+    PlantedFinding(
         "conflicting_label",
         "Reranking",
         with_value("corpus", "test", "text", 2, "Wax They build with it."),
@@ -168,9 +174,9 @@ PLANTED = [
         1,
         1 / 2,
         ("q2 d2",),
-        also=("duplicate_text",),
+        other_kinds=("duplicate_text",),
     ),
-    Planted(
+    PlantedFinding(
         "unjudged_twin",
         "Retrieval",
         with_rows("corpus", "test", ("d4", "", "Wax They build with it."), ("d5", "Wax They", "build with it.")),
@@ -178,12 +184,12 @@ PLANTED = [
         2,
         2 / 4,
         ("q2 d4", "q2 d5"),
-        also=("duplicate_text",),
+        other_kinds=("duplicate_text",),
     ),
-    Planted(
+    PlantedFinding(
         "unjudged_twin",
         "Reranking",
-        both(
+        combine(
             with_rows("corpus", "test", ("d4", "", "Bees make honey."), ("d5", "", "Bees make honey.")),
             with_value("top_ranked", "test", "corpus-ids", 0, ["d3", "d1", "d5"]),
         ),
@@ -191,18 +197,20 @@ PLANTED = [
         1,
         1 / 3,
         ("q1 d5",),
-        also=("duplicate_text",),
+        other_kinds=("duplicate_text",),
     ),
-    Planted(
+    PlantedFinding(
         "query_in_corpus",
         "Retrieval",
-        both(with_value("queries", "test", "text", 0, " Wax"), with_value("queries", "test", "text", 1, "Ants bite.")),
+        combine(
+            with_value("queries", "test", "text", 0, " Wax"), with_value("queries", "test", "text", 1, "Ants bite.")
+        ),
         "queries/test.text",
         2,
         2 / 2,
         ("q1", "q2"),
     ),
-    Planted(
+    PlantedFinding(
         "duplicate_pair",
         "BitextMining",
         with_rows("en-de", "test", ("e", "test sentence number 3", "test Satz Nummer 3")),
@@ -210,18 +218,18 @@ PLANTED = [
         1,
         1 / 5,
         ("e",),
-        also=("duplicate_text", "duplicate_text"),
+        other_kinds=("duplicate_text", "duplicate_text"),
     ),
-    Planted(
+    PlantedFinding(
         "duplicate_text",
         "Classification",
-        both(*(with_value("default", "train", "text", row, "Again.") for row in (20, 8, 2))),
+        combine(*(with_value("default", "train", "text", row, "Again.") for row in (20, 8, 2))),
         "default/train.text",
         2,
         2 / 24,
         ("row 8", "row 20"),
     ),
-    Planted(
+    PlantedFinding(
         "duplicate_text",
         "Retrieval",
         with_rows("corpus", "test", ("d4", "", "Ants bite.")),
@@ -230,10 +238,10 @@ PLANTED = [
         1 / 4,
         ("d4",),
     ),
-    Planted(
+    PlantedFinding(
         "empty_text",
         "Clustering",
-        both(
+        combine(
             with_value("default", "test", "sentences", 2, ""),
             with_value("default", "test", "sentences", 3, " \u3000\n"),
         ),
@@ -242,7 +250,7 @@ PLANTED = [
         2 / 4,
         ("row 2", "row 3"),
     ),
-    Planted(
+    PlantedFinding(
         "encoding_residue",
         "PairClassification",
         with_value("default", "train", "sentence2", 1, "Gr\ufffd\ufffde aus Berlin"),
@@ -251,7 +259,7 @@ PLANTED = [
         1 / 4,
         ("b",),
     ),
-    Planted(
+    PlantedFinding(
         "html_residue",
         "BitextMining",
         with_value("en-de", "test", "sentence1", 0, "bees &amp; ants <br/>"),
@@ -260,7 +268,7 @@ PLANTED = [
         1 / 4,
         ("a",),
     ),
-    Planted(
+    PlantedFinding(
         "wrong_language",
         "BitextMining",
         with_value("en-de", "test", "sentence2", 1, "The bees that live behind the mill make no honey in winter."),
@@ -268,9 +276,9 @@ PLANTED = [
         1,
         1 / 1,
         ("b",),
-        detail="en 1; texts looked at: 1",
+        detail="en 1; texts checked: 1",
     ),
-    Planted(
+    PlantedFinding(
         "short_text",
         "Retrieval",
         with_value("corpus", "test", "text", 0, " \x1c!\x85"),
@@ -279,18 +287,20 @@ PLANTED = [
         1 / 3,
         ("d1",),
     ),
-    Planted(
+    PlantedFinding(
         "near_duplicate",
         "Retrieval",
         with_rows(
-            "corpus", "test", *((f"d{n}", "Hives", text) for n, text in ((4, LONG), (5, f"{LONG} So"), (6, "Hives.")))
+            "corpus",
+            "test",
+            *((f"d{n}", "Hives", text) for n, text in ((4, SENTENCE), (5, f"{SENTENCE} So"), (6, "Hives."))),
         ),
         "corpus/test.text",
         1,
         1 / 6,
         ("d5",),
     ),
-    Planted(
+    PlantedFinding(
         "near_duplicate",
         "BitextMining",
         with_rows("en-de", "test", ("e", "Test -- sentence number 3", "TEST: Satz Nummer 3.")),
@@ -299,7 +309,7 @@ PLANTED = [
         1 / 5,
         ("e",),
     ),
-    Planted(
+    PlantedFinding(
         "length_outlier",
         "Retrieval",
         with_value("corpus", "test", "text", 0, "b" * 231),
@@ -309,7 +319,7 @@ PLANTED = [
         ("d1",),
         detail="median 23 characters, longest 231",
     ),
-    Planted(
+    PlantedFinding(
         "label_imbalance",
         "Clustering",
         with_rows("default", "test", *((f"Of wax, the {number}th.", "wax") for number in range(19))),
@@ -317,19 +327,19 @@ PLANTED = [
         1,
         1 / 2,
         ("honey: 2",),
-        detail="the most frequent has 21",
+        detail="the most frequent label has 21 rows",
     ),
-    Planted(
+    PlantedFinding(
         "label_imbalance",
         "MultilabelClassification",
-        changed("default", "test", lambda frame: frame.with_columns(label=pl.lit([1], pl.List(pl.Int64)))),
+        with_edit("default", "test", lambda frame: frame.with_columns(label=pl.lit([1], pl.List(pl.Int64)))),
         "default/test.label",
         2,
         2 / 3,
         ("red: 0", "blue: 0"),
-        detail="the most frequent has 24",
+        detail="the most frequent label has 24 rows",
     ),
-    Planted(
+    PlantedFinding(
         "label_imbalance",
         "PairClassification",
         with_rows("default", "test", *((f"e{n}", f"claim {n}", f"Behauptung {n}", 0) for n in range(19))),
@@ -337,21 +347,21 @@ PLANTED = [
         1,
         1 / 2,
         ("yes: 2",),
-        detail="the most frequent has 21",
+        detail="the most frequent label has 21 rows",
     ),
 ]
 
 
-@pytest.mark.parametrize("kind", TASKS)
-def test_a_clean_dataset_has_no_findings(kind: str) -> None:
-    assert found_in(kind, clean(kind)) == []
+@pytest.mark.parametrize("task_type", TASKS)
+def test_a_clean_dataset_has_no_findings(task_type: str) -> None:
+    assert quality_findings(task_type, clean_tables(task_type)) == []
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=str)
-def test_a_planted_finding_is_the_one_that_is_found(planted: Planted) -> None:
-    tables = planted.change(clean(planted.task))
-    assert check(planted.task, tables) == []
-    first, *others = found_in(planted.task, tables)
+def test_a_planted_finding_is_reported_with_all_its_fields(planted: PlantedFinding) -> None:
+    tables = planted.change(clean_tables(planted.task_type))
+    assert integrity_findings(planted.task_type, tables) == []
+    first, *others = quality_findings(planted.task_type, tables)
     assert first == Finding(
         planted.kind,
         KINDS[planted.kind].severity,
@@ -364,53 +374,34 @@ def test_a_planted_finding_is_the_one_that_is_found(planted: Planted) -> None:
         planted.detail,
     )
     assert first.location == planted.location
-    assert tuple(other.kind for other in others) == planted.also
+    assert tuple(other.kind for other in others) == planted.other_kinds
 
 
-def test_every_kind_that_is_found_is_defined_and_every_defined_one_is_found() -> None:
-    defects = [found for planted in DEFECTS for found in check(planted.task, planted.change(clean(planted.task)))]
-    findings = [found for planted in PLANTED for found in found_in(planted.task, planted.change(clean(planted.task)))]
-    assert {found.kind for found in defects} | {found.kind for found in findings} == set(KINDS)
-    assert {found.kind for found in defects if found.severity != KINDS[found.kind].severity} == set()
-    assert {found.kind for found in findings if found.severity != KINDS[found.kind].severity} <= {"duplicate_text"}
+def test_every_kind_is_defined_and_every_defined_kind_is_reported() -> None:
+    defects, findings = (
+        [
+            finding
+            for planted in planted_findings
+            for finding in report(planted.task_type, planted.change(clean_tables(planted.task_type)))
+        ]
+        for planted_findings, report in ((DEFECTS, integrity_findings), (PLANTED, quality_findings))
+    )
+    assert {one.kind for one in defects} | {one.kind for one in findings} == set(KINDS)
+    assert {one.kind for one in defects if one.severity != KINDS[one.kind].severity} == set()
+    assert {one.kind for one in findings if one.severity != KINDS[one.kind].severity} <= {"duplicate_text"}
 
 
-def test_a_definition_is_one_sentence() -> None:
-    for name, kind in KINDS.items():
-        assert kind.severity in SEVERITIES, name
-        assert kind.definition.endswith("."), name
-        assert ". " not in kind.definition, name
-
-
-def test_kinds_stand_by_severity() -> None:
-    severities = [kind.severity for kind in KINDS.values()]
-    assert severities == sorted(severities, key=SEVERITIES.index)
-
-
-def duplicate_severities(kind: str, change: Any) -> dict[str, str]:
-    found = found_in(kind, change(clean(kind)))
-    return {finding.location: finding.severity for finding in found if finding.kind == "duplicate_text"}
-
-
-def test_a_text_that_recurs_by_design_is_only_worth_a_note() -> None:
-    premises = with_value("default", "test", "sentence1", 1, "test sentence number 0")
-    assert duplicate_severities("PairClassification", premises) == {"default/test.sentence1": "info"}
-    assert duplicate_severities("STS", premises) == {"default/test.sentence1": "info"}
-    queries = with_value("queries", "test", "text", 1, "who makes honey (test)")
-    assert duplicate_severities("Reranking", queries) == {"queries/test.text": "info"}
-    assert duplicate_severities("Retrieval", queries) == {"queries/test.text": "warning"}
-
-
-def test_findings_come_by_severity_then_kind_then_place() -> None:
-    tables = both(
+def test_findings_are_sorted_by_severity_then_kind_then_location() -> None:
+    tables = combine(
         with_value("queries", "validation", "text", 0, "?"),
         with_value("corpus", "test", "text", 0, "!"),
         with_value("corpus", "validation", "text", 0, "<p>Bees make honey."),
         with_value("corpus", "validation", "text", 2, "\x80 bites"),
         with_value("queries", "test", "text", 0, "  "),
         with_value("queries", "test", "text", 1, "."),
-    )(clean("Reranking"))
-    assert [(found.severity, found.kind, found.location) for found in found_in("Reranking", tables)] == [
+    )(clean_tables("Reranking"))
+    findings = quality_findings("Reranking", tables)
+    assert [(finding.severity, finding.kind, finding.location) for finding in findings] == [
         ("warning", "empty_text", "queries/test.text"),
         ("warning", "encoding_residue", "corpus/validation.text"),
         ("warning", "html_residue", "corpus/validation.text"),
@@ -420,121 +411,10 @@ def test_findings_come_by_severity_then_kind_then_place() -> None:
     ]
 
 
-def test_only_the_splits_asked_for_are_looked_at() -> None:
-    tables = with_value("default", "test", "text", 0, "train sentence number 0")(clean("Classification"))
+def test_only_the_requested_splits_are_audited() -> None:
+    tables = with_value("default", "test", "text", 0, "train sentence number 0")(clean_tables("Classification"))
     part = {"default": {split: tables["default"][split].lazy() for split in ("validation", "test")}}
     assert audit_rows(TASKS["Classification"], part, ("test", "validation")) == []
-
-
-def test_a_leak_is_told_once_exact_or_folded() -> None:
-    leaked = [
-        "train sentence number 1",
-        "TRAIN sentence number 1",
-        "train sentence number 1",
-        "Train: Sentence -- number ２",
-    ]
-    tables = both(*(with_value("default", "test", "text", row, text) for row, text in enumerate(leaked)))(
-        clean("MultilabelClassification")
-    )
-    leaks = [found for found in found_in("MultilabelClassification", tables) if found.kind == "split_leak"]
-    assert [(leak.count, leak.examples, leak.detail) for leak in leaks] == [
-        (1, ("row 0",), "in train"),
-        (2, ("row 1", "row 3"), f"in train, {FORM}"),
-    ]
-    assert leaks[0].share == pytest.approx(1 / 23)
-
-
-def test_a_pair_leaks_only_as_a_whole() -> None:
-    tables = with_value("default", "test", "sentence1", 0, "train sentence number 0")(clean("STS"))
-    assert found_in("STS", tables) == []
-
-
-def test_documents_may_stand_in_the_corpora_of_two_splits() -> None:
-    tables = clean("Reranking")
-    assert tables["corpus"]["test"].equals(tables["corpus"]["validation"])
-    assert found_in("Reranking", tables) == []
-
-
-def test_a_judged_twin_is_no_finding_of_its_own() -> None:
-    twin = both(
-        with_rows("corpus", "test", ("d4", "", "Bees make honey.")), with_rows("qrels", "test", ("q1", "d4", 1))
-    )
-    assert [found.kind for found in found_in("Retrieval", twin(clean("Retrieval")))] == ["duplicate_text"]
-
-
-def test_only_the_first_five_twins_are_named_but_all_are_counted() -> None:
-    texts = {"t0": "Wax They build with it.", **{f"t{number}": "Bees make honey." for number in (5, 4, 3, 2, 1)}}
-    twins = with_rows("corpus", "test", *((name, "", text) for name, text in texts.items()))
-    tables = both(twins, with_rows("qrels", "test", ("q1", "t4", 0)))(clean("Retrieval"))
-    (found,) = (finding for finding in found_in("Retrieval", tables) if finding.kind == "unjudged_twin")
-    assert (found.count, found.examples) == (5, ("q1 t5", "q1 t3", "q1 t2", "q1 t1", "q2 t0"))
-    more = with_rows("corpus", "test", *((f"t{number}", "", "Bees make honey.") for number in range(9, 5, -1)))
-    (found,) = (finding for finding in found_in("Retrieval", more(tables)) if finding.kind == "unjudged_twin")
-    assert (found.count, found.examples) == (9, ("q1 t5", "q1 t3", "q1 t2", "q1 t1", "q1 t9"))
-
-
-def test_an_empty_query_is_in_no_corpus() -> None:
-    tables = both(with_value("queries", "test", "text", 0, " "), with_value("corpus", "test", "text", 0, ""))
-    assert "query_in_corpus" not in {found.kind for found in found_in("Retrieval", tables(clean("Retrieval")))}
-
-
-def test_ten_times_the_median_is_no_outlier_yet() -> None:
-    tables = both(*(with_value("corpus", "test", "text", row, text) for row, text in ((0, "b" * 70), (2, "c" * 7))))
-    tables = both(
-        tables, with_value("corpus", "test", "title", 1, ""), with_value("corpus", "test", "text", 1, "a" * 7)
-    )
-    assert found_in("Retrieval", tables(clean("Retrieval"))) == []
-
-
-def test_empty_texts_do_not_make_others_outliers() -> None:
-    tables = both(*(with_value("default", "test", "sentences", row, "") for row in (0, 1, 2)))(clean("Clustering"))
-    assert "length_outlier" not in {found.kind for found in found_in("Clustering", tables)}
-
-
-def test_a_tenth_of_the_most_frequent_label_is_no_imbalance_yet() -> None:
-    tables = with_rows("default", "test", *((f"Of wax, the {number}th.", "wax") for number in range(18)))
-    assert found_in("Clustering", tables(clean("Clustering"))) == []
-
-
-RESIDUE = {
-    "html_residue": [
-        "<p>",
-        "</DIV>",
-        "<br/>",
-        "<br />",
-        '<a href="x">',
-        "<!-- x -->",
-        "<h2\nid=x>",
-        "&nbsp;",
-        "&#8211;",
-        "&#x2F;",
-    ],
-    "encoding_residue": ["\ufffd", "\x80", "\x85", "\x9f", "_x000D_", "a_x005F_b"],
-    "": [
-        *(
-            "a < b > c",
-            "<unk>",
-            "<name>",
-            "< p>",
-            "<3",
-            "x<y",
-            "<pretty>",
-            "<<p",
-            "AT&T;",
-            "R & D;",
-            "&nbsp",
-            "&;",
-            "&#;",
-        ),
-        *("\xa0", "é", "\x7f", "_x00_", "_xyzw_", "x000D"),
-    ],
-}
-
-
-@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in RESIDUE.items() for text in texts])
-def test_residue_is_told_from_text(kind: str, text: str) -> None:
-    tables = with_value("default", "test", "sentences", 0, f"before {text} after")(clean("Clustering"))
-    assert [found.kind for found in found_in("Clustering", tables)] == [kind] * bool(kind)
 
 
 TEXT = st.sampled_from(
@@ -565,6 +445,7 @@ TEXT = st.sampled_from(
 
 
 def fold(text: str) -> str:
+    """Folding as builders.shaping.folding defines it, in plain Python."""
     lower = unicodedata.normalize("NFKC", text).lower()
     words = "".join(" " if unicodedata.category(char).startswith("P") else char for char in lower)
     return " ".join(words.split()) or " ".join(lower.split())
@@ -577,16 +458,20 @@ def test_duplicates_leaks_and_conflicts_are_those_that_plain_python_finds(
     train: list[tuple[str, int]], test: list[tuple[str, int]]
 ) -> None:
     task = tasks.MultilabelClassification(labels=("red", "green", "blue"))
+    rows_by_split = {"train": train, "test": test}
     frames = {
-        split: pl.LazyFrame({"text": [t for t, _ in rows], "label": [[label] for _, label in rows]})
-        for split, rows in (("train", train), ("test", test))
+        split: pl.LazyFrame({"text": [text for text, _ in rows], "label": [[label] for _, label in rows]})
+        for split, rows in rows_by_split.items()
     }
-    found = {(f.kind, f.split, f.detail): f for f in audit_rows(task, {"default": frames}, ("train", "test"))}
+    findings = {
+        (finding.kind, finding.split, finding.detail): finding
+        for finding in audit_rows(task, {"default": frames}, ("train", "test"))
+    }
 
     def count(kind: str, split: str, detail: str = "") -> int:
-        return found[kind, split, detail].count if (kind, split, detail) in found else 0
+        return findings[kind, split, detail].count if (kind, split, detail) in findings else 0
 
-    for split, rows in (("train", train), ("test", test)):
+    for split, rows in rows_by_split.items():
         texts, labels = [text for text, _ in rows], defaultdict(set)
         for text, label in rows:
             labels[text].add(label)
@@ -597,63 +482,26 @@ def test_duplicates_leaks_and_conflicts_are_those_that_plain_python_finds(
     in_train, in_test = {text for text, _ in train}, {text for text, _ in test}
     folded = {text for text in in_test - in_train if fold(text) in {fold(text) for text in in_train}}
     assert count("split_leak", "test", "in train") == len(in_test & in_train)
-    assert count("split_leak", "test", f"in train, {FORM}") == len(folded)
+    assert count("split_leak", "test", f"in train, {FOLDED_DETAIL}") == len(folded)
 
 
-@settings(max_examples=80, deadline=None)
-@given(
-    st.lists(st.sampled_from("ab"), min_size=4, max_size=4),
-    st.dictionaries(st.tuples(st.sampled_from("qrs"), st.integers(0, 3)), st.integers(0, 1), min_size=1),
-    st.fixed_dictionaries({query: st.lists(st.integers(0, 3), unique=True, min_size=1) for query in "qrs"}),
-)
-def test_twins_are_those_that_plain_python_finds(
-    texts: list[str], judged: dict[tuple[str, int], int], ranked: dict[str, list[int]]
-) -> None:
-    ranked = {
-        query: listed + [d for q, d in judged if q == query and d not in listed] for query, listed in ranked.items()
-    }
-    rows = [(query, f"d{document}", score) for (query, document), score in judged.items()]
-    frames = {
-        "corpus": pl.LazyFrame({"id": ["d0", "d1", "d2", "d3"], "title": [""] * 4, "text": texts}),
-        "queries": pl.LazyFrame({"id": list("qrs"), "text": ["what", "who", "where"]}),
-        "qrels": pl.LazyFrame(rows, ["query-id", "corpus-id", "score"], orient="row"),
-        "top_ranked": pl.LazyFrame(
-            {"query-id": list("qrs"), "corpus-ids": [[f"d{d}" for d in ranked[query]] for query in "qrs"]}
-        ),
-    }
-    for task, pool in ((tasks.Retrieval(), dict.fromkeys("qrs", range(4))), (tasks.Reranking(), ranked)):
-        relevant = {(query, texts[document]) for (query, document), score in judged.items() if score}
-        expected = {
-            f"{query} d{document}"
-            for query in "qrs"
-            for document in pool[query]
-            if (query, texts[document]) in relevant and (query, document) not in judged
-        }
-        tables = {config: {"test": frame} for config, frame in frames.items()}
-        twins = [found for found in audit_rows(task, tables, ("test",)) if found.kind == "unjudged_twin"]
-        assert sum(found.count for found in twins) == len(expected)
-        for found in twins:
-            assert set(found.examples) <= expected
-            assert len(set(found.examples)) == min(5, len(expected))
+def test_the_chunks_of_a_frame_change_nothing() -> None:
+    tables = combine(*(with_value("default", "test", "text", row, f"Again {row % 3}.") for row in range(0, 24, 2)))(
+        clean_tables("Classification")
+    )
+    whole = tables["default"]["test"]
+    tables["default"]["test"] = pl.concat([whole.slice(start, 5) for start in range(0, 24, 5)], rechunk=False)
+    findings_of_chunks = quality_findings("Classification", tables)
+    tables["default"]["test"] = whole
+    assert findings_of_chunks == quality_findings("Classification", tables) != []
 
 
-def test_two_texts_that_hash_alike_are_no_duplicates(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_with_colliding_hashes_are_not_duplicates(monkeypatch: pytest.MonkeyPatch) -> None:
     strong = pl.Expr.hash
     monkeypatch.setattr(
         pl.Expr,
         "hash",
         lambda expr, seed=0: strong(expr, seed) if seed else expr.str.len_chars().cast(pl.UInt64),
     )
-    for kind in TASKS:
-        assert found_in(kind, clean(kind)) == []
-
-
-def test_how_a_frame_is_cut_into_chunks_changes_nothing() -> None:
-    tables = both(*(with_value("default", "test", "text", row, f"Again {row % 3}.") for row in range(0, 24, 2)))(
-        clean("Classification")
-    )
-    whole = tables["default"]["test"]
-    tables["default"]["test"] = pl.concat([whole.slice(start, 5) for start in range(0, 24, 5)], rechunk=False)
-    pieces = found_in("Classification", tables)
-    tables["default"]["test"] = whole
-    assert pieces == found_in("Classification", tables) != []
+    for task_type in TASKS:
+        assert quality_findings(task_type, clean_tables(task_type)) == []

@@ -1,4 +1,4 @@
-"""pipelines.audit.shingles: texts that are equal once folded have the same rough shingles, whatever bytes they are written in."""
+"""pipelines.audit.shingles: texts that are equal after folding have the same rough shingles, whatever their bytes."""
 
 from __future__ import annotations
 
@@ -13,83 +13,51 @@ from pipelines.audit.shingles import rough_shingles
 
 PIECES = st.sampled_from(
     [
-        *(
-            "bee",
-            "hive,",
-            "-",
-            "\u2014",
-            "\u2026",
-            "кто-то",
-            "a\xa0b",
-            "\n",
-            "Ёж",
-            "ёж",
-            "ЩУКА",
-            "щука",
-            "Ünter",
-            "ünter",
-            "«да»",
-        ),
-        *(
-            "\ufb01",
-            "e\u0301",
-            "и\u0306",
-            "Σ",
-            "ΟΔΟΣ",
-            "1,5",
-            "+",
-            "😀",
-            "\x00",
-            "\x85",
-            "€",
-            "ß",
-            "Ї",
-            "І",
-            "昨天",
-            "longerthansixteen",
-        ),
+        *("bee", "hive,", "-", "\u2014", "\u2026", "кто-то", "a\xa0b", "\n", "Ёж", "ёж", "ЩУКА", "щука", "Ünter"),
+        *("ünter", "«да»", "\ufb01", "e\u0301", "и\u0306", "Σ", "ΟΔΟΣ", "1,5", "+", "😀", "\x00", "\x85", "€", "ß"),
+        *("Ї", "І", "昨天", "longerthansixteen"),
     ]
 ) | st.text(st.characters(codec="utf-8", exclude_characters="№"), max_size=3)
 TEXT = st.lists(PIECES, max_size=14).map(" ".join)
 
 
-def rows(*columns: list[str]) -> list[list[int]]:
-    found = rough_shingles([pl.Series(texts, dtype=pl.String) for texts in columns])
-    return [found.values[begin:end].tolist() for begin, end in zip(found.edges, found.edges[1:], strict=False)]
+def shingle_rows(*columns: list[str]) -> list[list[int]]:
+    rough = rough_shingles([pl.Series(texts, dtype=pl.String) for texts in columns])
+    return [rough.values[start:stop].tolist() for start, stop in zip(rough.offsets, rough.offsets[1:], strict=False)]
 
 
-def folded(texts: list[str]) -> list[str]:
+def fold_texts(texts: list[str]) -> list[str]:
     return pl.DataFrame({"text": texts}, {"text": pl.String}).select(fold_text(pl.col("text")))["text"].to_list()
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(TEXT, max_size=6), st.integers(1, 6))
-def test_folding_a_text_changes_nothing(texts: list[str], long: int) -> None:
+def test_folding_a_text_first_changes_nothing(texts: list[str], long: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingles, "LONG", long)
-        assert rows(texts) == rows(folded(texts))
+        patch.setattr(shingles, "LONG_TEXT_WORDS", long)
+        assert shingle_rows(texts) == shingle_rows(fold_texts(texts))
 
 
-def test_folding_changes_nothing_whatever_the_character() -> None:
+def test_folding_a_text_first_changes_nothing_for_any_character() -> None:
     texts = [f"ab {chr(code)}cd{chr(code)}" * 2 for code in range(0x3000) if chr(code) != "№"]
-    assert rows(texts) == rows(folded(texts))
+    assert shingle_rows(texts) == shingle_rows(fold_texts(texts))
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=6))
-def test_a_text_has_the_same_shingles_wherever_it_stands(texts: list[str]) -> None:
-    assert rows(texts) == [rows([text])[0] for text in texts]
+def test_the_shingles_of_a_text_do_not_depend_on_other_texts(texts: list[str]) -> None:
+    assert shingle_rows(texts) == [shingle_rows([text])[0] for text in texts]
 
 
-def test_a_long_text_is_cut_into_words_and_a_short_one_into_letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shingles, "LONG", 5)
-    long, short = rows(["eins zwei drei vier fünf sechs", "ей-богу, да"])
+def test_the_units_of_a_long_text_are_words_and_those_of_a_short_one_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shingles, "LONG_TEXT_WORDS", 5)
+    long, short = shingle_rows(["eins zwei drei vier fünf sechs", "ей-богу, да"])
     assert (len(long), len(short)) == (6, len("ей богу да"))
     assert (len(set(long)), len(set(short))) == (6, 10)
 
 
-def test_words_are_told_apart_though_not_by_their_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shingles, "LONG", 1)
+def test_words_differ_but_the_ends_of_long_words_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shingles, "LONG_TEXT_WORDS", 1)
     words = [
         "бобр",
         "бобра",
@@ -106,20 +74,21 @@ def test_words_are_told_apart_though_not_by_their_ends(monkeypatch: pytest.Monke
         "изба",
         "избаба",
     ]
-    assert len({tuple(row) for row in rows(words)}) == len(words)
-    assert len({tuple(row) for row in rows(["антидепрессант", "антидепрессивный"])}) == 1
+    assert len({tuple(row) for row in shingle_rows(words)}) == len(words)
+    assert len({tuple(row) for row in shingle_rows(["антидепрессант", "антидепрессивный"])}) == 1
 
 
-def test_two_columns_are_a_row_of_shingles_of_both_told_apart() -> None:
-    first, second, both = rows(["bees fly"])[0], rows(["ants walk"])[0], rows(["bees fly"], ["ants walk"])[0]
+def test_a_row_has_the_shingles_of_both_columns_and_equal_ones_differ() -> None:
+    [first], [second] = shingle_rows(["bees fly"]), shingle_rows(["ants run"])
+    [both] = shingle_rows(["bees fly"], ["ants run"])
     assert both[: len(first)] == first
     assert len(both) == len(first) + len(second)
-    assert set(rows(["bees"], ["bees"])[0]) > set(rows(["bees"])[0])
+    assert set(shingle_rows(["bees"], ["bees"])[0]) > set(shingle_rows(["bees"])[0])
 
 
-def test_the_sign_for_number_is_left_out() -> None:
-    assert rows(["дом № 5", "дом №5"]) == rows(["дом 5"] * 2)
+def test_the_numero_sign_is_ignored() -> None:
+    assert shingle_rows(["дом № 5", "дом №5"]) == shingle_rows(["дом 5"] * 2)
 
 
-def test_what_has_no_letter_and_no_digit_has_no_shingle() -> None:
-    assert rows(["", " ", "...", "+ \u2014 €"]) == [[], [], [], []]
+def test_a_text_without_letters_and_digits_has_no_shingles() -> None:
+    assert shingle_rows(["", " ", "...", "+ \u2014 €"]) == [[], [], [], []]

@@ -1,10 +1,10 @@
-"""pipelines.audit.statistics: mteb's names and formulas, exact on every row, the same however a frame is cut."""
+"""pipelines.audit.statistics: mteb's names and formulas, exact on every row, in JSON that reads back as the same records."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from typing import Any
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -12,32 +12,33 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builders import tasks
+from builders.errors import ReleaseError
 from pipelines.audit import statistics
-from pipelines.audit.languages import SAMPLE, UNDETERMINED, sample_rows
-from pipelines.audit.statistics import QUANTILES, collision_free_seed, label_counts
+from pipelines.audit.statistics import BitextStatistics, ClusteringStatistics, read_statistics
+from tests.support.tables import COLOURS, TASKS, as_lazy, clean_tables
 
-COLOURS = ("red", "green", "blue")
+if TYPE_CHECKING:
+    from pathlib import Path
+
 WORDS = ["", " ", "a", "A", "ab", "Ёж", "😀", "e\u0301", "a b", "\u2028", "\x1c", "\x85", "<b>"]
 TEXT = st.sampled_from(WORDS) | st.text(st.characters(codec="utf-8"), max_size=3)
-
-
-OURS = ("text_length_quantiles", "languages")
+NOT_IN_MTEB = ("text_length_quantiles", "languages")
 
 
 def describe(task: tasks.Task, tables: Any) -> dict[str, Any]:
-    """What statistics.describe says under mteb's names."""
-    named: dict[str, Any] = named_by_mteb(statistics.describe_tables(task, tables))
-    return named
+    """The statistics as JSON, without the figures that mteb does not have."""
+    values: dict[str, Any] = without_our_figures(statistics.as_json(statistics.describe_tables(task, tables)))
+    return values
 
 
-def named_by_mteb(values: Any) -> Any:
+def without_our_figures(values: Any) -> Any:
     if not isinstance(values, dict):
         return values
-    return {key: named_by_mteb(value) for key, value in values.items() if key not in OURS}
+    return {key: without_our_figures(value) for key, value in values.items() if key not in NOT_IN_MTEB}
 
 
 def frames(**tables: pl.DataFrame) -> dict[str, dict[str, pl.LazyFrame]]:
-    """Tables of one split, test, by config."""
+    """Tables with one split, test, by config (`en_to_de` for `en-de`)."""
     return {config.replace("_to_", "-"): {"test": frame.lazy()} for config, frame in tables.items()}
 
 
@@ -83,7 +84,7 @@ def test_classification_counts_the_test_texts_that_train_has() -> None:
     }
 
 
-def test_a_release_without_train_cannot_say_how_much_of_it_leaks() -> None:
+def test_samples_in_train_is_none_without_train() -> None:
     test = pl.DataFrame({"text": ["a"], "label": [0], "label_text": ["red"]})
     described = describe(tasks.Classification(labels=COLOURS), frames(default=test))
     assert list(described) == ["test"]
@@ -114,7 +115,7 @@ def test_pair_classification_counts_pairs_in_their_order() -> None:
     }
 
 
-def test_sts_takes_a_pair_and_its_reverse_for_one() -> None:
+def test_sts_counts_a_pair_and_its_reverse_as_one() -> None:
     test = pl.DataFrame({"sentence1": ["a", "b", "cc"], "sentence2": ["b", "a", ""], "score": [0.25, 0.5, 1.0]})
     described = describe(tasks.STS(low=0, high=1), frames(default=test))
     assert described["test"] == {
@@ -127,7 +128,7 @@ def test_sts_takes_a_pair_and_its_reverse_for_one() -> None:
     }
 
 
-def test_clustering() -> None:
+def test_clustering_counts_texts_and_labels() -> None:
     test = pl.DataFrame({"sentences": ["a", "bcd", "a"], "labels": ["wax", "honey", "wax"]})
     assert describe(tasks.Clustering(), frames(default=test))["test"] == {
         "num_samples": 3,
@@ -136,7 +137,7 @@ def test_clustering() -> None:
     }
 
 
-def test_bitext_gives_the_figures_of_its_language_pair_twice_as_mteb_does() -> None:
+def test_bitext_gives_the_figures_of_its_language_pair_twice_like_mteb() -> None:
     test = pl.DataFrame({"id": ["0", "1"], "sentence1": ["bee", "ant"], "sentence2": ["Biene", "Ameise"]})
     described = describe(tasks.BitextMining(pair="en-de"), frames(en_to_de=test))["test"]
     pair = described.pop("hf_subset_descriptive_stats")
@@ -159,7 +160,7 @@ RANKED = pl.DataFrame({"query-id": ["q1", "q2"], "corpus-ids": [["d2", "d1"], ["
 
 
 @pytest.mark.parametrize("task", [tasks.Retrieval(), tasks.Reranking()], ids=["retrieval", "reranking"])
-def test_retrieval_measures_a_document_as_a_model_gets_it(task: tasks.Task) -> None:
+def test_retrieval_measures_documents_as_a_model_receives_them(task: tasks.Task) -> None:
     reranking = isinstance(task, tasks.Reranking)
     tables = frames(corpus=CORPUS, queries=QUERIES, qrels=QRELS) | (frames(top_ranked=RANKED) if reranking else {})
     assert describe(task, tables)["test"] == {
@@ -189,20 +190,20 @@ def test_retrieval_measures_a_document_as_a_model_gets_it(task: tasks.Task) -> N
     }
 
 
-def test_candidates_are_averaged_over_all_queries_as_mteb_does() -> None:
+def test_candidates_are_averaged_over_all_queries_like_in_mteb() -> None:
     tables = frames(corpus=CORPUS, queries=QUERIES, qrels=QRELS, top_ranked=RANKED.tail(1))
     described = describe(tasks.Reranking(), tables)["test"]["top_ranked_statistics"]
     assert (described["average_top_ranked_per_query"], described["min_top_ranked_per_query"]) == (1.5, 3)
 
 
-def test_judgements_that_point_nowhere_are_counted() -> None:
-    astray = pl.DataFrame({"query-id": ["q1", "q9", "q9"], "corpus-id": ["d1", "d8", "d9"], "score": [1, 1, 0]})
-    described = describe(tasks.Retrieval(), frames(corpus=CORPUS, queries=QUERIES, qrels=astray))["test"]
+def test_dangling_judgements_are_counted() -> None:
+    dangling = pl.DataFrame({"query-id": ["q1", "q9", "q9"], "corpus-id": ["d1", "d8", "d9"], "score": [1, 1, 0]})
+    described = describe(tasks.Retrieval(), frames(corpus=CORPUS, queries=QUERIES, qrels=dangling))["test"]
     relevant = described["relevant_docs_statistics"]
     assert (relevant["num_missing_query_ids"], relevant["num_missing_corpus_ids"]) == (1, 2)
 
 
-def test_splits_come_in_the_order_of_the_task() -> None:
+def test_splits_are_in_the_order_of_the_task() -> None:
     one = pl.LazyFrame({"sentences": ["a"], "labels": ["wax"]})
     described = describe(
         tasks.Clustering(splits=("train", "dev", "test")), {"default": {"test": one, "dev": one, "train": one}}
@@ -210,7 +211,7 @@ def test_splits_come_in_the_order_of_the_task() -> None:
     assert list(described) == ["train", "dev", "test"]
 
 
-def test_an_average_does_not_depend_on_the_order_of_addition() -> None:
+def test_an_average_does_not_depend_on_the_order_of_rows() -> None:
     scores = [0.1] * 10 + [5.0, 1e-9] * 20
     pairs = {"sentence1": ["a"] * 50, "sentence2": ["b"] * 50}
     tables = [frames(default=pl.DataFrame(pairs | {"score": order})) for order in (scores, scores[::-1])]
@@ -274,91 +275,13 @@ def test_judgements_are_counted_as_plain_python_would(judged: dict[tuple[str, st
     }
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.integers(0, 11), unique=True, max_size=4), min_size=1))
-def test_labels_are_counted_in_ascending_order_none_first(rows: list[list[int]]) -> None:
-    counted = Counter(label for row in rows for label in (row or [None]))
-    expected = sorted(counted.items(), key=lambda item: (item[0] is not None, item[0] or 0))
-    frame = pl.DataFrame({"label": rows}, {"label": pl.List(pl.Int64)}).lazy()
-    assert list(label_counts(frame, "label").items()) == expected
-
-
-def described_texts(texts: list[str]) -> dict[str, Any]:
-    table = pl.DataFrame({"sentences": texts, "labels": ["wax"] * len(texts)})
-    described: dict[str, Any] = statistics.describe_tables(tasks.Clustering(), frames(default=table))["test"][
-        "text_statistics"
-    ]
-    return described
-
-
-def test_quantiles_are_lengths_that_occur() -> None:
-    assert described_texts(["b" * length for length in range(100, 0, -1)])["text_length_quantiles"] == {
-        "p01": 1,
-        "p05": 5,
-        "p25": 25,
-        "p50": 50,
-        "p75": 75,
-        "p95": 95,
-        "p99": 99,
-    }
-    assert set(described_texts(["", "bees"])["text_length_quantiles"].values()) == {0, 4}
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=300))
-def test_a_quantile_is_the_least_length_that_so_many_texts_do_not_exceed(lengths: list[int]) -> None:
-    found = described_texts(["b" * length for length in lengths])["text_length_quantiles"]
-    for percent in QUANTILES:
-        enough = [one for one in lengths if 100 * sum(other <= one for other in lengths) >= percent * len(lengths)]
-        assert found[f"p{percent:02d}"] == min(enough)
-
-
-RUSSIAN = "Вчера вечером мы долго сидели на берегу и смотрели, как уходят лодки."
-ENGLISH = "Yesterday evening we sat by the river for hours and watched the boats leave."
-
-
-def test_languages_are_told_of_the_texts_that_have_enough_letters() -> None:
-    assert described_texts([RUSSIAN, ENGLISH, RUSSIAN, "Короче."])["languages"] == {
-        "texts": 3,
-        "shares": {"ru": 2 / 3, "en": 1 / 3},
-    }
-    assert described_texts(["Короче."])["languages"] == {"texts": 0, "shares": {}}
-
-
-def test_a_text_of_which_the_detector_is_unsure_is_in_no_language() -> None:
-    assert described_texts([RUSSIAN, "lorem qwrt zxcv asdf hjkl vbnm tyui ghjk"])["languages"]["shares"] == {
-        "ru": 1 / 2,
-        UNDETERMINED: 1 / 2,
-    }
-
-
-def test_languages_are_told_of_each_column_and_of_a_document_with_its_title() -> None:
-    pairs = pl.DataFrame({"sentence1": [RUSSIAN], "sentence2": [ENGLISH], "score": [0.0]})
-    described = statistics.describe_tables(tasks.STS(low=0, high=1), frames(default=pairs))["test"]
-    assert described["text1_statistics"]["languages"]["shares"] == {"ru": 1.0}
-    assert described["text2_statistics"]["languages"]["shares"] == {"en": 1.0}
-    corpus = pl.DataFrame({"id": ["d1"], "title": [ENGLISH], "text": ["Short."]})
-    described = statistics.describe_tables(tasks.Retrieval(), frames(corpus=corpus, queries=QUERIES, qrels=QRELS))[
-        "test"
-    ]
-    assert described["documents_text_statistics"]["languages"] == {"texts": 1, "shares": {"en": 1.0}}
-    assert described["queries_text_statistics"]["languages"] == {"texts": 0, "shares": {}}
-
-
-def test_of_a_large_table_always_the_same_rows_tell_the_languages() -> None:
-    rows = SAMPLE + 500
-    inside = set(sample_rows(pl.Series([f"row {number}" for number in range(rows)])))
-    texts = [RUSSIAN if row in inside else ENGLISH for row in range(rows)]
-    assert described_texts(texts)["languages"] == {"texts": SAMPLE, "shares": {"ru": 1.0}}
-
-
 def test_values_are_plain_json_numbers() -> None:
     tables = frames(corpus=CORPUS, queries=QUERIES, qrels=QRELS, top_ranked=RANKED)
-    described = statistics.describe_tables(tasks.Reranking(), tables)
-    assert json.loads(json.dumps(described, allow_nan=False)) == described
+    values = statistics.as_json(statistics.describe_tables(tasks.Reranking(), tables))
+    assert json.loads(json.dumps(values, allow_nan=False)) == values
 
 
-def test_how_a_frame_is_cut_into_chunks_changes_nothing() -> None:
+def test_the_chunks_of_a_frame_change_nothing() -> None:
     whole = pl.DataFrame({"sentences": [f"text {n % 7}" for n in range(50)], "labels": [str(n % 3) for n in range(50)]})
     pieces = pl.concat([whole.slice(start, 3) for start in range(0, 50, 3)], rechunk=False)
     assert pieces.n_chunks() > 10
@@ -366,31 +289,51 @@ def test_how_a_frame_is_cut_into_chunks_changes_nothing() -> None:
     assert one == other
 
 
-def test_two_texts_that_hash_alike_are_still_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    strong = pl.Expr.hash
-    monkeypatch.setattr(
-        pl.Expr,
-        "hash",
-        lambda expr, seed=0: strong(expr, seed) if seed > 2 else expr.str.len_chars().cast(pl.UInt64),
-    )
-    one = pl.DataFrame({"sentences": ["aa", "bb", "c", "aa"], "labels": ["x", "y", "x", "y"]})
-    assert collision_free_seed([one.lazy().select(text="sentences")]) == 3
-    assert describe(tasks.Clustering(), frames(default=one))["test"]["text_statistics"]["unique_texts"] == 3
+@pytest.mark.parametrize("task_type", TASKS)
+def test_the_json_of_statistics_reads_back_as_the_same_records(task_type: str, tmp_path: Path) -> None:
+    described = statistics.describe_tables(TASKS[task_type], as_lazy(clean_tables(task_type)))
+    path = tmp_path / "statistics.json"
+    path.write_text(json.dumps(statistics.as_json(described)), encoding="utf-8")
+    assert read_statistics(path) == described
 
 
-def test_repeated_texts_are_compared_in_portions_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    strong = pl.Expr.hash
-    weak_for_one_pair = pl.when(pl.col("text").is_in(["y", "z"])).then(pl.lit(1, pl.UInt64))
-    monkeypatch.setattr(
-        pl.Expr,
-        "hash",
-        lambda expr, seed=0: strong(expr, seed) if seed else weak_for_one_pair.otherwise(strong(expr, seed)),
-    )
-    monkeypatch.setattr(statistics, "AT_ONCE", 1)
-    repeated = pl.LazyFrame({"text": list("aabbccddyz")})
-    assert collision_free_seed([repeated]) == 1
-    assert collision_free_seed([repeated.filter(pl.col("text") != "z")]) == 0
+def test_statistics_without_quantiles_and_languages_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "statistics.json"
+    described = describe(TASKS["BitextMining"], as_lazy(clean_tables("BitextMining")))
+    path.write_text(json.dumps(described), encoding="utf-8")
+    record = read_statistics(path)["test"]
+    assert isinstance(record, BitextStatistics)
+    assert (record.sentence1_statistics.text_length_quantiles, record.sentence1_statistics.languages) == ({}, None)
 
 
-def test_the_white_space_is_pythons() -> None:
-    assert set(statistics.WHITE_SPACE) == {chr(code) for code in range(0x110000) if chr(code).isspace()}
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ('{"test": {"num_samples": 3, "labels_statistics": {}}}', "test: Object missing required field"),
+        (
+            '{"train": {"num_samples": "3", "text_statistics": {}}}',
+            "train: Expected `int`, got `str` - at `$.num_samples`",
+        ),
+        ('{"test": [1, 2]}', "test: Expected `object`, got `array`"),
+        ('{"test": {"num_samples": 3', "truncated"),
+        ("\xff", "invalid"),
+    ],
+)
+def test_invalid_statistics_are_an_error_with_file_and_path(content: str, found: str, tmp_path: Path) -> None:
+    path = tmp_path / "statistics.json"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(ReleaseError) as error:
+        read_statistics(path)
+    assert error.value.where == str(path)
+    assert found in str(error.value.found)
+
+
+def test_a_missing_statistics_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="invalid statistics"):
+        read_statistics(tmp_path / "statistics.json")
+
+
+def test_the_records_of_a_clustering_are_typed() -> None:
+    record = statistics.describe_tables(TASKS["Clustering"], as_lazy(clean_tables("Clustering")))["test"]
+    assert isinstance(record, ClusteringStatistics)
+    assert record.labels_statistics.labels["wax"].count == 2

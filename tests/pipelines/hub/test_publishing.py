@@ -95,11 +95,11 @@ def editions(name: str, second: Callable[[Frames], Frames]) -> Definition:
 
     parameter = inspect.Parameter("edition", inspect.Parameter.KEYWORD_ONLY, default=1)
     recipe.__signature__ = inspect.Signature([*parameters, parameter])  # type: ignore[attr-defined]
-    versions = {"1.0.0": Version("As in the paper."), "2.0.0": Version("One row mended.", {"edition": 2})}
+    versions = {"1.0.0": Version("As in the paper."), "2.0.0": Version("One row corrected.", {"edition": 2})}
     return replace(definition_of(name), dataset=replace(original, recipe=recipe, versions=versions))
 
 
-def mended_pairs(frames: Frames) -> Frames:
+def changed_pairs(frames: Frames) -> Frames:
     """TERRa without its first row, and with another last hypothesis."""
     dev = frames["default"]["dev"]
     last = pl.int_range(pl.len()) == pl.len() - 1
@@ -107,8 +107,8 @@ def mended_pairs(frames: Frames) -> Frames:
     return {"default": {"dev": dev.with_columns(text).slice(1)}}
 
 
-def mended_corpus(frames: Frames) -> Frames:
-    """RuBQ with one document mended, one gone and one more."""
+def changed_corpus(frames: Frames) -> Frames:
+    """RuBQ with one document changed, one removed and one added."""
     corpus = frames["corpus"]["test"].filter(pl.col("id") != "1503")
     text = pl.when(pl.col("id") == "10").then(pl.lit("Мундштука нет.")).otherwise("text").alias("text")
     more = pl.DataFrame({"id": ["2000"], "title": [""], "text": ["Новый абзац."]})
@@ -122,7 +122,7 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[De
 
     def both(name: str = TERRA) -> tuple[Definition, dict[str, BuildResult]]:
         if name not in kept:
-            dataset = editions(name, mended_pairs if name == TERRA else mended_corpus)
+            dataset = editions(name, changed_pairs if name == TERRA else changed_corpus)
             settings = sample_settings(folder)
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(parquet, "ROW_GROUP_ROWS", 7)
@@ -223,7 +223,7 @@ def test_a_second_version_leaves_the_first_in_its_tag_and_is_explained(
     assert hub.tree(repo) == hub.tree(repo, "v2.0.0")
     history = hub.tree(repo)["README.md"].decode()
     assert "As in the paper." in history
-    assert "One row mended." in history
+    assert "One row corrected." in history
     described = hub.repos[repo].commits[published.commit].description
     assert "corpus/test: 1 rows added, 1 removed, 1 changed" in described
     assert "qrels/test: the same rows" in described
@@ -704,20 +704,20 @@ def each_request(
         publish(hub, dataset, outcomes["1.0.0"], order)
     before = hub.state()
 
-    def afresh(name: str) -> PublishOptions:
+    def new_repository(name: str) -> PublishOptions:
         hub.restore(before)
         cache = order.cache.with_name(name)
         shutil.copytree(order.cache, cache)
         return replace(order, cache=cache)
 
-    first = afresh("undisturbed")
+    first = new_repository("undisturbed")
     with (
         pytest.MonkeyPatch.context() as patient
     ):  # on a loaded machine too: a request that is made again is not counted
         patient.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 10)
         publish(hub, dataset, outcomes[version], first, read=10.0)
     for number in range(len(hub.log)):
-        yield number, afresh(str(number))
+        yield number, new_repository(str(number))
 
 
 @pytest.mark.parametrize(("version", "kind"), CASES)
@@ -905,7 +905,7 @@ def test_the_commands_publish_check_and_compare(hub: LoopbackHub, checkout_dir: 
     refused = run("build", "terra", *raw, "--push", "org", HF_TOKEN=READER)
     assert (refused.returncode, refused.stdout) == (5, "")
     assert "the token can only read" in refused.stderr
-    assert not (checkout_dir / "outputs" / TERRA).exists(), "it is told before anything is built"
+    assert not (checkout_dir / "outputs" / TERRA).exists(), "the error comes before anything is built"
     assert run("build", "terra", *raw).returncode == 0
     planned = run("publish", "terra", "--org", "org", "--dry-run", HF_TOKEN="")
     assert planned.returncode == 0, planned.stderr

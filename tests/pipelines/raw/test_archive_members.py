@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import SourceError
-from builders.spec import by_hand, https, member
+from builders.raw_files import by_hand, https, member
 from pipelines.raw.lock_file import read_lock_file
 from tests.support.raw_files import (
     ARCHIVES,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import SourceError
-from builders.spec import by_hand
+from builders.raw_files import by_hand
 from pipelines.raw.cache import default_cache
 from tests.support.raw_files import PIN, locate_file, serve, with_old_timestamp, write, write_local
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.spec import by_hand
+from builders.raw_files import by_hand
 from pipelines.raw import digests
 from tests.support.raw_files import (
     CONTENT,

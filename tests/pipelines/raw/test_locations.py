@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import SourceError, UsageError
-from builders.spec import by_hand, github, https, member
+from builders.raw_files import by_hand, github, https, member
 from pipelines.raw.locations import locate, plan_file
 from pipelines.raw.lock_file import read_lock_file
 from tests.support.faulty_server import Fault, FaultyServer
@@ -199,7 +199,8 @@ def test_a_plan_finds_a_member_alone_or_in_its_archive(raw_settings: RawSettings
 COMMAND = """
 import sys
 from pathlib import Path
-from builders.spec import Source, https
+from builders.raw_files import https
+from builders.spec import Source
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
 from pipelines.terminal import configure_logging

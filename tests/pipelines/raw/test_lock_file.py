@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import SourceError
-from builders.spec import by_hand
+from builders.raw_files import by_hand
 from pipelines.raw import lock_file
 from pipelines.raw.locations import plan_file
 from pipelines.raw.lock_file import LOCK_FILE, read_lock_file

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import SourceError
-from builders.spec import by_hand, https, member
+from builders.raw_files import by_hand, https, member
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.raw_files import CONTENT, OTHER, PIN, local_path, locate_file, serve, sha256, suggested_path, write
 

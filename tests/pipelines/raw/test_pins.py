@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import SourceError
-from builders.spec import by_hand
+from builders.raw_files import by_hand
 from pipelines.raw.lock_file import read_lock_file
 from tests.support.raw_files import (
     CONTENT,

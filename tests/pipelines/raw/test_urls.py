@@ -11,7 +11,7 @@ import huggingface_hub
 import pytest
 
 from builders.errors import SourceError
-from builders.spec import RawFile, by_hand, github, https, hub, member
+from builders.raw_files import RawFile, by_hand, github, https, hub, member
 from pipelines.raw.urls import file_url
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import ROOT

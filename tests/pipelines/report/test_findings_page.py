@@ -1,27 +1,27 @@
-"""docs/findings.md says what the code says."""
+"""docs/findings.md agrees with the definitions in the code."""
 
 from __future__ import annotations
 
 import re
 
 from pipelines.audit.kinds import KINDS
-from pipelines.report.findings_page import page
+from pipelines.report.findings_page import render_page
 from tests.support.paths import ROOT
 
-FILE = ROOT / "docs" / "findings.md"
+PAGE = ROOT / "docs" / "findings.md"
 
 
-def test_the_page_is_made_from_the_definitions() -> None:
-    assert FILE.read_text("utf-8") == page(), (
-        "make it again: python -m pipelines.report.findings_page > docs/findings.md"
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text("utf-8") == render_page(), (
+        "generate it: python -m pipelines.report.findings_page > docs/findings.md"
     )
 
 
-def test_every_kind_stands_once_under_its_severity() -> None:
-    told = {}
-    for section in page().split("\n## ")[1:]:
+def test_every_kind_is_listed_once_under_its_severity() -> None:
+    severities = {}
+    for section in render_page().split("\n## ")[1:]:
         severity, text = section.split("\n", 1)
         for kind in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE):
-            assert kind not in told
-            told[kind] = severity
-    assert told == {kind: meaning.severity for kind, meaning in KINDS.items()}
+            assert kind not in severities
+            severities[kind] = severity
+    assert severities == {name: kind.severity for name, kind in KINDS.items()}

@@ -1,0 +1,50 @@
+"""Columns with other names and types than their task's: what mteb accepts is read, the rest is a finding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from builders.tasks import TYPES
+from pipelines.foreign.columns import fit_table
+from tests.support.foreign import report_of
+from tests.support.releases import write_dataset
+from tests.support.tables import clean_tables, with_edit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_numbers_are_read_as_scores_clusters_and_labels_of_pairs(tmp_path: Path) -> None:
+    scores = with_edit("default", "test", lambda frame: frame.with_columns(pl.col("score").round().cast(pl.Int32)))
+    assert report_of(write_dataset(tmp_path / "sts", scores(clean_tables("STS"))))["findings"] == []
+    clusters = with_edit("default", "test", lambda frame: frame.with_columns(labels=pl.Series([0, 1] * 2)))
+    assert report_of(write_dataset(tmp_path / "clusters", clusters(clean_tables("Clustering"))))["findings"] == []
+    floats = with_edit("default", "test", lambda frame: frame.with_columns(pl.col("labels").cast(pl.Float64)))
+    assert report_of(write_dataset(tmp_path / "pairs", floats(clean_tables("PairClassification"))))["findings"] == []
+
+
+def test_numbers_are_read_as_ids_of_judgements_but_not_as_ids_of_documents() -> None:
+    corpus, _, qrels = TYPES["Retrieval"].layouts
+    judgements = pl.LazyFrame({"query-id": [1, 2], "corpus-id": [1, 2], "score": [1, 1]})
+    table = fit_table(qrels, ("qrels", "test"), judgements)
+    assert (table.findings, table.notes) == ((), ())
+    assert table.frame.collect()["query-id"].to_list() == ["1", "2"]
+    documents = pl.LazyFrame({"_id": [1, 2], "text": ["a", "b"], "url": ["c", "d"]})
+    table = fit_table(corpus, ("corpus", "test"), documents)
+    assert (table.findings, table.notes) == ((), ("corpus: ignored columns url",))
+    assert table.frame.collect().to_dicts()[0] == {"id": "1", "title": "", "text": "a"}
+    [finding] = fit_table(corpus, ("corpus", "test"), documents.rename({"_id": "id"})).findings
+    assert (finding.kind, finding.location, finding.detail) == (
+        "wrong_type",
+        "corpus/test.id",
+        "Int64, expected string",
+    )
+
+
+def test_rows_that_are_lists_of_texts_are_read_as_one_row_per_text(tmp_path: Path) -> None:
+    frame = clean_tables("PairClassification")["default"]["test"].drop("id").select(pl.all().implode())
+    report = report_of(write_dataset(tmp_path, {"default": {"test": frame}}))
+    assert (report["task"], report["findings"], report["tables"][0]["rows"]) == ("PairClassification", [], 4)
+    assert report["notes"][0] == "default: each row is a list of texts, an older layout; one row per text was read"

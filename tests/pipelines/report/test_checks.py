@@ -1,0 +1,225 @@
+"""Checks of datasets in folders and on the Hub, as the command reports them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from builders.errors import ReleaseError
+from pipelines import check
+from pipelines.make import make
+from pipelines.report.checks import check_release
+from tests.support.foreign import finding_counts, report_of, write_card
+from tests.support.loopback_hub import Commit, LoopbackHub, Repo
+from tests.support.paths import ROOT
+from tests.support.processes import environment
+from tests.support.releases import definition_of, sample_settings, write_dataset
+from tests.support.tables import clean_tables, with_rows, with_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from pipelines.make import BuildResult
+
+RUSSIAN_PEOPLE = "учитель врач сосед дядя повар брат друг дедушка мальчик художник почтальон капитан"
+RUSSIAN_DEEDS = (
+    "вчера вечером долго рассказывал о том, что видел;обещал помочь построить новый дом, в котором будет жить;"
+    "написал большое письмо, которое ещё не прочитал;каждое утро ходит на рынок, где его уже ждёт;"
+    "купил старую лодку, которую раньше чинил;сказал, что завтра приедет и привезёт яблоки;"
+    "совсем не помнит, куда положил ключи его;громко смеялся, когда на лестнице упал;"
+    "сидел у окна и смотрел, как во дворе играет;нашёл в лесу белый гриб, какого не видел ещё;"
+    "пел песню, которой его когда-то научил;открыл дверь и удивился: на пороге стоял;"
+    "поливал цветы, которые весной посадил;читал газету, пока чай заваривал;"
+    "уехал на север раньше, чем вернулся"
+)
+ENGLISH = "The committee will meet again next week to discuss the remaining questions of the report."
+
+
+def run_check(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
+) -> tuple[int, str, str]:
+    """The command in this process: its exit code, stdout and stderr."""
+    monkeypatch.setattr(sys, "argv", ["check", *arguments])
+    code = check.main()
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_the_exit_code_is_0_for_a_sound_dataset_and_4_for_a_defective_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sound = write_dataset(tmp_path / "sound", clean_tables("STS"))
+    broken = write_dataset(
+        tmp_path / "broken", with_value("default", "test", "sentence1", 1, None)(clean_tables("STS"))
+    )
+    code, out, _ = run_check(capsys, monkeypatch, str(sound), "--language", "eng-Latn")
+    assert (code, out.splitlines()) == (0, [
+        "sound: sound", "  task      STS", "  rows      default/train 4, default/test 4",
+        "  note      default: ignored columns id",
+    ])  # fmt: skip
+    code, out, err = run_check(capsys, monkeypatch, str(tmp_path / "nothing"), str(sound), str(broken), "--json")
+    assert code == 2
+    assert "no such folder" in err
+    reports = [json.loads(line) for line in out.splitlines()]
+    assert [(report["dataset"], report["path"], len(report["defects"])) for report in reports] == [
+        ("sound", str(sound), 0), ("broken", str(broken), 1),
+    ]  # fmt: skip
+    assert run_check(capsys, monkeypatch, str(broken))[0] == 4
+
+
+def test_a_name_of_the_catalogue_is_the_newest_release_below_the_output(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    make(definition_of("terra-pairclassification"), "1.0.0", sample_settings(tmp_path))
+    code, out, _ = run_check(capsys, monkeypatch, "terra", "--output", str(tmp_path / "outputs"), "--json")
+    report = json.loads(out)
+    assert (code, report["dataset"], report["path"], report["task"]) == (
+        0,
+        "terra-pairclassification",
+        "terra",
+        "PairClassification",
+    )
+    code, out, err = run_check(capsys, monkeypatch, "rubq", "--output", str(tmp_path / "outputs"))
+    assert (code, out) == (1, "")
+    assert err.count("has not been built") == 2
+
+
+def test_a_release_of_an_unknown_dataset_is_an_error(tmp_path: Path) -> None:
+    release_dir = make(definition_of("terra-pairclassification"), "1.0.0", sample_settings(tmp_path)).release_dir
+    path = release_dir / "manifest.json"
+    path.write_text(
+        path.read_text("utf-8").replace('"dataset": "terra-pairclassification"', '"dataset": "other"'), "utf-8"
+    )
+    with pytest.raises(ReleaseError, match="unknown dataset") as caught:
+        check_release(release_dir, language_sample=None)
+    assert caught.value.found == "other"
+
+
+@pytest.fixture
+def hub() -> Iterator[LoopbackHub]:
+    """A Hub with one repository, org/set, without files."""
+    with LoopbackHub() as hub:
+        hub.repos["org/set"] = Repo(private=False)
+        hub.repos["org/set"].add("main", Commit({}, None, "nothing yet", ""))
+        yield hub
+
+
+def push(hub: LoopbackHub, dataset_dir: Path) -> str:
+    """Commit a folder to main of org/set; returns the commit."""
+    paths = sorted(path for path in dataset_dir.rglob("*") if path.is_file())
+    return hub.commit("org/set", {path.relative_to(dataset_dir).as_posix(): path.read_bytes() for path in paths})
+
+
+def check_on_hub(hub: LoopbackHub, tmp_path: Path, *arguments: str) -> tuple[int, list[dict[str, Any]], str]:
+    """The command in a process of its own: its exit code, reports and stderr."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pipelines.check", *arguments, "--json"], cwd=ROOT, stdin=subprocess.DEVNULL,
+        env=environment(hub, tmp_path, HF_TOKEN=""), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
+def test_a_dataset_on_the_hub_is_checked_at_main_a_branch_or_a_commit_and_downloaded_once(
+    hub: LoopbackHub, tmp_path: Path
+) -> None:
+    dataset_dir = write_dataset(tmp_path / "set", clean_tables("Retrieval"))
+    write_card(dataset_dir, "language: en")
+    (dataset_dir / "notes.bin").write_bytes(b"not data")
+    first = push(hub, dataset_dir)
+    with_defect = with_rows("qrels", "test", ("q1", "d9", 1))(clean_tables("Retrieval"))
+    second = push(hub, write_dataset(tmp_path / "set", with_defect))
+    hub.repos["org/set"].branches["refs/pr/1"] = first
+
+    code, [report], err = check_on_hub(hub, tmp_path, "org/set")
+    assert (code, err, report["revision"], report["path"], report["dataset"]) == (4, "", second, "org/set", "org/set")
+    assert finding_counts(report) == [("dangling_qrel", "qrels/test/corpus-id", 1)]
+    assert report["languages"] == ["eng"]
+    for revision in (first, "refs/pr/1"):
+        code, [report], _ = check_on_hub(hub, tmp_path, f"org/set@{revision}")
+        assert (code, report["revision"], report["findings"]) == (0, first, [])
+    downloads = [request.path for request in hub.log if "/resolve/" in request.path]
+    assert any(path.endswith("corpus/test-00000-of-00001.parquet") for path in downloads)
+    assert not any("notes.bin" in path for path in downloads), "only data files are downloaded"
+    hub.log.clear()
+    assert check_on_hub(hub, tmp_path, f"org/set@{first}")[0] == 0
+    assert not any(request.path.endswith(".parquet") for request in hub.log), "they are in the cache"
+
+
+def test_one_subset_of_a_dataset_on_the_hub_is_downloaded_alone(hub: LoopbackHub, tmp_path: Path) -> None:
+    texts = clean_tables("Clustering")["default"]
+    dataset_dir = write_dataset(tmp_path / "set", {"de": texts, "ru": texts})
+    configs = [f"- {{config_name: {name}, data_files: [{{split: test, path: '{name}/*'}}]}}" for name in ("de", "ru")]
+    write_card(dataset_dir, "\n".join(["configs:", *configs]))
+    push(hub, dataset_dir)
+    code, [report], err = check_on_hub(hub, tmp_path, "org/set", "--subset", "ru")
+    assert (code, err, report["subset"], report["tables"][0]["config"]) == (0, "", "ru", "ru")
+    assert not any("/de/" in request.path for request in hub.log)
+    code, reports, _ = check_on_hub(hub, tmp_path, "org/set")
+    assert (code, [report["subset"] for report in reports]) == (0, ["de", "ru"])
+
+
+def test_what_the_hub_does_not_have_is_an_error(hub: LoopbackHub, tmp_path: Path) -> None:
+    for name, words in {
+        "org/other": "no such repository",
+        "org/set@v9": "no such repository",
+        "org/set": "no tables found",
+    }.items():
+        code, reports, err = check_on_hub(hub, tmp_path, name)
+        assert (code, reports) == (3, [])
+        assert words in err
+
+
+def test_front_matter_on_the_hub_that_expands_without_end_is_an_error(hub: LoopbackHub, tmp_path: Path) -> None:
+    dataset_dir = write_dataset(tmp_path / "set", clean_tables("STS"))
+    lines = ["v0: &v0 [x, x]", *(f"v{number}: &v{number} [*v{number - 1}, *v{number - 1}]" for number in range(1, 30))]
+    write_card(dataset_dir, "\n".join(lines))
+    push(hub, dataset_dir)
+    code, reports, err = check_on_hub(hub, tmp_path, "org/set")
+    assert (code, reports) == (3, [])
+    assert "invalid YAML in the front matter" in err
+
+
+def test_the_documentation_lists_every_key(tmp_path: Path, golden_release: Callable[[str], BuildResult]) -> None:
+    release_dir = golden_release("terra-pairclassification").release_dir
+    keys = (
+        report_of(write_dataset(tmp_path, clean_tables("STS"))).keys()
+        | check_release(release_dir, language_sample=2000).report.keys()
+    )
+    documented = re.findall(
+        r"^\| ((?:`\w+`(?:, )?)+) \|", (ROOT / "docs" / "checking.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert {"path", "revision", "content_sha256", "audited"} <= keys
+    assert keys <= set(re.findall(r"\w+", " ".join(documented)))
+
+
+def test_audit_language_all_detects_the_language_of_every_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    golden_release: Callable[[str], BuildResult],
+) -> None:  # fmt: skip
+    people, deeds = RUSSIAN_PEOPLE.split(), RUSSIAN_DEEDS.split(";")
+    texts = [" ".join(words) for words in product(people, deeds, people)]
+    texts = [ENGLISH[number % 25 :] if number % 100 == 0 else text for number, text in enumerate(texts)]
+    table = pl.DataFrame({"sentences": texts, "labels": [str(number % 2) for number in range(len(texts))]})
+    dataset_dir = write_dataset(tmp_path, {"default": {"test": table}})
+
+    def wrong_language_count(*options: str) -> int:
+        _, out, _ = run_check(capsys, monkeypatch, str(dataset_dir), "--language", "rus-Cyrl", "--json", *options)
+        findings = json.loads(out)["findings"]
+        return sum(finding["count"] for finding in findings if finding["kind"] == "wrong_language")
+
+    assert len(texts) == 2160
+    assert 0 < wrong_language_count() < 22
+    assert wrong_language_count("--audit-language", "all") == 22
+    release_dir = str(golden_release("cedr-classification").release_dir)
+    assert run_check(capsys, monkeypatch, release_dir, "--audit-language", "all")[0] == 0, (
+        "the manifest has the counts of a sample of texts"
+    )
