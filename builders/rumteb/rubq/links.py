@@ -54,7 +54,7 @@ def _refuse_links(links: pl.DataFrame, raw: Raw, what: str) -> None:
         what,
         found="paragraph",
         expected="with_answer within all_related, and all_related within the paragraphs' uids",
-        place=pl.format("question uid {}", "question"),
+        location=pl.format("question uid {}", "question"),
     )
 
 
