@@ -176,7 +176,6 @@ def test_built_in_tasks_run_unchanged_on_our_builds_and_find_the_published_stati
                 real_build(name).release_dir,
                 replace(order, repo_name=repo.split("/")[1]),
                 connection,
-                lambda _: None,
             )
             there = server.repos[repo]
             there.commits[revision] = there.commits[there.branches["main"]]

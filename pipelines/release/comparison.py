@@ -7,14 +7,13 @@ Content hashes decide which tables are the same. Where two tables differ, rows a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from builders.errors import ReleaseError
+from pipelines.audit.statistics import as_json, read_statistics
 from pipelines.release.folder import STATISTICS, require_manifest, scan_tables
 
 if TYPE_CHECKING:
@@ -181,11 +180,7 @@ def _figures(release_dir: Path) -> dict[str, Any]:
         for one in manifest.findings
     }
     dropped = {f"{one.split}: {one.reason}": one.count for one in manifest.dropped}
-    path = release_dir / STATISTICS
-    try:
-        statistics = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise ReleaseError("the statistics of the release cannot be read", where=str(path), found=str(error)) from None
+    statistics = as_json(read_statistics(release_dir / STATISTICS))
     parts = {"option": manifest.recipe.options, "dropped": dropped, "finding": findings}
     return dict(_flat({"statistics": statistics} | parts))
 

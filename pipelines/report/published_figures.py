@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import UsageError
+from pipelines.audit.statistics import as_json, read_statistics
 from pipelines.release import folder
 from pipelines.report import text
 
@@ -49,7 +50,7 @@ def compare_with_published(release_dir: Path) -> dict[str, Any]:
     if published is None:
         todo = f"add them to {PUBLISHED.name}, with their source"
         raise UsageError(f"no published figures for {manifest.dataset}", where=str(release_dir), todo=todo)
-    statistics = json.loads((release_dir / folder.STATISTICS).read_text("utf-8"))
+    statistics = as_json(read_statistics(release_dir / folder.STATISTICS))
     lines = [asdict(line) for line in compare_facts(manifest, statistics, published["facts"])]
     head = {"dataset": manifest.dataset, "version": manifest.version, "partial": manifest.partial}
     return head | {"source": published["source"], "lines": lines}
