@@ -155,7 +155,7 @@ def _read_transcripts(raw: Raw) -> pl.DataFrame:
         "a transcript without an answer of the assistant",
         found="text",
         expected=f"{ANSWER!r} before the last answer",
-        place=pl.format("line {}, key '{}'", pl.col("pair") + 1, "side"),
+        location=pl.format("line {}, key '{}'", pl.col("pair") + 1, "side"),
     )
     parts = pl.col("text").str.split(ANSWER)
     return rows.with_columns(dialogue=parts.list.head(parts.list.len() - 1).list.join(ANSWER), answer=parts.list.last())

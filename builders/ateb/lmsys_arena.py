@@ -97,7 +97,7 @@ def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
             f"a message of an unexpected role in {side!r}",
             found=pl.col("roles").list.join(" and "),
             expected=" and ".join(ROLES),
-            place=pl.format("record {}", pl.col("record") + 1),
+            location=pl.format("record {}", pl.col("record") + 1),
         )
     pairs = rows.select(
         "id", "question_id", "language", "a_preferred", query=_content(a, 0), a=_content(a, 1), b=_content(b, 1)

@@ -93,9 +93,9 @@ def classification(
     sizes = {"train": train_per_class, "validation": validation_per_class, "test": test_per_class}
     rows = _limit_clusters(rows, sum(sizes.values()))
     frames = split(rows, sizes, by="label", key="id", group="cluster", seed=SEED)
-    chosen = pl.concat(frames.values()).lazy().select("id")
+    drawn = pl.concat(frames.values()).lazy().select("id")
     files = sorted(raw.scratch.glob("*.parquet"))
-    texts = pl.scan_parquet(files, glob=False).join(chosen, on="id", how="semi").collect(engine="streaming")
+    texts = pl.scan_parquet(files, glob=False).join(drawn, on="id", how="semi").collect(engine="streaming")
     names = pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String)
     default = {
         name: frames[name].join(texts, on="id", maintain_order="left").select("id", "text", "label", label_text=names)

@@ -36,7 +36,7 @@ def label_numbers(
         f"unknown label in {names.name!r}",
         found="name",
         expected=", ".join(by_name),
-        place=pl.format(f"{unit} {{}}", "number"),
+        location=pl.format(f"{unit} {{}}", "number"),
     )
     if several:
         number = pl.element().replace_strict(by_name, return_dtype=pl.Int64)

@@ -55,17 +55,22 @@ def refuse(
     found: str | pl.Expr,
     expected: str,
     unit: str = "line",
-    place: pl.Expr | None = None,
+    location: pl.Expr | None = None,
 ) -> None:
     """Raise SourceError if any row meets a condition, naming the first such row and counting all of them.
 
-    rows: one per `unit` of the raw file (`line`, `record`), from the first; otherwise `place` gives each row's location as text.
+    rows: one per `unit` of the raw file (`line`, `record`), from the first, unless `location` says in words where each row is.
     found: the column or expression that the error quotes. A row for which the condition is null passes.
     """
-    location = pl.int_range(1, pl.len() + 1) if place is None else place
+    position = pl.int_range(1, pl.len() + 1) if location is None else location
     value = pl.col(found) if isinstance(found, str) else found
-    wrong = rows.select(location=location, found=value, wrong=where).filter("wrong")
+    wrong = rows.select(position=position, found=value, wrong=where).filter("wrong")
     for first, text, _ in wrong.head(1).iter_rows():
-        at = f"{unit} {first}" if place is None else first
         count = f" (the first of {wrong.height:,})" if wrong.height > 1 else ""
-        raise malformed(raw, at, what, found=shorten(str(text)) + count, expected=expected)
+        raise malformed(
+            raw,
+            f"{unit} {first}" if location is None else first,
+            what,
+            found=shorten(str(text)) + count,
+            expected=expected,
+        )

@@ -198,7 +198,7 @@ def test_malformed_raw_data_is_an_error_with_its_place_and_leaves_nothing(
     [
         (
             lambda lines: lines[:2] + lines[3:],
-            ["document 1 has another number of segments", "4 segments and 3 segments", "line 1"],
+            ["document 1 has different numbers of segments", "4 segments and 3 segments", "line 1"],
         ),
         (
             lambda lines: lines[:5],

@@ -240,7 +240,7 @@ def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(tmp_pa
     }  # fmt: skip
     (tmp_path / "job.json").write_text(json.dumps(job))
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "support" / "killed_builds.py"), str(tmp_path / "job.json")],
+        [sys.executable, "-m", "tests.support.killed_builds", str(tmp_path / "job.json")],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,

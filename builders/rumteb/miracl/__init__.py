@@ -134,20 +134,20 @@ def reranking(raw: RawFiles, *, candidates: int = 100, clean: bool = False) -> T
     needed = pl.col("id").is_in(judgements["corpus-id"].implode()) | pl.col("passage").is_in(
         ranked["passage"].implode()
     )
-    found = collect_passages(passages, needed, raw.scratch / "candidates.parquet")
-    refuse_missing_passages(judgements, found.lazy(), raw)
-    ranked = ranked.join(found.select("passage", pl.col("id").alias("corpus-id")), on="passage", maintain_order="left")
-    chosen = choose_candidates(judgements, ranked.drop("passage"), candidates)
-    lists = list_candidates(chosen, seed="miracl-reranking-ru")
+    pool = collect_passages(passages, needed, raw.scratch / "candidates.parquet")
+    refuse_missing_passages(judgements, pool.lazy(), raw)
+    ranked = ranked.join(pool.select("passage", pl.col("id").alias("corpus-id")), on="passage", maintain_order="left")
+    pairs = choose_candidates(judgements, ranked.drop("passage"), candidates)
+    lists = list_candidates(pairs, seed="miracl-reranking-ru")
     frames = {
-        "corpus": found.filter(pl.col("id").is_in(chosen["corpus-id"].implode())).select("id", "title", "text"),
+        "corpus": pool.filter(pl.col("id").is_in(pairs["corpus-id"].implode())).select("id", "title", "text"),
         "queries": questions,
         "qrels": judgements,
         "top_ranked": questions.select(pl.col("id").alias("query-id")).join(
             lists, on="query-id", maintain_order="left"
         ),
     }
-    observed["candidates that BM25 added"] = chosen.height - judgements.height
+    observed["candidates that BM25 added"] = pairs.height - judgements.height
     return Tables({config: {"dev": frame} for config, frame in frames.items()}, dropped, observed)
 
 

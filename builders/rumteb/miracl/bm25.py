@@ -4,7 +4,7 @@ The definition is exact, so that any other program can compute the same scores:
 
 - U+0301, the stress mark in encyclopedias, is removed from the text. A word is a maximal run of two or more of the letters a-z,
   а-я and ё, in either case, and the digits 0-9. It is lowercased and stemmed by Snowball's `russian` algorithm, which treats ё
-  as е. There are no stop words.
+  as е. All words count, however frequent.
 - The `length` of a passage is its number of words. There are N passages, with `average` words each; `df` of them contain a stem.
 - idf = ln(1 + (N - df + 0.5) / (df + 0.5)), rounded to millionths.
 - A stem that occurs `times` times in a passage adds idf * times / (times + 1.5 * (0.25 + 0.75 * length / average)), rounded to
@@ -162,11 +162,11 @@ def _find_best(
                 scores[positions[part]] += weights[part]
             passages, previous = best[query]
             # A later passage must beat the worst of a full list: of equal scores, the earlier passage comes first.
-            found = np.flatnonzero(scores > (previous[-1] if previous.size == depth else 0))
-            if found.size:
-                all_scores = np.concatenate([previous, scores[found]])
+            hits = np.flatnonzero(scores > (previous[-1] if previous.size == depth else 0))
+            if hits.size:
+                all_scores = np.concatenate([previous, scores[hits]])
                 order = np.argsort(-all_scores, kind="stable")[:depth]
-                best[query] = np.concatenate([passages, start + found])[order], all_scores[order]
+                best[query] = np.concatenate([passages, start + hits])[order], all_scores[order]
         start += block.positions
     return best
 

@@ -51,9 +51,9 @@ def choose_candidates(judgements: pl.DataFrame, ranked: pl.DataFrame, size: int)
     others = ranked.join(judgements, on=pair, how="anti", maintain_order="left")
     rank = pl.int_range(pl.len()).over("query-id")
     added = others.join(missing, on="query-id", maintain_order="left").filter(rank < pl.col("missing"))
-    chosen = pl.concat([judgements.select(pair), added.select(pair)])
-    counts = chosen.group_by("query-id", maintain_order=True).len().filter(pl.col("len") < size)
+    candidates = pl.concat([judgements.select(pair), added.select(pair)])
+    counts = candidates.group_by("query-id", maintain_order=True).len().filter(pl.col("len") < size)
     for question, length in counts.head(1).iter_rows():
         found = f"{length}: no other passage shares a word with it ({counts.height:,} such questions in all)"
         raise too_few("candidates", found, f"{size}", where=f"question {question}")
-    return chosen
+    return candidates

@@ -26,7 +26,7 @@ def read_judgements(raw: RawFiles) -> tuple[pl.DataFrame, pl.DataFrame, tuple[Dr
     judgements = read_csv(raw.whole("qrels"), JUDGEMENT, separator="\t", header=False, quotes=False).drop("iteration")
     unknown = ~pl.col("query-id").is_in(topics["id"].implode())
     what, expected = "judgement of an unknown question", f"an id in {raw['topics'].name}"
-    refuse(judgements, unknown, raw["qrels"], what, found="query-id", expected=expected, place=LOCATION)
+    refuse(judgements, unknown, raw["qrels"], what, found="query-id", expected=expected, location=LOCATION)
     relevant = judgements.filter(pl.col("score") > 0)
     unanswered = ~pl.col("id").is_in(relevant["query-id"].implode())
     topics = topics.slice(0, raw["topics"].limit)
@@ -63,4 +63,4 @@ def refuse_missing_passages(judgements: pl.DataFrame, passages: pl.LazyFrame, ra
     )
     missing = ~pl.col("corpus-id").is_in(ids["id"].implode())
     what, expected = "judged passage not in the corpus", "a docid in the corpus, of the same version of MIRACL"
-    refuse(judgements, missing, raw["qrels"], what, found="corpus-id", expected=expected, place=LOCATION)
+    refuse(judgements, missing, raw["qrels"], what, found="corpus-id", expected=expected, location=LOCATION)

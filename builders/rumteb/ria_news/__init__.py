@@ -86,11 +86,13 @@ def retrieval(raw: RawFiles, *, queries: int = 10_000, max_length: int = 2_000) 
     documents, dropped = drop_each(articles, exclusions, split="test")
     titled = documents.filter("titled").select("id")
     size = queries if raw["articles"].limit is None else max(1, min(queries, titled.height))
-    chosen = sample(titled, size, key="id", seed="ria-news-retrieval", what="titles")
+    query_ids = sample(titled, size, key="id", seed="ria-news-retrieval", what="titles")
     texts = pl.scan_ipc(sorted(raw.scratch.glob("*.arrow")), glob=False)
-    titles = texts.filter(pl.col("id").is_in(chosen["id"].implode())).select("id", "title").collect(engine="streaming")
+    titles = (
+        texts.filter(pl.col("id").is_in(query_ids["id"].implode())).select("id", "title").collect(engine="streaming")
+    )
     document = pl.col("id").cast(pl.String)
-    pairs = chosen.join(titles, on="id", maintain_order="left").select(
+    pairs = query_ids.join(titles, on="id", maintain_order="left").select(
         "title", document=document, query=pl.concat_str(pl.lit("q"), document)
     )
     corpus = texts.filter(pl.col("id").is_in(documents["id"].implode()))

@@ -43,21 +43,23 @@ def read_decisions(raw: Raw, classifier: str) -> pl.DataFrame:
     """
     columns = {"classifier": pl.String(), "sentence": pl.String(), "acceptable": pl.Boolean()}
     rows = read_json_lines(raw, columns, optional=tuple(columns)).with_row_index("line", offset=1)
-    found = rows["classifier"][0] if rows.height else None
-    if found != classifier:
+    author = rows["classifier"][0] if rows.height else None
+    if author != classifier:
         raise SourceError(
             f"{raw.name}: decisions of another classifier",
             where=f"{raw.name}, line 1",
-            found="no classifier" if found is None else shorten(found, 120),
+            found="no classifier" if author is None else shorten(author, 120),
             expected=shorten(classifier, 120),
             todo=REBUILD,
         )
     decisions, line = rows[1:], pl.format("line {}", "line")
     incomplete = pl.col("sentence").is_null() | pl.col("acceptable").is_null()
     decision, expected = pl.struct("sentence", "acceptable").struct.json_encode(), "a sentence and true or false"
-    refuse(decisions, incomplete, raw, "incomplete decision", found=decision, expected=expected, place=line)
+    refuse(decisions, incomplete, raw, "incomplete decision", found=decision, expected=expected, location=line)
     repeated = ~pl.col("sentence").is_first_distinct()
-    refuse(decisions, repeated, raw, "repeated sentence", found="sentence", expected="each sentence once", place=line)
+    refuse(
+        decisions, repeated, raw, "repeated sentence", found="sentence", expected="each sentence once", location=line
+    )
     return decisions.select("sentence", "acceptable")
 
 

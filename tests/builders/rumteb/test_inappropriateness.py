@@ -147,9 +147,9 @@ def test_of_real_rows_with_the_same_text_the_first_one_labelled_by_people_is_kep
     assert by_people.height - by_people["text"].n_unique() == 7
     repeated = sum(count for reason, count in dropped_counts(tables).items() if reason.startswith("duplicate of"))
     assert repeated == certain.height - certain["text"].n_unique()
-    kept = pl.concat(list(split_frames(tables).values()))
+    drawn = pl.concat(list(split_frames(tables).values()))
     first = by_people.unique("text", keep="first", maintain_order=True).select("text", "id", "label")
-    assert kept.join(first, on="text").select(same=(pl.col("id") == pl.col("id_right")))["same"].all()
+    assert drawn.join(first, on="text").select(same=(pl.col("id") == pl.col("id_right")))["same"].all()
 
 
 def test_the_splits_of_messages_have_the_sizes_of_the_paper(tmp_path: Path) -> None:
@@ -160,8 +160,8 @@ def test_the_splits_of_messages_have_the_sizes_of_the_paper(tmp_path: Path) -> N
     sizes = {"train": 40_000, "validation": 4_000, "test": 10_000}
     assert {name: frame.height for name, frame in splits.items()} == sizes
     assert_balanced_and_distinct(splits, {"train": 20_000, "validation": 2_000, "test": 5_000})
-    kept = pl.concat(list(splits.values()))
-    assert (kept["id"].cast(pl.Int64) % 2 == kept["label"]).all()
+    drawn = pl.concat(list(splits.values()))
+    assert (drawn["id"].cast(pl.Int64) % 2 == drawn["label"]).all()
 
 
 def test_of_real_messages_that_differ_only_in_case_and_punctuation_the_cleaned_version_keeps_one(
@@ -186,11 +186,11 @@ def test_in_the_cleaned_version_labels_by_people_take_precedence_and_must_agree(
     people = rows.filter(pl.col("human_labeled") == 1).with_columns(same=fold_text(pl.col("text")))
     agreed = people.group_by("same").agg(pl.col("id").first(), pl.col("label").n_unique(), pl.len())
     assert agreed.filter(pl.col("len") > 1).height == 11
-    kept = pl.concat([train, test]).with_columns(same=fold_text(pl.col("text")))
-    assert kept["same"].n_unique() == kept.height
-    judged = agreed.join(kept, on="same", how="left", suffix="_kept")
-    assert judged.filter(pl.col("label") > 1)["id_kept"].null_count() == (agreed["label"] > 1).sum()
-    assert judged.filter(pl.col("label") == 1).select((pl.col("id") == pl.col("id_kept")).all()).item()
+    drawn = pl.concat([train, test]).with_columns(same=fold_text(pl.col("text")))
+    assert drawn["same"].n_unique() == drawn.height
+    judged = agreed.join(drawn, on="same", how="left", suffix="_drawn")
+    assert judged.filter(pl.col("label") > 1)["id_drawn"].null_count() == (agreed["label"] > 1).sum()
+    assert judged.filter(pl.col("label") == 1).select((pl.col("id") == pl.col("id_drawn")).all()).item()
 
 
 def test_a_score_out_of_range_is_refused_with_its_record_and_column(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_build_killed_at_any_step_is_resumed_with_the_first_shard_that_is_not_
     job |= {"exchange": True, "most": 1_000, "every": 43, "below": "cache"}
     (tmp_path / "job.json").write_text(json.dumps(job))
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "support" / "killed_builds.py"), str(tmp_path / "job.json")],
+        [sys.executable, "-m", "tests.support.killed_builds", str(tmp_path / "job.json")],
         cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -70,7 +70,7 @@ def test_the_first_refused_row_is_named_and_all_are_counted(raw: Raw) -> None:
 
 def test_rows_may_have_locations_of_their_own(raw: Raw) -> None:
     rows = pl.DataFrame({"line": [7, 9], "word": ["a", "b"]})
-    found, location = pl.format("word {}", "word"), pl.format("line {}", "line")
+    found, line = pl.format("word {}", "word"), pl.format("line {}", "line")
     with pytest.raises(SourceError, match="wrong word") as caught:
-        refuse(rows, pl.col("word") == "b", raw, "wrong word", found=found, expected="a", place=location)
+        refuse(rows, pl.col("word") == "b", raw, "wrong word", found=found, expected="a", location=line)
     assert (caught.value.where, caught.value.found) == ("cedr/train.jsonl, line 9", "'word b'")

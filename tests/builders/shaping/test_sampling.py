@@ -144,9 +144,9 @@ def test_a_larger_sample_per_class_begins_each_class_with_the_smaller_one(rows: 
 def test_a_sample_per_class_has_n_rows_of_each_class_all_in_hash_order(rows: dict[str, str]) -> None:
     rows = {f"one {label}": label for label in CLASSES} | rows
     n = min(Counter(rows.values()).values())
-    chosen = sampling.sample_per_class(table(rows), n, by="label", key="id", seed=SEED)
-    assert counts(chosen) == dict.fromkeys(CLASSES, n)
-    assert_frame_equal(chosen, sampling.sort_by_hash(chosen, key="id", seed=SEED))
+    sample = sampling.sample_per_class(table(rows), n, by="label", key="id", seed=SEED)
+    assert counts(sample) == dict.fromkeys(CLASSES, n)
+    assert_frame_equal(sample, sampling.sort_by_hash(sample, key="id", seed=SEED))
 
 
 @settings(deadline=None, max_examples=15)
@@ -158,8 +158,8 @@ def test_neither_input_order_nor_chunks_change_a_choice(shuffle: int, cuts: list
     chunked = pl.concat(pieces, rechunk=False)
     assert chunked.n_chunks() == len(pieces)
     expected = all_choices(rows)
-    for name, chosen in all_choices(chunked).items():
-        assert_frame_equal(chosen, expected[name])
+    for name, choice in all_choices(chunked).items():
+        assert_frame_equal(choice, expected[name])
 
 
 @pytest.mark.parametrize(("threads", "hash_seed"), [("1", "0"), ("2", "1")])
@@ -175,16 +175,16 @@ def test_neither_threads_nor_pythons_hash_seed_change_a_choice(threads: str, has
         check=True,
         text=True,
     )
-    used, chosen = done.stdout.splitlines()
+    used, choices = done.stdout.splitlines()
     assert used == threads
-    assert chosen == all_choices_as_json(corpus())
+    assert choices == all_choices_as_json(corpus())
 
 
 def test_columns_come_back_unchanged() -> None:
     originals = {row["id"]: row for row in corpus().iter_rows(named=True)}
-    for chosen in all_choices(corpus()).values():
-        assert chosen.schema == corpus().schema
-        assert all(row == originals[row["id"]] for row in chosen.iter_rows(named=True))
+    for choice in all_choices(corpus()).values():
+        assert choice.schema == corpus().schema
+        assert all(row == originals[row["id"]] for row in choice.iter_rows(named=True))
 
 
 def test_candidates_are_listed_per_query_in_hash_order() -> None:
