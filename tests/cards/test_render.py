@@ -158,7 +158,7 @@ def test_a_partial_release_names_its_missing_splits_and_offers_no_evaluation_tha
     definition, frames = definition_for("MultilabelClassification"), frames_for("MultilabelClassification")
     del frames["default"]["train"]
     card = render(definition, manifest_for(definition, frames, partial=True), {}, examples_for(frames))
-    assert "**Partial.** Built without the split `train`: this is neither the complete dataset" in card
+    assert "**Partial.** Without the split `train`: this is neither the complete dataset" in card
     assert "mteb.evaluate" not in card
     assert "cannot be evaluated with mteb" in card
     assert "pipelines.build cedr-classification@1.9.0 --splits test\n" in card
@@ -232,10 +232,10 @@ def test_a_clean_release_says_that_it_has_no_findings_and_no_dropped_rows() -> N
     card = card_for("STS", findings=(), dropped=(), observed={}, prompts=None)
     assert "## Findings\n\nNo findings.\n" in card
     assert "### Dropped rows\n\nNo rows were dropped.\n" in card
-    assert "### Counts" not in card
+    assert "### Observed" not in card
     assert "### Prompts" not in card
     full = card_for("STS")
-    assert "### Counts" in full
+    assert "### Observed" in full
     assert "### Prompts" in full
 
 
