@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def real_release(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., BuildResult]:
     """Build a dataset's test split from real raw files, version 1.0.0 unless given, once per session."""
     settings = sample_settings(tmp_path_factory.mktemp("real-ateb"))
-    settings = replace(settings, sample=False, splits=("test",), places=replace(settings.places, raw_dir=real_sources))
+    settings = replace(settings, sample=False, splits=("test",), raw=replace(settings.raw, raw_dir=real_sources))
     results = dict[tuple[str, str], BuildResult]()
 
     def build(name: str, version: str = "1.0.0") -> BuildResult:

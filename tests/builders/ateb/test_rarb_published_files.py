@@ -135,7 +135,7 @@ def test_gold_pools_match_the_ledger(name: str, version: str, real_release: Call
     assert all(file.verified for file in manifest.raw)
     entry = ledger.find_entry(name, version)
     assert entry is not None
-    assert manifest.content_sha256 == entry["content_sha256"]
+    assert manifest.content_sha256 == entry.content_sha256
 
 
 @pytest.mark.parametrize("name", CLEAN)
