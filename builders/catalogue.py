@@ -89,7 +89,6 @@ def load(entry: Entry) -> Definition:
 
     Raises ValueError where the module does not hold what its text declares.
     """
-
     module = importlib.import_module(entry.module)
     datasets = {value.name: value for value in vars(module).values() if isinstance(value, Dataset)}
     source: Source | None = getattr(module, "SOURCE", None)

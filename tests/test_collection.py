@@ -21,7 +21,7 @@ def collect(hash_seed: str) -> list[str]:
         "-p",
         "no:cacheprovider",
         "--override-ini",
-        "addopts=",
+        "addopts=--import-mode=importlib",
     ]
     env = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTEST_ADDOPTS": ""}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pipelines.release import folder
 from tests.support.releases import NAMES, definition_of
 
 if TYPE_CHECKING:
@@ -22,19 +23,19 @@ def test_datasets_loads_every_table_of_a_release_folder(
     import datasets
 
     outcome = golden_release(name)
-    folder = str(outcome.release_dir)
+    path = str(outcome.release_dir)
     frames = folder.scan_tables(outcome.release_dir, outcome.manifest)
     subset = definition_of(name).dataset.subset
     second = {f"{subset}-{config}": config for config in frames if subset}
-    assert set(datasets.get_dataset_config_names(folder)) == {*frames, *second}
+    assert set(datasets.get_dataset_config_names(path)) == {*frames, *second}
     for config, first in ({config: config for config in frames} | second).items():
-        loaded: Any = datasets.load_dataset(folder, config, cache_dir=str(tmp_path))
+        loaded: Any = datasets.load_dataset(path, config, cache_dir=str(tmp_path))
         splits = frames[first]
         assert set(loaded) == set(splits)
         for split, frame in splits.items():
             rows = frame.collect().to_dicts()
             assert loaded[split].to_list() == rows
-            streamed: Any = datasets.load_dataset(folder, config, split=split, streaming=True, cache_dir=str(tmp_path))
+            streamed: Any = datasets.load_dataset(path, config, split=split, streaming=True, cache_dir=str(tmp_path))
             assert list(streamed) == rows
 
 

@@ -135,7 +135,7 @@ def test_sentence_transformers_measures_retrieval(
 def real_build(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], BuildResult]:
     """The release 1.0.0 of a dataset from real raw files."""
     settings = sample_settings(tmp_path_factory.mktemp("real"))
-    settings = replace(settings, sample=False, places=replace(settings.raw, raw_dir=real_sources))
+    settings = replace(settings, sample=False, raw=replace(settings.raw, raw_dir=real_sources))
     return lambda name: make(definition_of(name), "1.0.0", settings)
 
 

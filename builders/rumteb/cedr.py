@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from builders.raw_files import https, member
+from builders.raw_files import RawFile, https, member
 from builders.reading import read_json_lines
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
@@ -21,6 +21,11 @@ RESIDUE = KnownFinding(
     "The source contains them: spreadsheet escapes in three texts and a lost letter in one. Texts are kept unchanged.",
 )
 
+
+def _file(split: str, sha256: str, size: int) -> RawFile:
+    return member(ARCHIVE, f"main/{split}.jsonl", sha256=sha256, bytes=size)
+
+
 SOURCE = Source(
     name="cedr",
     title="CEDR, the Corpus for Emotions Detecting in Russian-language text sentences",
@@ -29,18 +34,8 @@ SOURCE = Source(
     citation="sboev2021cedr",
     annotations=("crowdsourced",),
     files={
-        "train": member(
-            ARCHIVE,
-            "main/train.jsonl",
-            sha256="83cdf73b0306150907f8d5ba955513d2398fbb2797e1754c5fc42aff7e4e2d5b",
-            bytes=3_861_409,
-        ),
-        "test": member(
-            ARCHIVE,
-            "main/test.jsonl",
-            sha256="3b23fb3c6517ebf1ec125faa2bf83d5af84082ea8d802c7a9c0fdc2aa14f7840",
-            bytes=954_040,
-        ),
+        "train": _file("train", "83cdf73b0306150907f8d5ba955513d2398fbb2797e1754c5fc42aff7e4e2d5b", 3_861_409),
+        "test": _file("test", "3b23fb3c6517ebf1ec125faa2bf83d5af84082ea8d802c7a9c0fdc2aa14f7840", 954_040),
     },
 )
 

@@ -67,7 +67,6 @@ def require_snapshot(hub: HubClient, repo: str, revision: str) -> Snapshot:
 
 def list_versions(hub: HubClient, repo: str) -> list[str]:
     """The versions that a repository has tags for, newest first: `2.0.0` for `v2.0.0`."""
-
     refs = call(hub, "reading its tags", repo, lambda: hub.api.list_repo_refs(repo, repo_type="dataset"))
     found = [match[1] for tag in refs.tags if (match := VERSION_TAG.fullmatch(tag.name))]
     return sorted(found, key=version_key, reverse=True)

@@ -103,7 +103,6 @@ def _streams(array: Any, kind: str) -> list[Any]:
 
 def _utf8(text: Any) -> Any:
     """The bytes of all values of a large_string array without nulls, as one view of its buffer."""
-
     _, offsets, data = text.buffers()
     if data is None or not len(text):
         return b""

@@ -145,7 +145,6 @@ def _open_writer(pq: Any, path: Path, schema: Any) -> Any:
 
 def _batches(frame: pl.DataFrame | pl.LazyFrame, schema: Any) -> Iterator[Any]:
     """Small pyarrow tables with all rows in order."""
-
     oldest = pl.CompatLevel.oldest()
     if isinstance(frame, pl.LazyFrame):
         for batch in frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
@@ -157,7 +156,6 @@ def _batches(frame: pl.DataFrame | pl.LazyFrame, schema: Any) -> Iterator[Any]:
 
 def _row_groups(batches: Iterator[Any]) -> Iterator[tuple[Any, int]]:
     """The same rows in row groups, each with the size of its values in bytes."""
-
     pending: list[Any] = []
     rows = size = 0
     for batch in batches:
@@ -179,7 +177,6 @@ def _row_groups(batches: Iterator[Any]) -> Iterator[tuple[Any, int]]:
 
 def _row_bytes(batch: Any) -> Any:
     """The size of each row's values in bytes."""
-
     total = np.zeros(batch.num_rows, dtype="i8")
     for column in batch.columns:
         array = column.combine_chunks()

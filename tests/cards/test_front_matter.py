@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cards import front_matter
-from tests.support.cards import NAMES, TASKS, card_for, frames_for, front_matter_of, write_release
+from tests.support.card_inputs import NAMES, TASKS, card_for, frames_for, front_matter_of, write_release
 
 if TYPE_CHECKING:
     from pathlib import Path

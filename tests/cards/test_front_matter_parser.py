@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from builders.errors import SourceError
 from cards.front_matter_parser import MAX_CHARACTERS, parse_front_matter, split_front_matter
-from tests.support.cards import TASKS, card_for, front_matter_of
+from tests.support.card_inputs import TASKS, card_for, front_matter_of
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from builders.spec import Dropped
 from builders.tasks import TYPES
 from cards.manifest import RawEntry, Recipe
 from cards.render import render
-from tests.support.cards import (
+from tests.support.card_inputs import (
     TASKS,
     card_for,
     definition_for,

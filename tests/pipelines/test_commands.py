@@ -97,7 +97,7 @@ def test_jobs_change_nothing_but_the_time(tmp_path: Path) -> None:
         (["show", "nothing"], 2, ["no source, dataset or group"]),
         (["check", "rubk"], 2, ["no such folder", "no source, dataset or group is named 'rubk'", "rubq"]),
         (["check", "outputs/nowhere"], 2, ["no such folder", "outputs/nowhere", "ORG/NAME"]),
-        (["check", "tests"], 3, ["no table is found here", "tests", "outputs/<dataset>/<version>"]),
+        (["check", "cards"], 3, ["no tables found", "cards", "outputs/<dataset>/<version>"]),
         (["check", "rubq@9.9.9", "--output", "nowhere"], 1, ["has not been built", "pipelines.build", "nowhere"]),
         (["check", "rubq", "--against", "published", "--html", "x"], 2, ["--against", "--html"]),
         (["diff", "tests"], 2, ["required", "B"]),
@@ -198,7 +198,7 @@ def test_malformed_raw_data_is_an_error_with_its_place_and_leaves_nothing(
     [
         (
             lambda lines: lines[:2] + lines[3:],
-            ["document 1 has another number of segments", "4 segments and 3 segments", "line 1"],
+            ["document 1 has different numbers of segments", "4 segments and 3 segments", "line 1"],
         ),
         (
             lambda lines: lines[:5],

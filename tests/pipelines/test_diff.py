@@ -184,7 +184,7 @@ def two(settings: BuildSettings, tmp_path: Path) -> tuple[BuildResult, BuildResu
 def test_diff_shows_rows_and_figures_that_differ(two: tuple[BuildResult, BuildResult]) -> None:
     done = run("diff", str(two[0].release_dir), str(two[1].release_dir.parent))
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout.startswith("other rows\n")
+    assert done.stdout.startswith("different rows\n")
     [table] = [line for line in done.stdout.splitlines() if line.startswith("default/dev")]
     assert table.split() == ["default/dev", "14", "14", "0", "0", "1"]
     assert '"id": "0"' in done.stdout

@@ -71,12 +71,12 @@ def test_a_release_of_some_splits_need_not_have_leaks_or_known_findings_of_other
 
 def test_a_build_whose_known_findings_have_changed_fails_and_writes_nothing(real_sources: Path, tmp_path: Path) -> None:
     settings = sample_settings(tmp_path)
-    places = replace(settings.places, raw_dir=real_sources)
-    terra, real = definition_of("terra-pairclassification"), replace(settings, sample=False, places=places)
+    raw = replace(settings.raw, raw_dir=real_sources)
+    terra, real = definition_of("terra-pairclassification"), replace(settings, sample=False, raw=raw)
     known_finding = KnownFinding("duplicate_text", "default/dev.sentence1", 24, "One premise, several hypotheses.")
     versions = {"1.0.0": Version("The first.", known=(known_finding,))}
     wrong = replace(terra, dataset=replace(terra.dataset, versions=versions))
     with pytest.raises(FindingsError, match="1 of 1 known findings"):
-        make(wrong, "1.0.0", real, print)
+        make(wrong, "1.0.0", real)
     assert not list((tmp_path / "outputs").glob("*/1.0.0"))
-    assert make(wrong, "1.0.0", settings, print).state == "built", "known findings do not apply to a golden sample"
+    assert make(wrong, "1.0.0", settings).state == "built", "known findings do not apply to a golden sample"

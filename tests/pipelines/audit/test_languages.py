@@ -106,7 +106,7 @@ def test_a_dataset_without_languages_is_not_checked() -> None:
 
 
 def test_an_unknown_language_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no language is known for 'xyz-Latn'"):
+    with pytest.raises(ValueError, match="unknown language 'xyz-Latn'"):
         wrong_languages(tasks.Clustering(), clustering(*RUSSIAN), "xyz-Latn")
 
 

@@ -1,9 +1,36 @@
-"""pipelines.audit.tables: how texts are stripped."""
+"""pipelines.audit.tables: the texts that a model receives, and the names of rows."""
 
 from __future__ import annotations
 
-from pipelines.audit.tables import WHITE_SPACE
+import polars as pl
+import pytest
+
+from pipelines.audit.tables import model_input, row_name
 
 
-def test_white_space_is_that_of_python() -> None:
-    assert set(WHITE_SPACE) == {chr(code) for code in range(0x110000) if chr(code).isspace()}
+def test_a_document_is_stripped_of_exactly_the_white_space_of_python() -> None:
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    texts = [f"{character}bee{character}" for character in characters]
+    documents = pl.DataFrame({"title": [""] * len(texts), "text": texts})
+    stripped = documents.select(document=model_input("corpus", "text"))["document"]
+    assert stripped.to_list() == [text.strip() for text in texts]
+
+
+def test_a_document_is_its_title_and_text_and_other_texts_are_unchanged() -> None:
+    documents = pl.DataFrame({"title": ["Bees", ""], "text": ["make honey\n", " ants "]})
+    inputs = documents.select(document=model_input("corpus", "text"), query=model_input("queries", "text"))
+    assert inputs.rows() == [("Bees make honey", "make honey\n"), ("ants", " ants ")]
+
+
+@pytest.mark.parametrize(
+    ("columns", "name"),
+    [
+        ({"id": "d1", "query-id": "q1"}, "d1"),
+        ({"query-id": "q1", "corpus-id": "d1", "score": 1}, "q1 d1"),
+        ({"query-id": "q1", "corpus-ids": ["d1"]}, "q1"),
+        ({"text": "bees"}, "row 0"),
+    ],
+)
+def test_a_row_is_named_by_its_ids_or_its_position(columns: dict[str, object], name: str) -> None:
+    table = pl.DataFrame([columns]).with_row_index("__row")
+    assert table.select(name=row_name(list(columns)))["name"].to_list() == [name]

@@ -64,7 +64,7 @@ def test_a_file_from_a_mirror_is_reported_with_its_public_url(
 def test_hf_endpoint_sets_the_url_of_the_hub(server: FaultyServer, tmp_path: Path) -> None:
     server.files[f"/datasets/org/data/resolve/{COMMIT}/f.txt"] = CONTENT
     script = (
-        "import sys; from pathlib import Path; from builders.spec import Source, hub\n"
+        "import sys; from pathlib import Path; from builders.raw_files import hub; from builders.spec import Source\n"
         "from pipelines.raw.locations import locate\n"
         "from pipelines.raw.settings import RawSettings\n"
         f"files = {{'file': hub('org/data', '{COMMIT}', 'f.txt', sha256='{sha256(CONTENT)}')}}\n"

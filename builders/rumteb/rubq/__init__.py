@@ -5,11 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from builders.raw_files import RawFile, github
-from builders.reading import read_json_array
-from builders.shaping.cleaning import SHORT, is_short
-from builders.shaping.rows import drop, drop_each, refuse
+from builders.rumteb.rubq.links import SAME, make_qrels, merge_paragraphs, merge_questions, read_tables
+from builders.shaping.rows import drop, drop_each
 from builders.shaping.sampling import list_candidates
-from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking, Retrieval
 
 PROMPTS = Prompts(
@@ -17,11 +16,6 @@ PROMPTS = Prompts(
     rosberta=("search_query", "search_document"),
     e5=("query", "passage"),
 )
-UIDS = pl.Struct({"with_answer": pl.List(pl.Int64), "all_related": pl.List(pl.Int64)})
-QUESTION = {"uid": pl.Int64(), "question_text": pl.String(), "paragraphs_uids": UIDS}
-PARAGRAPH = {"uid": pl.Int64(), "ru_wiki_pageid": pl.Int64(), "text": pl.String()}
-# The columns that paragraphs must share to be merged, by the recipes' option `same`.
-SAME = {"uid": ["paragraph"], "page and text": ["ru_wiki_pageid", "text"], "text": ["text"]}
 
 
 def _file(name: str, git_blob: str) -> RawFile:
@@ -69,11 +63,11 @@ def reranking(raw: RawFiles, *, min_negatives: int = 9, same: str = "uid", clean
     question's uid), text; qrels: query-id, corpus-id, score (Int64: 1 gold, 0 not); top_ranked: query-id, corpus-ids
     (List(String): all candidates, in hash order, so that no position reveals which ones are gold).
     """
-    questions, links, paragraphs = _read(raw)
+    questions, links, paragraphs = read_tables(raw)
     short: tuple[Dropped, ...] = ()
     if clean:
-        questions, links, paragraphs, short = _clean(questions, links, paragraphs)
-    links, paragraphs = _merge_paragraphs(links, paragraphs, same)
+        questions, links, paragraphs, short = merge_questions(questions, links, paragraphs)
+    links, paragraphs = merge_paragraphs(links, paragraphs, same)
     counts = links.group_by("question").agg(positives=pl.col("score").sum(), negatives=(pl.col("score") == 0).sum())
     counted = questions.join(counts, on="question", how="left", maintain_order="left")
     exclusions = {
@@ -82,7 +76,7 @@ def reranking(raw: RawFiles, *, min_negatives: int = 9, same: str = "uid", clean
     }
     queries, unfit = drop_each(counted, exclusions, split="test")
     judged = links.join(queries, on="question", how="semi", maintain_order="left")
-    qrels = _qrels(judged)
+    qrels = make_qrels(judged)
     candidates = list_candidates(qrels, seed="rubq-reranking")
     corpus = paragraphs.join(judged, on="paragraph", how="semi", maintain_order="left")
     frames = {
@@ -119,83 +113,19 @@ def retrieval(raw: RawFiles, *, same: str = "page and text", clean: bool = False
     dropped. corpus: id (the paragraph's uid), title (""), text; queries: id (the question's uid), text: the test questions with a
     gold paragraph; qrels: query-id, corpus-id, score (Int64, 1).
     """
-    questions, links, paragraphs = _read(raw)
+    questions, links, paragraphs = read_tables(raw)
     observed = {"paragraphs": paragraphs.height}
     for name in ("page and text", "text"):
         observed[f"paragraphs distinct by {name}"] = paragraphs.n_unique(SAME[name])
     short: tuple[Dropped, ...] = ()
     if clean:
-        questions, links, paragraphs, short = _clean(questions, links, paragraphs)
-    gold, paragraphs = _merge_paragraphs(links.filter(pl.col("score") == 1), paragraphs, same)
+        questions, links, paragraphs, short = merge_questions(questions, links, paragraphs)
+    gold, paragraphs = merge_paragraphs(links.filter(pl.col("score") == 1), paragraphs, same)
     answered = pl.col("question").is_in(gold["question"].implode())
     queries, unanswered = drop(questions, ~answered, "no paragraph answers the question", split="test")
     frames = {
         "corpus": paragraphs.select("id", "title", "text"),
         "queries": queries.select("id", "text"),
-        "qrels": _qrels(gold),
+        "qrels": make_qrels(gold),
     }
     return Tables({config: {"test": frame} for config, frame in frames.items()}, short + unanswered, observed)
-
-
-def _read(raw: RawFiles) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Questions (question, id, text), their links to paragraphs (question, paragraph, score) and paragraphs.
-
-    Raises SourceError for a gold paragraph that is not among the related ones, and for a link to a missing paragraph.
-    """
-    file = raw["questions"]
-    questions = read_json_array(file, QUESTION).unnest("paragraphs_uids").rename({"uid": "question"})
-    paragraphs = read_json_array(raw.whole("paragraphs"), PARAGRAPH).rename({"uid": "paragraph"})
-    gold, related = (
-        questions.select("question", paragraph=field).explode("paragraph").drop_nulls().unique(maintain_order=True)
-        for field in ("with_answer", "all_related")
-    )
-    pair = ["question", "paragraph"]
-    _refuse_links(gold.join(related, on=pair, how="anti", maintain_order="left"), file, "unrelated gold paragraph")
-    _refuse_links(
-        related.join(paragraphs, on="paragraph", how="anti", maintain_order="left"), file, "unknown paragraph"
-    )
-    marked = gold.with_columns(score=pl.lit(1, pl.Int64))
-    links = related.join(marked, on=pair, how="left", maintain_order="left")
-    return (
-        questions.select("question", id=pl.col("question").cast(pl.String), text="question_text"),
-        links.with_columns(pl.col("score").fill_null(0)),
-        paragraphs.with_columns(id=pl.col("paragraph").cast(pl.String), title=pl.lit("")),
-    )
-
-
-def _refuse_links(links: pl.DataFrame, raw: Raw, what: str) -> None:
-    refuse(
-        links,
-        pl.lit(value=True),
-        raw,
-        what,
-        found="paragraph",
-        expected="with_answer within all_related, and all_related within the paragraphs' uids",
-        location=pl.format("question uid {}", "question"),
-    )
-
-
-def _clean(
-    questions: pl.DataFrame, links: pl.DataFrame, paragraphs: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, tuple[Dropped, ...]]:
-    """Merge questions with equal texts and drop paragraphs of a single character, with their links."""
-    first = questions.select("question", first=pl.col("question").first().over("text"))
-    links = links.join(first, on="question", maintain_order="left").select("paragraph", "score", question="first")
-    reason = "merged into an earlier question with the same text"
-    questions, repeated = drop(questions, ~pl.col("text").is_first_distinct(), reason, split="test")
-    paragraphs, short = drop(paragraphs, is_short(pl.col("text")), SHORT, split="test")
-    links = links.join(paragraphs, on="paragraph", how="semi", maintain_order="left")
-    return questions, links, paragraphs, repeated + short
-
-
-def _merge_paragraphs(links: pl.DataFrame, paragraphs: pl.DataFrame, same: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The first of the paragraphs that are the same, with the links of all: one per question, gold if any of them is."""
-    merged = paragraphs.with_columns(first=pl.col("paragraph").first().over(SAME[same]))
-    links = links.join(merged.select("paragraph", "first"), on="paragraph", maintain_order="left")
-    grouped = links.group_by("question", paragraph="first", maintain_order=True).agg(pl.col("score").max())
-    return grouped, merged.filter(pl.col("paragraph") == pl.col("first"))
-
-
-def _qrels(links: pl.DataFrame) -> pl.DataFrame:
-    query, document = (pl.col(name).cast(pl.String) for name in ("question", "paragraph"))
-    return links.select(query.alias("query-id"), document.alias("corpus-id"), "score")
