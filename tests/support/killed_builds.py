@@ -1,8 +1,8 @@
 """Build one dataset repeatedly and kill each build (SIGKILL) some steps later than the one before.
 
 Run as `python -m tests.support.killed_builds JOB.json` by test_make.py, over an older release, and by test_miracl_checkpoints.py,
-without one. Prints the number of steps of a whole build. A step is an audit event of Python that names a path below a folder,
-outputs or cache (open, mkdir, rename, remove, ...), or the lookup of the system call that exchanges two folders.
+without one. Prints how many steps a whole build has. A step is an audit event of Python that names a path below a folder, outputs
+or cache (open, mkdir, rename, remove, ...), or the lookup of the system call that exchanges two folders.
 """
 
 from __future__ import annotations
