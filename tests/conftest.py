@@ -1,4 +1,4 @@
-"""What tests share: the golden samples, the real raw files, builds made once."""
+"""Fixtures shared by all tests: golden samples, real raw files, and releases built once per session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-# The libraries read these once, at import: no test reaches the Hub (nobody listens there), and uploads are plain LFS.
+# The libraries read these at import. No test reaches the Hub (nothing listens on that port), and uploads use plain LFS.
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
 os.environ["HF_HUB_DISABLE_XET"] = "1"
 os.environ.pop("HF_TOKEN", None)
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# The same examples every time, however long they take: a test that fails says that code has changed. To look for new ones:
-# python -m pytest --hypothesis-profile explore
+# The default profile runs the same examples every time, without a deadline, so a new failure means the code changed.
+# To search for new examples: python -m pytest --hypothesis-profile explore
 hypothesis_settings.register_profile("steady", deadline=None, derandomize=True)
 hypothesis_settings.register_profile("explore", deadline=None)
 hypothesis_settings.load_profile("steady")
-configure_logging()  # as every command does: tests read log messages where users do, on stderr
+configure_logging()  # as every command does, so that tests read log messages on stderr
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,35 +36,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Bytes get the name of their parameter as id: archives hold the time of day, and workers must collect equal ids."""
+    """Use the parameter name as the id of bytes: archives contain timestamps, and all workers must collect equal ids."""
     return argname if isinstance(val, bytes) else None
 
 
 @pytest.fixture(scope="session")
 def real_sources() -> Path:
-    """The folder of real raw files; tests that need it are skipped where it is absent."""
+    """The folder of real raw files; the test is skipped if it does not exist."""
     if not SOURCES.is_dir():
-        pytest.skip(f"no real raw files: {SOURCES} is absent")
+        pytest.skip(f"real raw files not found: {SOURCES}")
     return SOURCES
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> BuildSettings:
-    """Golden sample in, releases below tmp_path/outputs out, a ledger of the test's own."""
+    """Build settings: golden samples as input, output in tmp_path/outputs, a ledger per test."""
     return sample_settings(tmp_path)
 
 
 @pytest.fixture(scope="session")
 def golden_release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., BuildResult]:
-    """The release of a dataset's golden sample, of one version or the newest, built once a session."""
+    """A function that returns the golden release of a dataset (default: newest version), built once per session."""
     folder = tmp_path_factory.mktemp("golden")
-    made: dict[tuple[str, str], BuildResult] = {}
+    releases: dict[tuple[str, str], BuildResult] = {}
 
     def release(name: str, version: str | None = None) -> BuildResult:
         dataset = definition_of(name)
-        wanted = name, version or dataset.dataset.newest
-        if wanted not in made:
-            made[wanted] = make(dataset, wanted[1], sample_settings(folder))
-        return made[wanted]
+        key = name, version or dataset.dataset.newest
+        if key not in releases:
+            releases[key] = make(dataset, key[1], sample_settings(folder))
+        return releases[key]
 
     return release

@@ -1,4 +1,4 @@
-"""Who loads a release loads the rows that the build wrote: `datasets.load_dataset` on the folder, whole and streaming."""
+"""`datasets.load_dataset` on a release folder returns the rows that the build wrote, as a whole and streaming."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def test_datasets_loads_every_table_of_a_release_folder(
     path = str(outcome.release_dir)
     frames = folder.scan_tables(outcome.release_dir, outcome.manifest)
     subset = definition_of(name).dataset.subset
-    second = {f"{subset}-{config}": config for config in frames if subset}
-    assert set(datasets.get_dataset_config_names(path)) == {*frames, *second}
-    for config, first in ({config: config for config in frames} | second).items():
+    aliases = {f"{subset}-{config}": config for config in frames if subset}
+    assert set(datasets.get_dataset_config_names(path)) == {*frames, *aliases}
+    for config, table in ({config: config for config in frames} | aliases).items():
         loaded: Any = datasets.load_dataset(path, config, cache_dir=str(tmp_path))
-        splits = frames[first]
+        splits = frames[table]
         assert set(loaded) == set(splits)
         for split, frame in splits.items():
             rows = frame.collect().to_dicts()
@@ -40,7 +40,7 @@ def test_datasets_loads_every_table_of_a_release_folder(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_card_declares_the_types_and_sizes_that_datasets_finds(
+def test_the_card_declares_the_types_and_sizes_that_datasets_reads(
     name: str, golden_release: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:
     import datasets
@@ -48,11 +48,11 @@ def test_the_card_declares_the_types_and_sizes_that_datasets_finds(
     outcome = golden_release(name)
     for table in outcome.manifest.tables:
         builder = datasets.load_dataset_builder(str(outcome.release_dir), table.config, cache_dir=str(tmp_path))
-        declared, present = (
+        declared, actual = (
             builder.info.features,
             datasets.Dataset.from_parquet(
                 [str(outcome.release_dir / file.path) for file in table.files], cache_dir=str(tmp_path)
             ),
         )
-        assert declared == present.features
-        assert builder.info.splits[table.split].num_examples == present.num_rows
+        assert declared == actual.features
+        assert builder.info.splits[table.split].num_examples == actual.num_rows

@@ -1,10 +1,10 @@
-"""Every version of every dataset is built from its golden sample and compared with the expected rows beside it, table by table.
+"""Build every version of every dataset from its golden sample and compare each table with the expected rows.
 
-tests/golden/<source>/raw/                                         the sample, hand-made in the true raw format
+tests/golden/<source>/raw/                                         the sample, written by hand in the real raw format
 tests/golden/<source>/<dataset>/<version>/<config>.<split>.jsonl   the expected rows
-tests/golden/<source>/<dataset>/<version>/counts.json              what the recipe dropped and observed
+tests/golden/<source>/<dataset>/<version>/counts.json              the rows the recipe dropped, and its observed counts
 
-`pytest --update-golden` rewrites the expected files and prints what changed: read it before you commit it.
+`pytest --update-golden` rewrites the expected files and prints the changes; review them before you commit.
 """
 
 from __future__ import annotations
@@ -26,23 +26,26 @@ if TYPE_CHECKING:
 
 
 def expected_files(outcome: BuildResult) -> dict[str, str]:
-    """What the folder of a dataset's golden sample should hold, by file name."""
+    """Return the expected files of a golden release: content by file name."""
     files = {}
     for config, splits in folder.scan_tables(outcome.release_dir, outcome.manifest).items():
         for split, frame in splits.items():
             rows = frame.collect().iter_rows(named=True)
             files[f"{config}.{split}.jsonl"] = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     manifest = outcome.manifest
-    counts: dict[str, Any] = {"dropped": [asdict(one) for one in manifest.dropped], "observed": manifest.observed}
+    counts: dict[str, Any] = {
+        "dropped": [asdict(dropped) for dropped in manifest.dropped],
+        "observed": manifest.observed,
+    }
     files["counts.json"] = json.dumps(counts, ensure_ascii=False, indent=2) + "\n"
     return files
 
 
-def present_files(folder: Path) -> dict[str, str]:
+def read_files(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text("utf-8") for path in sorted(folder.glob("*"))} if folder.is_dir() else {}
 
 
-def difference(before: dict[str, str], after: dict[str, str]) -> str:
+def diff_files(before: dict[str, str], after: dict[str, str]) -> str:
     lines: list[str] = []
     for name in sorted({*before, *after}):
         old, new = (side.get(name, "").split("\n") for side in (before, after))
@@ -53,19 +56,19 @@ def difference(before: dict[str, str], after: dict[str, str]) -> str:
 @pytest.mark.parametrize(
     ("name", "version"), [(name, version) for name in NAMES for version in definition_of(name).dataset.versions]
 )
-def test_the_golden_sample_gives_the_expected_rows(
+def test_the_golden_sample_builds_the_expected_rows(
     name: str, version: str, golden_release: Callable[..., BuildResult], request: pytest.FixtureRequest
 ) -> None:
     folder = GOLDEN / definition_of(name).source.name / name / version
-    files, present = expected_files(golden_release(name, version)), present_files(folder)
-    changes = difference(present, files)
+    files, current = expected_files(golden_release(name, version)), read_files(folder)
+    changes = diff_files(current, files)
     if changes and request.config.getoption("--update-golden"):
         folder.mkdir(parents=True, exist_ok=True)
-        for stale in present.keys() - files.keys():
+        for stale in current.keys() - files.keys():
             (folder / stale).unlink()
         for file, text in files.items():
             (folder / file).write_text(text, encoding="utf-8", newline="\n")
         with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
             print(f"\n{name}@{version}: rewritten\n{changes}")
         return
-    assert not changes, f"{changes}\n\nIf this change is meant: pytest --update-golden, and read what it prints."
+    assert not changes, f"{changes}\n\nIf this change is intended, run pytest --update-golden and review its output."

@@ -1,4 +1,4 @@
-"""The whole catalogue, pushed to a Hub and loaded back by tag: by datasets, by mteb and by sentence-transformers."""
+"""Publish the whole catalogue to a Hub and load it back by tag with datasets, mteb and sentence-transformers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ ORG = "bench"
 MTEB = pytest.mark.skipif(
     importlib.util.find_spec("mteb") is None, reason="mteb is not installed: pip install '.[consumers]'"
 )
-OF_EACH_TYPE = (
+ONE_PER_TASK_TYPE = (
     "rubq-retrieval",
     "rubq-reranking",
     "hhrlhf-harmlessness-classification",
-    "dialfact-classification",  # without a train split
+    "dialfact-classification",  # has no train split
     "cedr-classification",
     "terra-pairclassification",
     "ru-paraphraser-sts",
@@ -48,17 +48,17 @@ def published(
 ) -> Iterator[LoopbackHub]:
     """A Hub that holds the golden release of every dataset, each tagged with its version."""
     folder = tmp_path_factory.mktemp("published")
-    order = PublishOptions(ORG, folder / "cache", ledger=folder / "ledger.json", sample=True, rights=True)
+    options = PublishOptions(ORG, folder / "cache", ledger=folder / "ledger.json", sample=True, rights=True)
     with LoopbackHub() as server:
         connection = publishing.login(endpoint=server.url, token=WRITER)
         for name in NAMES:
-            publishing.publish(definition_of(name), golden_release(name).release_dir, order, connection)
+            publishing.publish(definition_of(name), golden_release(name).release_dir, options, connection)
         yield server
 
 
-def consume(server: LoopbackHub, what: str, job: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Run consumers.py in a process of its own, whose only Hub is this one."""
-    file = folder / f"{what}.json"
+def run_consumer(server: LoopbackHub, command: str, job: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Run consumers.py in a separate process that uses `server` as its Hub."""
+    file = folder / f"{command}.json"
     file.write_text(json.dumps(job, ensure_ascii=False), "utf-8")
     environment = os.environ | {
         "HF_ENDPOINT": server.url,
@@ -66,31 +66,31 @@ def consume(server: LoopbackHub, what: str, job: dict[str, Any], folder: Path) -
         "HF_HUB_DISABLE_XET": "1",
         "MTEB_CACHE": str(folder),
     }
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "support" / "consumers.py"), what, str(file)],
+    process = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "support" / "consumers.py"), command, str(file)],
         cwd=folder, env=environment | {"TOKENIZERS_PARALLELISM": "false"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert process.returncode == 0, process.stderr[-4000:]
     answer: dict[str, Any] = json.loads(file.with_suffix(".answer.json").read_text("utf-8"))
     return answer
 
 
-def cards_of(names: tuple[str, ...], golden_release: Callable[[str], BuildResult]) -> dict[str, str]:
+def read_cards(names: tuple[str, ...], golden_release: Callable[[str], BuildResult]) -> dict[str, str]:
     return {f"{ORG}/{name}": (golden_release(name).release_dir / folder.CARD).read_text("utf-8") for name in names}
 
 
-def test_every_dataset_loads_by_tag_with_the_rows_that_were_built(
+def test_every_dataset_loads_by_tag_with_the_built_rows(
     published: LoopbackHub, golden_release: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:
     outcomes = {f"{ORG}/{name}": golden_release(name) for name in NAMES}
     versions = {outcome.version for outcome in outcomes.values()}
     for version in versions:
-        wanted = {repo: outcome for repo, outcome in outcomes.items() if outcome.version == version}
+        tagged = {repo: outcome for repo, outcome in outcomes.items() if outcome.version == version}
         tables = {
-            repo: [(table.config, table.split) for table in outcome.manifest.tables] for repo, outcome in wanted.items()
+            repo: [(table.config, table.split) for table in outcome.manifest.tables] for repo, outcome in tagged.items()
         }
-        loaded = consume(published, "rows", {"tables": tables, "revision": f"v{version}"}, tmp_path)
-        for repo, outcome in wanted.items():
+        loaded = run_consumer(published, "rows", {"tables": tables, "revision": f"v{version}"}, tmp_path)
+        for repo, outcome in tagged.items():
             for config, splits in folder.scan_tables(outcome.release_dir, outcome.manifest).items():
                 for split, frame in splits.items():
                     expected = frame.collect().to_dicts()
@@ -98,62 +98,64 @@ def test_every_dataset_loads_by_tag_with_the_rows_that_were_built(
 
 
 @MTEB
-def test_mteb_evaluates_a_dataset_of_each_task_type_by_the_snippet_of_its_card(
+def test_the_mteb_snippet_of_a_card_runs_for_every_task_type(
     published: LoopbackHub, golden_release: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:
-    scores = consume(published, "cards", {"cards": cards_of(OF_EACH_TYPE, golden_release)}, tmp_path)
-    assert set(scores) == {f"{ORG}/{name}" for name in OF_EACH_TYPE}
-    assert {definition_of(name).dataset.task.type.name for name in OF_EACH_TYPE} == {
+    scores = run_consumer(published, "cards", {"cards": read_cards(ONE_PER_TASK_TYPE, golden_release)}, tmp_path)
+    assert set(scores) == {f"{ORG}/{name}" for name in ONE_PER_TASK_TYPE}
+    assert {definition_of(name).dataset.task.type.name for name in ONE_PER_TASK_TYPE} == {
         "Retrieval", "Reranking", "Classification", "MultilabelClassification", "PairClassification", "STS", "Clustering",
         "BitextMining",
     }  # fmt: skip
     assert all(math.isfinite(score) for score in scores.values()), scores
-    assert scores[f"{ORG}/rubq-retrieval"] > 0.3, "shared words find the paragraph that answers a question"
+    assert scores[f"{ORG}/rubq-retrieval"] > 0.3, "shared words should retrieve the paragraph that answers a question"
 
 
 @MTEB
-def test_mteb_ranks_with_bm25(
+def test_mteb_evaluates_bm25_on_retrieval_and_reranking(
     published: LoopbackHub, golden_release: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:
     names = ("rubq-retrieval", "rubq-reranking")
-    scores = consume(published, "bm25", {"cards": cards_of(names, golden_release)}, tmp_path)
+    scores = run_consumer(published, "bm25", {"cards": read_cards(names, golden_release)}, tmp_path)
     assert all(0 < score <= 1 for score in scores.values()), scores
 
 
 @MTEB
-def test_sentence_transformers_measures_retrieval(
+def test_sentence_transformers_evaluates_retrieval(
     published: LoopbackHub, golden_release: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:
     version = golden_release("rubq-retrieval").version
     job = {"repo": f"{ORG}/rubq-retrieval", "split": "test", "revision": f"v{version}"}
-    scores = consume(published, "evaluator", job, tmp_path)
+    scores = run_consumer(published, "evaluator", job, tmp_path)
     [ndcg] = [value for key, value in scores.items() if key.endswith("cosine_ndcg@10")]
     assert 0 < ndcg <= 1
 
 
 @pytest.fixture(scope="session")
 def real_build(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], BuildResult]:
-    """The release 1.0.0 of a dataset from real raw files."""
+    """A function that builds version 1.0.0 of a dataset from real raw files."""
     settings = sample_settings(tmp_path_factory.mktemp("real"))
     settings = replace(settings, sample=False, raw=replace(settings.raw, raw_dir=real_sources))
     return lambda name: make(definition_of(name), "1.0.0", settings)
 
 
 @MTEB
-def test_mteb_evaluates_complete_real_sets(real_build: Callable[[str], BuildResult], tmp_path: Path) -> None:
+def test_mteb_evaluates_complete_real_datasets(real_build: Callable[[str], BuildResult], tmp_path: Path) -> None:
     names = ("europarl-bitext", "cedr-classification", "terra-pairclassification", "ru-paraphraser-sts")
-    order = PublishOptions(ORG, tmp_path / "cache", ledger=tmp_path / "ledger.json")
+    options = PublishOptions(ORG, tmp_path / "cache", ledger=tmp_path / "ledger.json")
     with LoopbackHub() as server:
         connection = publishing.login(endpoint=server.url, token=WRITER)
         for name in names:
-            publishing.publish(definition_of(name), real_build(name).release_dir, order, connection)
-        scores = consume(server, "cards", {"cards": cards_of(names, real_build)}, tmp_path)
-    assert scores[f"{ORG}/europarl-bitext"] > 10 / 360, "names and numbers alone do ten times better than chance"
+            publishing.publish(definition_of(name), real_build(name).release_dir, options, connection)
+        scores = run_consumer(server, "cards", {"cards": read_cards(names, real_build)}, tmp_path)
+    assert scores[f"{ORG}/europarl-bitext"] > 10 / 360, (
+        "shared names and numbers alone score ten times better than chance"
+    )
     assert scores[f"{ORG}/ru-paraphraser-sts"] > 0.3, "paraphrases share words"
     assert all(0 < score <= 1 for score in scores.values()), scores
 
 
-BUILT_IN = {  # mteb's task -> our dataset and version, and the repository and revision that the task pins
+BUILT_IN = {  # mteb task -> our dataset, and the repository and revision pinned by the task
     "CEDRClassification": (
         "cedr-classification",
         "mteb/CEDRClassification",
@@ -164,29 +166,29 @@ BUILT_IN = {  # mteb's task -> our dataset and version, and the repository and r
 
 
 @MTEB
-def test_built_in_tasks_run_unchanged_on_our_builds_and_find_the_published_statistics(
+def test_built_in_mteb_tasks_run_on_our_builds_and_reproduce_the_published_statistics(
     real_build: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:
-    order = PublishOptions("mteb", tmp_path / "cache", ledger=tmp_path / "ledger.json")
+    options = PublishOptions("mteb", tmp_path / "cache", ledger=tmp_path / "ledger.json")
     with LoopbackHub() as server:
         connection = publishing.login(endpoint=server.url, token=WRITER)
         for name, repo, revision in BUILT_IN.values():
             publishing.publish(
                 definition_of(name),
                 real_build(name).release_dir,
-                replace(order, repo_name=repo.split("/")[1]),
+                replace(options, repo_name=repo.split("/")[1]),
                 connection,
             )
-            there = server.repos[repo]
-            there.commits[revision] = there.commits[there.branches["main"]]
-        told = consume(server, "builtin", {"tasks": list(BUILT_IN)}, tmp_path)
-    for task, answer in told.items():
+            repository = server.repos[repo]
+            repository.commits[revision] = repository.commits[repository.branches["main"]]
+        answers = run_consumer(server, "builtin", {"tasks": list(BUILT_IN)}, tmp_path)
+    for task, answer in answers.items():
         assert answer["statistics"] == _published_statistics(task)
         assert 0 < answer["score"] <= 1
 
 
 def _published_statistics(task: str) -> dict[str, Any]:
-    """What mteb ships as the descriptive statistics of a task."""
+    """Return the descriptive statistics of a task that mteb ships."""
     spec = importlib.util.find_spec("mteb")
     assert spec is not None
     assert spec.submodule_search_locations is not None

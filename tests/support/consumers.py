@@ -1,6 +1,6 @@
-"""Loads and evaluates published releases as users do; run by test_published.py, in a process whose HF_ENDPOINT is a loopback Hub.
+"""Load and evaluate published releases as users do; test_hub_consumers.py runs it with HF_ENDPOINT set to a loopback Hub.
 
-`python consumers.py rows|cards|bm25|builtin|evaluator JOB.json` prints one JSON object.
+`python consumers.py rows|cards|bm25|builtin|evaluator JOB.json` writes one JSON object to JOB.answer.json.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Any
 DIMENSION = 1024
 
 
-def vector(text: str) -> Any:
-    """Counts of the text's character trigrams, hashed: enough to rank by shared words, in any language."""
+def embed(text: str) -> Any:
+    """Return normalised hashed character-trigram counts: enough to rank texts of any language by shared words."""
     import numpy as np
 
     counts = np.zeros(DIMENSION, dtype="f4")
     folded = f"  {text.lower()} "
-    for at in range(len(folded) - 2):
-        counts[zlib.crc32(folded[at : at + 3].encode()) % DIMENSION] += 1
+    for start in range(len(folded) - 2):
+        counts[zlib.crc32(folded[start : start + 3].encode()) % DIMENSION] += 1
     return counts / np.linalg.norm(counts)
 
 
 def encoder() -> Any:
-    """An mteb encoder over `vector`."""
+    """Return an mteb encoder that embeds texts with `embed`."""
     import numpy as np
     from mteb.models.abs_encoder import AbsEncoder
     from mteb.models.model_meta import ModelMeta
@@ -37,39 +37,39 @@ def encoder() -> Any:
             self.mteb_model_meta = ModelMeta.create_empty({"name": "tests/trigrams", "revision": "1"})
 
         def encode(self, inputs: Any, **_: Any) -> Any:
-            return np.stack([vector(text) for batch in inputs for text in batch["text"]])
+            return np.stack([embed(text) for batch in inputs for text in batch["text"]])
 
     return Trigrams()
 
 
 def rows(job: dict[str, Any]) -> dict[str, Any]:
-    """Every table of every repository, loaded by tag, whole and streaming."""
+    """Load every table of every repository by tag, as a whole and streaming."""
     from datasets import load_dataset
 
-    told: dict[str, Any] = {}
+    loaded: dict[str, Any] = {}
     for repo, tables in job["tables"].items():
         for config, split in tables:
             whole = load_dataset(repo, config, split=split, revision=job["revision"])
             streamed = load_dataset(repo, config, split=split, revision=job["revision"], streaming=True)
-            told[f"{repo} {config} {split}"] = [whole.to_list(), list(streamed)]
-    return told
+            loaded[f"{repo} {config} {split}"] = [whole.to_list(), list(streamed)]
+    return loaded
 
 
 def cards(job: dict[str, Any]) -> dict[str, Any]:
-    """The mteb snippet of each card, run unchanged except for the repository and the model; the main score of each."""
+    """Run the mteb snippet of each card, with only repository and model replaced, and return the main scores."""
     scores = {}
     for repo, card in job["cards"].items():
         [code] = [block.split("```")[0] for block in card.split("```python\n")[1:] if "import mteb" in block]
         lines = [f'repo = "{repo}"' if line.startswith("repo = ") else line for line in code.splitlines()]
         lines = ["model = MODEL" if line.startswith("model = ") else line for line in lines]
-        space: dict[str, Any] = {"MODEL": encoder()}
-        exec("\n".join(lines), space)
-        scores[repo] = _main_score(space["results"])
+        namespace: dict[str, Any] = {"MODEL": encoder()}
+        exec("\n".join(lines), namespace)
+        scores[repo] = _main_score(namespace["results"])
     return scores
 
 
 def bm25(job: dict[str, Any]) -> dict[str, Any]:
-    """The same with mteb's BM25 for a model."""
+    """Run the mteb snippets with mteb's BM25 as the model."""
     import mteb
 
     globals()["encoder"] = lambda: mteb.get_model("mteb/baseline-bm25s")
@@ -77,19 +77,19 @@ def bm25(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def builtin(job: dict[str, Any]) -> dict[str, Any]:
-    """mteb's own tasks, unchanged: descriptive statistics and the main score of each."""
+    """Run mteb's own tasks unchanged, and return the descriptive statistics and main score of each."""
     import mteb
 
-    told = {}
+    results = {}
     for name in job["tasks"]:
         task = mteb.get_task(name)
-        told[name] = {"statistics": task.calculate_descriptive_statistics(overwrite_results=True)}
-        told[name]["score"] = _main_score(mteb.evaluate(encoder(), mteb.get_task(name), cache=None))
-    return told
+        results[name] = {"statistics": task.calculate_descriptive_statistics(overwrite_results=True)}
+        results[name]["score"] = _main_score(mteb.evaluate(encoder(), mteb.get_task(name), cache=None))
+    return results
 
 
 def evaluator(job: dict[str, Any]) -> dict[str, Any]:
-    """sentence-transformers' InformationRetrievalEvaluator, with a bag of the queries' words for a model."""
+    """Run InformationRetrievalEvaluator of sentence-transformers with a bag-of-words model over the corpus vocabulary."""
     from datasets import load_dataset
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.evaluation import InformationRetrievalEvaluator
@@ -105,12 +105,12 @@ def evaluator(job: dict[str, Any]) -> dict[str, Any]:
         relevant.setdefault(judgement["query-id"], set()).add(judgement["corpus-id"])
     words = sorted({word for row in corpus for word in row["text"].lower().split()})
     model = SentenceTransformer(modules=[BoW(words)])
-    measure = InformationRetrievalEvaluator(
+    evaluate = InformationRetrievalEvaluator(
         dict(zip(queries["id"], queries["text"], strict=True)),
         dict(zip(corpus["id"], corpus["text"], strict=True)),
         relevant,
     )
-    return {key: float(value) for key, value in measure(model).items()}
+    return {key: float(value) for key, value in evaluate(model).items()}
 
 
 def _main_score(results: Any) -> float:
@@ -119,8 +119,8 @@ def _main_score(results: Any) -> float:
 
 
 if __name__ == "__main__":
-    chosen = {"rows": rows, "cards": cards, "bm25": bm25, "builtin": builtin, "evaluator": evaluator}[sys.argv[1]]
-    answer = chosen(json.loads(Path(sys.argv[2]).read_text("utf-8")))
+    command = {"rows": rows, "cards": cards, "bm25": bm25, "builtin": builtin, "evaluator": evaluator}[sys.argv[1]]
+    answer = command(json.loads(Path(sys.argv[2]).read_text("utf-8")))
     file = Path(sys.argv[2]).with_suffix(".answer.json")
     file.write_text(json.dumps(answer, ensure_ascii=False, default=str), "utf-8")
-    os._exit(0)  # after streaming, a thread of the Parquet library may abort the interpreter's own exit
+    os._exit(0)  # after streaming, a pyarrow thread may abort the normal interpreter exit

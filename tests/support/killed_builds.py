@@ -1,8 +1,9 @@
-"""Build one dataset repeatedly and kill each build (SIGKILL) some steps later than the one before.
+"""Build one dataset repeatedly, and kill each build (SIGKILL) a few steps later than the previous one.
 
-Run as `python -m tests.support.killed_builds JOB.json` by test_make.py, over an older release, and by test_miracl_checkpoints.py,
-without one. Prints how many steps a whole build has. A step is an audit event of Python that names a path below a folder, outputs
-or cache (open, mkdir, rename, remove, ...), or the lookup of the system call that exchanges two folders.
+Run as `python -m tests.support.killed_builds JOB.json`: by test_make.py over an older release, by test_miracl_checkpoints.py
+without one. Prints the number of steps of a complete build. A step is a Python audit event that names a path below the watched
+folder (outputs or cache): open, mkdir, rename, remove and so on. The lookup of the system call that exchanges two folders is a
+step too.
 """
 
 from __future__ import annotations
@@ -30,15 +31,17 @@ def build(job: dict[str, Any], output: Path) -> None:
     make(dataset, job.get("version", "1.0.0"), settings)
 
 
-def kill_at(step: int, folder: Path) -> None:
-    """Count steps from now on, and kill this process before the given one."""
-    below, count = str(folder), 0
+def kill_before(step: int, folder: Path) -> None:
+    """Count the steps from now on, and kill this process before the given one."""
+    prefix, count = str(folder), 0
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal count
-        # Other symbols do not count: how many are looked up depends on which libraries are imported before.
-        exchanges = event == "ctypes.dlsym" and arguments[1] == "renameat2"
-        if exchanges or any(isinstance(one, str | os.PathLike) and str(one).startswith(below) for one in arguments):
+        # Other symbol lookups do not count: their number depends on the libraries imported so far.
+        is_exchange = event == "ctypes.dlsym" and arguments[1] == "renameat2"
+        if is_exchange or any(
+            isinstance(value, str | os.PathLike) and str(value).startswith(prefix) for value in arguments
+        ):
             if count == step:
                 os.kill(os.getpid(), signal.SIGKILL)
             count += 1
@@ -54,10 +57,10 @@ def main() -> None:
         output = Path(job["folder"]) / f"{step:03d}" / "outputs"
         if "old" in job:
             shutil.copytree(job["old"], output)
-        # Forking is safe: polars starts its threads with the first query, and only children run queries.
+        # Forking is safe: polars starts its threads at the first query, and only the children run queries.
         child = os.fork()
         if child == 0:
-            kill_at(step, output.with_name(job.get("below", "outputs")))
+            kill_before(step, output.with_name(job.get("below", "outputs")))
             build(job, output)
             os._exit(0)
         _, status = os.waitpid(child, 0)

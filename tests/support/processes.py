@@ -1,4 +1,4 @@
-"""Commands in processes of their own, and where they run."""
+"""Run commands in separate processes, and prepare their environments and checkouts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own, with nothing on its standard input and no terminal."""
+    """Run a command in a separate process with empty standard input and no terminal."""
     return subprocess.run(
         [sys.executable, "-m", f"pipelines.{arguments[0]}", *arguments[1:]],
         cwd=cwd, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
@@ -26,14 +26,16 @@ def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
 
 
 def environment(hub: LoopbackHub, folder: Path, **more: str) -> dict[str, str]:
-    """Where a new process finds the Hub, its token and its caches."""
+    """Return the environment variables that point a new process to the Hub, a token and caches in `folder`."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
-    own = {"HF_ENDPOINT": hub.url, "HF_TOKEN": WRITER, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
-    return inherited | own | {"HF_HOME": str(folder / "hf"), "EMBEDDING_DATASETS_CACHE": str(folder / "cache")} | more
+    settings = {"HF_ENDPOINT": hub.url, "HF_TOKEN": WRITER, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    return (
+        inherited | settings | {"HF_HOME": str(folder / "hf"), "EMBEDDING_DATASETS_CACHE": str(folder / "cache")} | more
+    )
 
 
 def checkout(folder: Path) -> Path:
-    """The files of this repository that git knows or would add, in a folder of their own."""
+    """Copy the files of this repository that git tracks or would add into `folder`."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Golden samples, and the releases that are built of them."""
+"""Golden samples and the releases built from them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ NAMES = list(catalogue.entries())
 
 
 def definition_of(name: str) -> Definition:
-    """A dataset of the catalogue, loaded."""
+    """Load the definition of a dataset from the catalogue."""
     return catalogue.load(catalogue.entries()[name])
 
 
 def sample_settings(folder: Path) -> BuildSettings:
-    """The same, for any folder."""
+    """Build settings for golden samples, with all output in `folder`."""
     raw = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
     return BuildSettings(folder / "outputs", raw, sample=True, ledger=folder / "ledger.json", golden=GOLDEN)
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Every file and folder below one, hidden ones too."""
+    """Return every file and folder below `folder`, including hidden ones, with its content."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else b"<folder>"
         for path in sorted(folder.rglob("*"))
@@ -43,7 +43,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def other_golden(folder: Path, source: str = "terra") -> Path:
-    """A copy of the golden sample in which one text of TERRa has changed."""
+    """Copy the golden sample of a source; in the sample of TERRa, change one text."""
     shutil.copytree(GOLDEN / source / "raw", folder / source / "raw")
     if source == "terra":
         path = folder / "terra" / "raw" / "val.jsonl"
@@ -55,7 +55,7 @@ def other_golden(folder: Path, source: str = "terra") -> Path:
 
 
 def as_full(settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BuildSettings:
-    """Settings under which the golden TERRa counts as complete, verified raw files in a --raw-dir."""
+    """Return settings under which the golden sample of TERRa passes for complete, verified raw files in a --raw-dir."""
     from builders.rumteb import terra
 
     raw = tmp_path / "raw" / "terra" / "val.jsonl"
@@ -64,14 +64,14 @@ def as_full(settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyP
     data = raw.read_bytes()
     pinned = replace(terra.SOURCE.files["val"], sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))
     monkeypatch.setattr(terra, "SOURCE", replace(terra.SOURCE, files={"val": pinned}))
-    dataset = terra.pair_classification  # what is known of the real files is not so of the golden sample
+    dataset = terra.pair_classification  # the known findings of the real files do not apply to the golden sample
     versions = {number: replace(version, known=()) for number, version in dataset.versions.items()}
     monkeypatch.setattr(terra, "pair_classification", replace(dataset, versions=versions))
     return replace(settings, sample=False, raw=replace(settings.raw, raw_dir=tmp_path / "raw"))
 
 
 def write_dataset(folder: Path, tables: Tables) -> Path:
-    """The tables in a folder as `datasets` writes them, without a card."""
+    """Write the tables to a folder as `datasets` does, without a card."""
     for config, splits in tables.items():
         for split, frame in splits.items():
             path = folder / ("data" if config == "default" else config) / f"{split}-00000-of-00001.parquet"
