@@ -1,11 +1,11 @@
-"""How long the whole catalogue takes to build from its golden samples, and how long it takes to see that nothing has changed.
+"""Measure how long the catalogue takes to build from its golden samples, and how long an unchanged rebuild takes.
 
     python benchmarks/catalogue.py              all datasets
-    python benchmarks/catalogue.py rumteb shp   some of them
+    python benchmarks/catalogue.py rumteb shp   only these
 
-First as a user meets it: `python -m pipelines.build all --sample` twice into one fresh folder, each time in a process of its own;
-beside it the time of a command that builds nothing. Then each dataset by itself, twice, in this process, which has loaded its
-libraries by then: what a dataset costs, apart from what starting Python costs.
+The first table times the commands: `python -m pipelines.build all --sample` twice into a new folder, each in a separate process,
+and for comparison a command that builds nothing. The second table times each dataset twice in this process, with all libraries
+loaded, which excludes the time to start Python.
 """
 
 from __future__ import annotations
@@ -32,62 +32,62 @@ def main() -> None:
     names = arguments.parse_args().names
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        nothing = command("show", *names)
+        startup = command("show", *names)
         build = ("build", *names, "--sample", "--output", str(folder / "outputs"), "--cache", str(folder / "cache"))
-        print(commands(nothing, command(*build), command(*build)))
-        print(datasets(names, folder / "apart"))
+        print(commands(startup, command(*build), command(*build)))
+        print(datasets(names, folder / "datasets"))
 
 
 def command(name: str, *arguments: str) -> float:
-    """The seconds of one command of the package in a process of its own."""
+    """Run a pipelines command in a separate process and return its time in seconds."""
     start = time.perf_counter()
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", f"pipelines.{name}", *arguments], cwd=ROOT, stdout=subprocess.PIPE, check=False
     )
     seconds = time.perf_counter() - start
-    if done.returncode:
-        sys.exit(f"pipelines.{name} ended with {done.returncode}")
+    if process.returncode:
+        sys.exit(f"pipelines.{name} exited with {process.returncode}")
     return seconds
 
 
-def commands(nothing: float, cold: float, again: float) -> str:
-    """The table of the two commands."""
-    lines = ["| command | seconds | of the first |", "| --- | ---: | ---: |"]
-    for what, seconds in (
-        ("build, first", cold),
-        ("build, again: unchanged", again),
-        ("show: builds nothing", nothing),
+def commands(startup: float, first: float, second: float) -> str:
+    """Return the table of command times."""
+    lines = ["| command | seconds | share of the first |", "| --- | ---: | ---: |"]
+    for label, seconds in (
+        ("build, first", first),
+        ("build, second: unchanged", second),
+        ("show: builds nothing", startup),
     ):
-        lines.append(f"| {what} | {seconds:.2f} | {seconds / cold:.0%} |")
+        lines.append(f"| {label} | {seconds:.2f} | {seconds / first:.0%} |")
     return "\n".join(lines)
 
 
 def datasets(names: list[str], folder: Path) -> str:
-    """The table of datasets, each built twice in this process."""
+    """Build each dataset twice in this process, and return the table of times."""
     sys.path.insert(0, str(ROOT))
     from builders import catalogue
     from pipelines.command import resolve_datasets
     from pipelines.make import BuildSettings
     from pipelines.raw.settings import RawSettings
 
-    places = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    settings = BuildSettings(folder / "outputs", places, sample=True, ledger=folder / "ledger.json")
+    raw = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
+    settings = BuildSettings(folder / "outputs", raw, sample=True, ledger=folder / "ledger.json")
     first = catalogue.load(next(iter(catalogue.entries().values())))
-    built(
-        first, first.dataset.newest, BuildSettings(folder / "warm", places, sample=True, ledger=folder / "ledger.json")
+    time_build(
+        first, first.dataset.newest, BuildSettings(folder / "warm", raw, sample=True, ledger=folder / "ledger.json")
     )
-    lines = ["", "| dataset | first, ms | again, ms |", "| --- | ---: | ---: |"]
-    sums = [0.0, 0.0]
+    lines = ["", "| dataset | first, ms | second, ms |", "| --- | ---: | ---: |"]
+    totals = [0.0, 0.0]
     for dataset, version in resolve_datasets(names):
-        seconds = [built(dataset, version, settings, expected) for expected in ("built", "up to date")]
-        sums = [sum(pair) for pair in zip(sums, seconds, strict=True)]
+        seconds = [time_build(dataset, version, settings, expected) for expected in ("built", "up to date")]
+        totals = [sum(pair) for pair in zip(totals, seconds, strict=True)]
         lines.append(f"| {dataset.dataset.name} | {seconds[0] * 1000:,.0f} | {seconds[1] * 1000:,.1f} |")
-    lines.append(f"| all | {sums[0] * 1000:,.0f} | {sums[1] * 1000:,.1f} |")
+    lines.append(f"| all | {totals[0] * 1000:,.0f} | {totals[1] * 1000:,.1f} |")
     return "\n".join(lines)
 
 
-def built(dataset: Definition, version: str, settings: BuildSettings, expected: str = "built") -> float:
-    """The seconds that one dataset takes; the program ends where it is not in the expected state."""
+def time_build(dataset: Definition, version: str, settings: BuildSettings, expected: str = "built") -> float:
+    """Build one dataset and return its time in seconds; exit if the build does not end in the expected state."""
     from pipelines.make import make
 
     start = time.perf_counter()

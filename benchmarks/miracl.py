@@ -1,20 +1,19 @@
-"""What the two MIRACL datasets cost, per million passages, and how BM25 in bounded memory compares with bm25s.
+"""Measure the MIRACL builds per million passages, and compare our BM25 in bounded memory with bm25s.
 
     python benchmarks/miracl.py                 500,000 passages, 1,252 questions
     python benchmarks/miracl.py 100000          another number of passages
-    python benchmarks/miracl.py --skip bm25s    without the library
+    python benchmarks/miracl.py --skip bm25s    skip the bm25s library
 
-The raw files are made, in the true format: 20 shards of gzipped JSON lines, topics, judgements. Words are made up and
-inflected; how often they come, how long passages are and how many have a twin is near to the real files (the table of the raw
-files says how near).
-Then, each in a process of its own:
+The raw files are generated in the real format: 20 shards of gzipped JSON lines, topics, judgements. Words are invented and
+inflected. Word frequencies, passage lengths and the share of duplicates are close to the real files; the first table compares
+them. Then these programs run, each in a separate process:
 
-- retrieval, reranking: what `python -m pipelines.build` does from raw files to finished release, all checks included, for the
-  newest version;
-- rank: the BM25 step alone, from passages that are read already as fast as can be;
-- bm25s: the same with the library: tokenise, index, retrieve. The same words, stems, formula and parameters.
+- retrieval, reranking: what `python -m pipelines.build` does for the newest version, from raw files to release, including all
+  checks;
+- rank: only the BM25 step, on passages read by a minimal reader;
+- bm25s: the same step with the bm25s library: tokenise, index, retrieve, with the same words, stems, formula and parameters.
 
-At the end the two rankings are compared.
+Finally the two rankings are compared.
 """
 
 from __future__ import annotations
@@ -47,31 +46,33 @@ SHARD = "miracl-corpus-v1.0-ru/docs-{}.jsonl.gz"
 SHARDS = 20
 DATASETS = ("miracl-retrieval-ru", "miracl-reranking-ru")
 DEPTH = 100
-REAL = 9_543_918
+REAL_PASSAGES = 9_543_918
 
-# The most frequent words of Russian, in their order.
-SMALL = (
+# The most frequent Russian words, in order of frequency.
+FREQUENT = (
     "и", "в", "не", "на", "что", "он", "быть", "с", "это", "как", "а", "по", "к", "у", "из", "за", "его", "для", "от", "о",
     "был", "до", "года", "году", "при", "также", "во", "была", "были", "или", "год", "который", "после", "том", "под",
     "первый", "когда", "где", "кто", "каком", "сколько", "какой", "кем",
 )  # fmt: skip
-ASKED = ("Когда", "Кто", "Где", "Сколько", "Как", "В каком году", "Какой", "Что", "Кем был", "На каком")
+INTERROGATIVES = ("Когда", "Кто", "Где", "Сколько", "Как", "В каком году", "Какой", "Что", "Кем был", "На каком")
 ENDINGS = ("", "а", "у", "ом", "е", "ы", "ов", "ам", "ами", "ах", "ский", "ного")
 CONSONANTS, VOWELS = "бвгджзклмнпрстфхцчш", "аеиоу"
 STEMS = 250_000
-# Of the logarithm of a passage's length in words, mean and deviation.
+# Mean and standard deviation of the logarithm of a passage's length in words.
 LENGTH_MEAN, LENGTH_SPREAD = 3.5, 0.72
-TWINS = 500  # so many passages to one that repeats an earlier one's title and text
+DUPLICATE_EVERY = 500  # one passage in 500 repeats the title and text of an earlier one
 JUDGED, RELEVANT = (9, 10, 10, 10, 10, 10, 11, 11, 11, 11, 12, 13), (1, 1, 1, 2, 2, 3, 3, 4, 5, 8)
 
 
 def main() -> None:
-    """Make the raw files, run the four, print the tables."""
+    """Generate the raw files, run the four programs, print the tables."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("passages", nargs="?", type=int, default=500_000, help="how many (500000)")
-    arguments.add_argument("questions", nargs="?", type=int, default=1_252, help="how many (1252)")
-    arguments.add_argument("--folder", type=Path, help="work here, and keep what is made (default: a temporary folder)")
-    arguments.add_argument("--skip", nargs="+", default=[], choices=RUNS, help="leave some out")
+    arguments.add_argument(
+        "passages", nargs="?", type=int, default=500_000, help="number of passages (default: 500000)"
+    )
+    arguments.add_argument("questions", nargs="?", type=int, default=1_252, help="number of questions (default: 1252)")
+    arguments.add_argument("--folder", type=Path, help="work in this folder and keep it (default: a temporary folder)")
+    arguments.add_argument("--skip", nargs="+", default=[], choices=RUNS, help="programs to skip")
     arguments.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.run:
@@ -80,69 +81,68 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         make_raw(folder / RAW, options.passages, options.questions)
-        print(described(folder))
-        measured = {name: measure(name, folder) for name in RUNS if name not in options.skip}
-        print(table(measured, options.passages))
-        if {"rank", "bm25s"} <= set(measured):
+        print(describe_raw(folder))
+        measurements = {name: measure(name, folder) for name in RUNS if name not in options.skip}
+        print(table(measurements, options.passages))
+        if {"rank", "bm25s"} <= set(measurements):
             print(agreement(folder))
 
 
-# --- the raw files
+# --- raw files
 
 
 def make_raw(folder: Path, passages: int, questions: int, stems: int = STEMS) -> None:
-    """Write all raw files, the same bytes every time; where there are topics already, nothing is done."""
+    """Write all raw files, the same bytes every time, unless the topics file exists."""
     if (folder / TOPICS).exists():
         return
-    choose = random.Random(2023)
-    cut = [shard * passages // SHARDS for shard in range(SHARDS + 1)]
-    every = max(1, passages // questions)
+    rng = random.Random(2023)
+    borders = [shard * passages // SHARDS for shard in range(SHARDS + 1)]
+    interval = max(1, passages // questions)
     ids: list[str] = []
-    remembered: list[list[str]] = []
-    written, twin = articles(choose, stems), dict[str, str]()
+    question_words: list[list[str]] = []
+    passage_stream, duplicated = generate_passages(rng, stems), dict[str, str]()
     (folder / SHARD).parent.mkdir(parents=True, exist_ok=True)
-    for shard, (first, last) in enumerate(itertools.pairwise(cut)):
+    for shard, (first, last) in enumerate(itertools.pairwise(borders)):
         with gzip.GzipFile(folder / SHARD.format(shard), "wb", compresslevel=4, mtime=0) as file:
-            for place, (docid, title, words) in zip(range(first, last), written, strict=False):
+            for index, (docid, title, words) in zip(range(first, last), passage_stream, strict=False):
                 passage = {"docid": docid, "title": title, "text": sentences(words)}
-                if place % TWINS == 0:
-                    twin = passage
-                elif place % TWINS == TWINS - 1:
-                    passage = twin | {"docid": docid}
+                if index % DUPLICATE_EVERY == 0:
+                    duplicated = passage
+                elif index % DUPLICATE_EVERY == DUPLICATE_EVERY - 1:
+                    passage = duplicated | {"docid": docid}
                 file.write(json.dumps(passage, ensure_ascii=False).encode() + b"\n")
                 ids.append(docid)
-                if place % every == 0 and len(remembered) < questions:
-                    remembered.append(words)
+                if index % interval == 0 and len(question_words) < questions:
+                    question_words.append(words)
     topics, judgements = [], []
-    for number, words in enumerate(remembered):
-        topics.append(f"{number}\t{question(choose, words)}\n")
-        places = dict.fromkeys([number * every, *choose.sample(range(passages), min(20, passages))])
-        judged = list(places)[: choose.choice(JUDGED)]
-        relevant = choose.choice(RELEVANT)
-        judgements += [f"{number}\tQ0\t{ids[place]}\t{int(count < relevant)}\n" for count, place in enumerate(judged)]
+    for number, words in enumerate(question_words):
+        topics.append(f"{number}\t{question(rng, words)}\n")
+        candidates = dict.fromkeys([number * interval, *rng.sample(range(passages), min(20, passages))])
+        judged = list(candidates)[: rng.choice(JUDGED)]
+        relevant = rng.choice(RELEVANT)
+        judgements += [f"{number}\tQ0\t{ids[index]}\t{int(count < relevant)}\n" for count, index in enumerate(judged)]
     (folder / QRELS).write_text("".join(judgements), "utf-8", newline="\n")
     (folder / TOPICS).write_text("".join(topics), "utf-8", newline="\n")
 
 
-def articles(choose: random.Random, stems: int) -> Iterator[tuple[str, str, list[str]]]:
-    """Passages without end: docid, title, words; several of one article follow each other."""
+def generate_passages(rng: random.Random, stems: int) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield endless passages (docid, title, words), with the passages of an article in sequence."""
     vocabulary = [made_up(number) for number in range(stems)]
-    chances = list(itertools.accumulate(1 / (rank + 2.7) for rank in range(len(SMALL) + stems)))
+    chances = list(itertools.accumulate(1 / (rank + 2.7) for rank in range(len(FREQUENT) + stems)))
     for article in itertools.count(7):
-        title = " ".join(
-            inflected(choose, vocabulary[choose.randrange(stems)]) for _ in range(choose.choice((1, 2, 2, 3)))
-        )
-        for passage in range(choose.choice((1, 2, 4, 6, 20))):
-            length = max(2, int(choose.lognormvariate(LENGTH_MEAN, LENGTH_SPREAD)))
-            ranks = choose.choices(range(len(chances)), cum_weights=chances, k=length)
+        title = " ".join(inflected(rng, vocabulary[rng.randrange(stems)]) for _ in range(rng.choice((1, 2, 2, 3))))
+        for passage in range(rng.choice((1, 2, 4, 6, 20))):
+            length = max(2, int(rng.lognormvariate(LENGTH_MEAN, LENGTH_SPREAD)))
+            ranks = rng.choices(range(len(chances)), cum_weights=chances, k=length)
             words = [
-                SMALL[rank] if rank < len(SMALL) else inflected(choose, vocabulary[rank - len(SMALL)]) for rank in ranks
+                FREQUENT[rank] if rank < len(FREQUENT) else inflected(rng, vocabulary[rank - len(FREQUENT)])
+                for rank in ranks
             ]
             yield f"{article}#{passage}", title.capitalize(), words
 
 
 def made_up(number: int) -> str:
-    """A stem of its own for each number: syllables for its digits."""
+    """Return a unique invented stem for a number, with a syllable for each digit."""
     syllables = ""
     while number or len(syllables) < 4:
         number, digit = divmod(number, len(CONSONANTS) * len(VOWELS))
@@ -150,39 +150,39 @@ def made_up(number: int) -> str:
     return syllables + "р"
 
 
-def inflected(choose: random.Random, stem: str) -> str:
-    """A form of a word."""
-    return stem + ENDINGS[int(choose.random() * len(ENDINGS))]
+def inflected(rng: random.Random, stem: str) -> str:
+    """Return an inflected form of a stem."""
+    return stem + ENDINGS[int(rng.random() * len(ENDINGS))]
 
 
 def sentences(words: list[str]) -> str:
-    """Words with capitals, commas and full stops."""
+    """Join words into sentences with capitals, commas and full stops."""
     runs = [words[start : start + 12] for start in range(0, len(words), 12)]
     return " ".join(" ".join(run).capitalize().replace(" и ", ", и ") + "." for run in runs)
 
 
-def question(choose: random.Random, words: list[str]) -> str:
-    """A question with a few words of a passage."""
-    known = [word for word in words if len(word) > 2]
-    chosen = choose.sample(known, min(len(known), choose.choice((3, 3, 4, 5)))) or words[:1]
-    return f"{choose.choice(ASKED)} {' '.join(chosen)}?"
+def question(rng: random.Random, words: list[str]) -> str:
+    """Generate a question with a few words of a passage."""
+    long_words = [word for word in words if len(word) > 2]
+    topic = rng.sample(long_words, min(len(long_words), rng.choice((3, 3, 4, 5)))) or words[:1]
+    return f"{rng.choice(INTERROGATIVES)} {' '.join(topic)}?"
 
 
-# --- the four
+# --- programs
 
 
 def retrieval(folder: Path) -> None:
-    """The whole build of miracl-retrieval-ru."""
+    """Run the complete build of miracl-retrieval-ru."""
     build(folder, DATASETS[0])
 
 
 def reranking(folder: Path) -> None:
-    """The whole build of miracl-reranking-ru."""
+    """Run the complete build of miracl-reranking-ru."""
     build(folder, DATASETS[1])
 
 
 def build(folder: Path, name: str) -> None:
-    """A whole build; the raw files are not the pinned ones, so their digests are left out."""
+    """Run a complete build, without the pinned digests, which generated files do not have."""
     sys.path.insert(0, str(ROOT))
     from dataclasses import replace
 
@@ -190,30 +190,31 @@ def build(folder: Path, name: str) -> None:
     from pipelines.make import BuildSettings, make
     from pipelines.raw.settings import RawSettings
 
-    known = catalogue.load(catalogue.entries()[name])
-    files = {key: replace(file, sha256=None) for key, file in known.source.files.items()}
-    places = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    settings = BuildSettings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
-    known = replace(known, source=replace(known.source, files=files))
-    made = make(known, known.dataset.newest, settings)
-    print(f"{name}:", "; ".join(f"{count:,} {what}" for what, count in made.manifest.observed.items()))
+    definition = catalogue.load(catalogue.entries()[name])
+    files = {key: replace(file, sha256=None) for key, file in definition.source.files.items()}
+    raw = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
+    settings = BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json")
+    definition = replace(definition, source=replace(definition.source, files=files))
+    outcome = make(definition, definition.dataset.newest, settings)
+    print(f"{name}:", "; ".join(f"{count:,} {name}" for name, count in outcome.manifest.observed.items()))
 
 
 def recipe(folder: Path, name: str, scratch: Path, limit: int | None = None, **options: Any) -> Tables:
-    """The tables of one dataset from a folder with all raw files, without writing or checking anything."""
+    """Run the recipe of one dataset on a folder with all raw files, without checks or output files."""
     sys.path.insert(0, str(ROOT))
     from builders import catalogue
     from builders.spec import Raw, RawFiles
 
-    known = catalogue.load(catalogue.entries()[name])
+    definition = catalogue.load(catalogue.entries()[name])
     files = {
-        key: Raw(f"miracl/{file.name}", folder / file.name, limit=limit) for key, file in known.source.files.items()
+        key: Raw(f"miracl/{file.name}", folder / file.name, limit=limit)
+        for key, file in definition.source.files.items()
     }
-    return known.dataset.recipe(RawFiles(("dev",), files, scratch), **options)
+    return definition.dataset.recipe(RawFiles(("dev",), files, scratch), **options)
 
 
 def rank(folder: Path) -> None:
-    """The BM25 step alone."""
+    """Run only our BM25 step."""
     sys.path.insert(0, str(ROOT))
     import polars as pl
 
@@ -226,39 +227,43 @@ def rank(folder: Path) -> None:
 
 
 def bm25s(folder: Path) -> None:
-    """The same with bm25s."""
+    """Run the BM25 step with bm25s."""
     sys.path.insert(0, str(ROOT))
     texts = list(itertools.chain.from_iterable(batches(folder)))
     library(questions(folder), texts, DEPTH).write_parquet(folder / "bm25s.parquet")
 
 
 def library(queries: pl.Series, passages: list[str], depth: int) -> pl.DataFrame:
-    """What bm25s ranks, given the same words and stems: query, passage, score."""
-    import bm25s as given
+    """Rank with bm25s on the same words and stems; columns: query, passage, score."""
+    import bm25s as bm25s_library
     import polars as pl
     import Stemmer
 
     from builders.rumteb.miracl.bm25 import K1, STRESS, WORD, B
 
-    cut = given.tokenization.Tokenizer(lower=True, splitter=WORD, stopwords=[], stemmer=Stemmer.Stemmer("russian"))
-    index = given.BM25(method="lucene", k1=K1, b=B)
-    words = cut.tokenize([text.replace(STRESS, "") for text in passages], update_vocab=True, show_progress=False)
-    index.index((words, cut.get_vocab_dict()), show_progress=False)
-    asked = cut.tokenize([text.replace(STRESS, "") for text in queries], update_vocab=False, show_progress=False)
-    best, scores = index.retrieve(asked, k=min(depth, len(passages)), show_progress=False, sorted=True)
+    tokenizer = bm25s_library.tokenization.Tokenizer(
+        lower=True, splitter=WORD, stopwords=[], stemmer=Stemmer.Stemmer("russian")
+    )
+    index = bm25s_library.BM25(method="lucene", k1=K1, b=B)
+    words = tokenizer.tokenize([text.replace(STRESS, "") for text in passages], update_vocab=True, show_progress=False)
+    index.index((words, tokenizer.get_vocab_dict()), show_progress=False)
+    query_words = tokenizer.tokenize(
+        [text.replace(STRESS, "") for text in queries], update_vocab=False, show_progress=False
+    )
+    best, scores = index.retrieve(query_words, k=min(depth, len(passages)), show_progress=False, sorted=True)
     rows = pl.DataFrame({"query": range(len(queries)), "passage": best.tolist(), "score": scores.tolist()})
     return rows.explode("passage", "score").filter(pl.col("score") > 0)
 
 
 def questions(folder: Path) -> pl.Series:
-    """The texts of the topics."""
+    """Read the texts of the topics."""
     import polars as pl
 
     return pl.Series([line.split("\t")[1] for line in (folder / RAW / TOPICS).read_text("utf-8").splitlines()])
 
 
 def batches(folder: Path) -> Iterator[list[str]]:
-    """Title and text of all passages, some megabytes at a time."""
+    """Yield title and text of all passages, in batches of about 8 MB."""
     import orjson
 
     for shard in range(SHARDS):
@@ -276,80 +281,80 @@ RUNS: dict[str, Callable[[Path], None]] = {
 }
 
 
-# --- what comes of it
+# --- results
 
 
 @dataclass(frozen=True)
-class Measured:
-    """seconds by the clock, processor: by all cores together; memory: the most that was resident, in bytes."""
+class Measurement:
+    """seconds: wall time; processor: CPU seconds of all cores; memory: peak resident memory in bytes."""
 
     seconds: float
     processor: float
     memory: int
 
 
-def measure(name: str, folder: Path) -> Measured:
-    """Run one of the four in a process of its own."""
+def measure(name: str, folder: Path) -> Measurement:
+    """Run one program in a separate process and measure it."""
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, __file__, "--run", name, "--folder", str(folder)])
-    _, status, used = os.wait4(process.pid, 0)
+    _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     if status:
         sys.exit(f"{name} failed")
     print(f"{name}: {seconds:.1f} s")
-    return Measured(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+    return Measurement(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
-def described(folder: Path) -> str:
-    """The raw files beside the real ones, in Markdown."""
+def describe_raw(folder: Path) -> str:
+    """Compare the generated raw files with the real ones in a Markdown table."""
     import polars as pl
 
-    packed = sum((folder / RAW / SHARD.format(shard)).stat().st_size for shard in range(SHARDS))
+    compressed_bytes = sum((folder / RAW / SHARD.format(shard)).stat().st_size for shard in range(SHARDS))
     lengths = pl.concat([pl.Series(texts).str.len_chars() for texts in batches(folder)])
-    asked = questions(folder)
+    topics = questions(folder)
     rows = [
-        ("passages", f"{lengths.len():,}", f"{REAL:,}"),
-        ("characters a passage, title included", f"{lengths.mean():.0f}", "333"),
-        ("bytes a passage, packed", f"{packed / lengths.len():.0f}", "170"),
-        ("questions", f"{asked.len():,}", "1,252"),
-        ("characters a question", f"{asked.str.len_chars().mean():.0f}", "44"),
+        ("passages", f"{lengths.len():,}", f"{REAL_PASSAGES:,}"),
+        ("characters per passage, including the title", f"{lengths.mean():.0f}", "333"),
+        ("compressed bytes per passage", f"{compressed_bytes / lengths.len():.0f}", "170"),
+        ("questions", f"{topics.len():,}", "1,252"),
+        ("characters per question", f"{topics.str.len_chars().mean():.0f}", "44"),
     ]
     return "\n".join(
-        ["| raw files | made | real |", "| --- | ---: | ---: |", *(f"| {' | '.join(row)} |" for row in rows), ""]
+        ["| raw files | generated | real |", "| --- | ---: | ---: |", *(f"| {' | '.join(row)} |" for row in rows), ""]
     )
 
 
-def table(measured: dict[str, Measured], passages: int) -> str:
-    """What was measured, as a Markdown table."""
+def table(measurements: dict[str, Measurement], passages: int) -> str:
+    """Return the measurements as a Markdown table."""
     lines = [
         "",
-        "| | seconds | processor seconds | peak memory | seconds a million passages | MB a million passages |",
+        "| | seconds | processor seconds | peak memory | seconds per million passages | MB per million passages |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for name, one in measured.items():
+    for name, result in measurements.items():
         figures = (
-            f"{one.seconds:.1f}",
-            f"{one.processor:.1f}",
-            f"{one.memory / 1e6:,.0f} MB",
-            f"{one.seconds / passages * 1e6:.0f}",
-            f"{one.memory / passages:,.0f}",
+            f"{result.seconds:.1f}",
+            f"{result.processor:.1f}",
+            f"{result.memory / 1e6:,.0f} MB",
+            f"{result.seconds / passages * 1e6:.0f}",
+            f"{result.memory / passages:,.0f}",
         )
         lines.append(f"| {name} | {' | '.join(figures)} |")
     return "\n".join(lines)
 
 
 def agreement(folder: Path) -> str:
-    """How far the two rankings are the same."""
+    """Describe how well the two rankings agree."""
     import polars as pl
 
     ours, theirs = (pl.read_parquet(folder / f"{name}.parquet") for name in ("rank", "bm25s"))
     both = ours.join(theirs, on=["query", "passage"], suffix="_bm25s")
-    off = both.select((pl.col("score") / 1e6 - pl.col("score_bm25s")).abs().max()).item()
-    place = pl.int_range(pl.len()).over("query").alias("place")
-    same = ours.with_columns(place).join(theirs.with_columns(place), on=["query", "passage", "place"]).height
+    max_difference = both.select((pl.col("score") / 1e6 - pl.col("score_bm25s")).abs().max()).item()
+    rank = pl.int_range(pl.len()).over("query").alias("rank")
+    same = ours.with_columns(rank).join(theirs.with_columns(rank), on=["query", "passage", "rank"]).height
     return (
-        f"\nof {ours.height:,} ranked passages bm25s has {both.height / ours.height:.4%} too, {same / ours.height:.4%} in the"
-        f" same place; their scores differ by {off:.6f} at most"
+        f"\nbm25s also ranks {both.height / ours.height:.4%} of our {ours.height:,} ranked passages, {same / ours.height:.4%} "
+        f"at the same rank; the scores differ by {max_difference:.6f} at most"
     )
 
 

@@ -1,4 +1,4 @@
-"""Articles in the true raw format of ria_news, as many as wanted: paragraphs recombined, many of their words made up."""
+"""Generate any number of articles in the raw format of ria_news, from recombined paragraphs with many invented words."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PARAGRAPHS = Path(__file__).with_name("ria_paragraphs.txt")
-# The share of words that are made up; of the logarithm of an article's length in characters, mean and deviation. With these
-# about 72 % of the articles pass the recipe, at 1,170 characters on average, as of the real ones (70 %, at 1,166).
-MADE_UP, LENGTH_MEAN, LENGTH_SPREAD = 0.8, 7.3, 0.65
+# The share of invented words, and the mean and standard deviation of the logarithm of an article's length in characters. About
+# 72 % of these articles pass the recipe, with 1,170 characters on average; of the real ones, 70 % with 1,166.
+INVENTED, LENGTH_MEAN, LENGTH_SPREAD = 0.8, 7.3, 0.65
 WORD = re.compile(r"[а-яё]{4,}")
 DATELINES = (
     "москва, 1 дек&nbsp;&mdash; риа новости.",
@@ -33,7 +33,7 @@ ICON = (
     '<img src="/img/article_icon.gif" border="0" hspace="5" width="20" height="20" '
     """tag="[-json: {'type':'article','article_id':'1007647778'}-]" />"""
 )
-# Markup that is not plain HTML, at the end of one article of two hundred.
+# Unusual markup, appended to one article in two hundred.
 ODD = (
     "<!-- врезка -->",
     "<script>var a = 1;</script>",
@@ -44,17 +44,18 @@ ODD = (
 )
 
 
-def write_articles(place: Path, count: int, real: Sequence[Path] = ()) -> None:
-    """Write the first `count` articles made from real ones, or from our own paragraphs, as `ria.json.gz`."""
-    paragraphs = [one for path in real for one in paragraphs_of(path)] or PARAGRAPHS.read_text("utf-8").splitlines()
-    with gzip.open(place, "wb", compresslevel=6) as file:
-        for article in itertools.islice(articles(paragraphs), count):
+def write_articles(path: Path, count: int, real: Sequence[Path] = ()) -> None:
+    """Write `count` articles to a gzip file, generated from real articles or from ria_paragraphs.txt."""
+    paragraphs = [paragraph for file in real for paragraph in read_paragraphs(file)]
+    paragraphs = paragraphs or PARAGRAPHS.read_text("utf-8").splitlines()
+    with gzip.open(path, "wb", compresslevel=6) as stream:
+        for article in itertools.islice(generate_articles(paragraphs), count):
             line = json.dumps(article, ensure_ascii=False, separators=(",", ":")).replace("/", "\\/")
-            file.write(line.encode() + b"\n")
+            stream.write(line.encode() + b"\n")
 
 
-def paragraphs_of(path: Path) -> Iterator[str]:
-    """The paragraphs of real articles (JSON lines, or .gz) without their tags <p> and the dateline's <strong>."""
+def read_paragraphs(path: Path) -> Iterator[str]:
+    """Yield the paragraphs of real articles (JSON lines, optionally .gz) without <p> tags and the <strong> dateline."""
     data = path.read_bytes()
     for line in (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines():
         for paragraph in re.findall("<p[^>]*>(.*?)</p>", json.loads(line)["text"], re.DOTALL):
@@ -63,36 +64,36 @@ def paragraphs_of(path: Path) -> Iterator[str]:
                 yield text
 
 
-def articles(paragraphs: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Articles without end, always the same ones; one of a hundred has an earlier one's title, one its text."""
-    choose, earlier = random.Random(2010), list[dict[str, str]]()
+def generate_articles(paragraphs: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield endless articles, the same every time; 1 % repeat an earlier title and 1 % an earlier text."""
+    rng, earlier = random.Random(2010), list[dict[str, str]]()
     words = WORD.findall(" ".join(paragraphs))
     while True:
-        text, chance = made_up(paragraphs, words, choose), choose.random()
-        title = " ".join(choose.choices(words, k=8)) + " " * (9 if chance < 0.02 else 0)
+        text, chance = invent_html(paragraphs, words, rng), rng.random()
+        title = " ".join(rng.choices(words, k=8)) + " " * (9 if chance < 0.02 else 0)
         article = {"text": text, "title": title}
         if earlier and chance > 0.98:
             kind = "title" if chance > 0.99 else "text"
-            article[kind] = choose.choice(earlier)[kind]
+            article[kind] = rng.choice(earlier)[kind]
         elif len(earlier) < 1000:
             earlier.append(article)
         yield article
 
 
-def made_up(paragraphs: Sequence[str], words: Sequence[str], choose: random.Random) -> str:
-    """The HTML of one article."""
+def invent_html(paragraphs: Sequence[str], words: Sequence[str], rng: random.Random) -> str:
+    """Generate the HTML of one article."""
 
-    def replaced(word: re.Match[str]) -> str:
-        """One word, or the first half of another with the second half of a third."""
-        if choose.random() > MADE_UP:
+    def replace_word(word: re.Match[str]) -> str:
+        """Return the word, or an invented one: the first half of one word and the second half of another."""
+        if rng.random() > INVENTED:
             return word[0]
-        head, tail = choose.choice(words), choose.choice(words)
+        head, tail = rng.choice(words), rng.choice(words)
         return head[: len(head) // 2] + tail[len(tail) // 2 :]
 
-    body, length = list[str](), choose.lognormvariate(LENGTH_MEAN, LENGTH_SPREAD)
+    body, length = list[str](), rng.lognormvariate(LENGTH_MEAN, LENGTH_SPREAD)
     while not body or sum(map(len, body)) < length:
-        body.append(WORD.sub(replaced, choose.choice(paragraphs)))
-    icon = ICON if choose.random() < 0.1 else ""
-    odd = choose.choice(ODD) if choose.random() < 0.005 else ""
-    start = f"<p><strong></strong></p>\n<p>{icon}<strong>{choose.choice(DATELINES)}</strong> "
+        body.append(WORD.sub(replace_word, rng.choice(paragraphs)))
+    icon = ICON if rng.random() < 0.1 else ""
+    odd = rng.choice(ODD) if rng.random() < 0.005 else ""
+    start = f"<p><strong></strong></p>\n<p>{icon}<strong>{rng.choice(DATELINES)}</strong> "
     return start + "</p>\n<p>".join(body) + "</p>" + odd

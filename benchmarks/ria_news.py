@@ -1,18 +1,18 @@
-"""How fast ria-news-retrieval is built: against the obvious script, and against the least that any program must do.
+"""Compare the build time of ria-news-retrieval with a simple script and with a lower bound.
 
     python benchmarks/ria_news.py                     200,000 articles
-    python benchmarks/ria_news.py 1000000             another number
-    python benchmarks/ria_news.py --from ria_20.json  made from the paragraphs of real articles
+    python benchmarks/ria_news.py 1000000             another number of articles
+    python benchmarks/ria_news.py --from ria_20.json  generated from the paragraphs of real articles
 
-The articles are made in the true raw format, and have about the length, and the bytes when packed, that they have in the real
-file. Then three programs, each in a process of its own:
+The generated articles have the real raw format, and about the length and compressed size of the real articles. Three programs
+run, each in a separate process:
 
-- build: what `python -m pipelines.build ria-news-retrieval` does from raw file to finished release, all checks included;
-- script: what one would write in an afternoon, with pandas, BeautifulSoup and `to_parquet`. It makes the same documents (that
-  they are the same is checked) and nothing else: no ids checked, no findings, no statistics, no card;
-- floor: gunzip, parse the JSON, write the same bytes to Parquet with zstd.
+- build: what `python -m pipelines.build ria-news-retrieval` does, from raw file to release, including all checks;
+- script: a simple script with pandas, BeautifulSoup and `to_parquet`. It writes the same documents (which the benchmark
+  verifies), without integrity checks, findings, statistics or card;
+- floor: the lower bound: gunzip, parse the JSON, write the raw texts to Parquet with zstd.
 
-pandas is needed for the script. The floor is one thread, as is all of the script but the last step.
+The script requires pandas. The floor uses one thread, as does the script except for its last step.
 """
 
 from __future__ import annotations
@@ -41,12 +41,16 @@ MAX_LENGTH, QUERIES = 2_000, 10_000
 
 
 def main() -> None:
-    """Make the articles, run the three, print the table."""
+    """Generate the articles, run the three programs, print the table."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("articles", nargs="?", type=int, default=200_000, help="how many (200000)")
-    arguments.add_argument("--from", dest="real", nargs="+", type=Path, default=[], metavar="FILE", help="real ones")
-    arguments.add_argument("--folder", type=Path, help="work here, and keep what is made (default: a temporary folder)")
-    arguments.add_argument("--skip", nargs="+", default=[], choices=RUNS, help="leave some out")
+    arguments.add_argument(
+        "articles", nargs="?", type=int, default=200_000, help="number of articles (default: 200000)"
+    )
+    arguments.add_argument(
+        "--from", dest="real", nargs="+", type=Path, default=[], metavar="FILE", help="real articles"
+    )
+    arguments.add_argument("--folder", type=Path, help="work in this folder and keep it (default: a temporary folder)")
+    arguments.add_argument("--skip", nargs="+", default=[], choices=RUNS, help="programs to skip")
     arguments.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.run:
@@ -58,16 +62,18 @@ def main() -> None:
         if not raw.exists():
             raw.parent.mkdir(parents=True)
             write_articles(raw, options.articles, options.real)
-        each = raw.stat().st_size / options.articles
-        print(f"{options.articles:,} articles of {each:,.0f} bytes, packed (the real ones: 1,021)", flush=True)
-        measured = {name: measure(name, folder) for name in RUNS if name not in options.skip}
-        if {"build", "script"} <= set(measured):
+        mean_bytes = raw.stat().st_size / options.articles
+        print(
+            f"{options.articles:,} articles of {mean_bytes:,.0f} bytes, compressed (real articles: 1,021)", flush=True
+        )
+        measurements = {name: measure(name, folder) for name in RUNS if name not in options.skip}
+        if {"build", "script"} <= set(measurements):
             compare(folder)
-        print(table(measured, options.articles))
+        print(table(measurements, options.articles))
 
 
 def floor(folder: Path) -> None:
-    """Raw file in, Parquet out, and nothing between."""
+    """Convert the raw file to Parquet without any other work."""
     import orjson
     import polars as pl
     import pyarrow.parquet as pq
@@ -84,25 +90,25 @@ def floor(folder: Path) -> None:
 
 
 def build(folder: Path) -> None:
-    """The whole of a build; the articles are not the pinned ones, so their digest is left out."""
+    """Run a complete build, without the pinned digest, which generated articles do not have."""
     sys.path.insert(0, str(ROOT))
     from builders import catalogue
     from pipelines.make import BuildSettings, make
     from pipelines.raw.settings import RawSettings
 
-    known = catalogue.load(catalogue.entries()["ria-news-retrieval"])
-    files = {key: replace(file, sha256=None, bytes=None) for key, file in known.source.files.items()}
-    places = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    settings = BuildSettings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
-    made = make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings)
-    for drop in made.manifest.dropped:
-        print(f"  left out: {drop['count']:,}, {drop['reason']}")
-    for what, count in made.manifest.observed.items():
-        print(f"  {what}: {count:,}")
+    definition = catalogue.load(catalogue.entries()["ria-news-retrieval"])
+    files = {key: replace(file, sha256=None, bytes=None) for key, file in definition.source.files.items()}
+    raw = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
+    settings = BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json")
+    outcome = make(replace(definition, source=replace(definition.source, files=files)), "1.0.0", settings)
+    for drop in outcome.manifest.dropped:
+        print(f"  dropped: {drop['count']:,}, {drop['reason']}")
+    for name, count in outcome.manifest.observed.items():
+        print(f"  {name}: {count:,}")
 
 
 def script(folder: Path) -> None:
-    """The obvious script."""
+    """Run the simple script."""
     import pandas as pd
     from bs4 import BeautifulSoup
 
@@ -113,40 +119,42 @@ def script(folder: Path) -> None:
     frame = frame[frame["text"].str.len().between(1, MAX_LENGTH)]
     frame = frame.drop_duplicates("title").drop_duplicates("text")
     frame["id"] = (frame.index + 1).astype(str)
-    asked = frame.sample(QUERIES, random_state=0)
-    place = folder / "script"
-    place.mkdir(exist_ok=True)
-    frame.assign(title="")[["id", "title", "text"]].to_parquet(place / "corpus.parquet")
-    asked[["id"]].assign(text=asked["title"]).to_parquet(place / "queries.parquet")
-    pd.DataFrame({"query-id": asked["id"], "corpus-id": asked["id"], "score": 1}).to_parquet(place / "qrels.parquet")
+    queries = frame.sample(QUERIES, random_state=0)
+    output = folder / "script"
+    output.mkdir(exist_ok=True)
+    frame.assign(title="")[["id", "title", "text"]].to_parquet(output / "corpus.parquet")
+    queries[["id"]].assign(text=queries["title"]).to_parquet(output / "queries.parquet")
+    pd.DataFrame({"query-id": queries["id"], "corpus-id": queries["id"], "score": 1}).to_parquet(
+        output / "qrels.parquet"
+    )
 
 
 RUNS: dict[str, Callable[[Path], None]] = {"floor": floor, "build": build, "script": script}
 
 
 @dataclass(frozen=True)
-class Measured:
-    """seconds: by the clock; processor: those of all cores together; memory: the most that was resident, in bytes."""
+class Measurement:
+    """seconds: wall time; processor: CPU seconds of all cores; memory: peak resident memory in bytes."""
 
     seconds: float
     processor: float
     memory: int
 
 
-def measure(name: str, folder: Path) -> Measured:
-    """Run one of the three in a process of its own."""
+def measure(name: str, folder: Path) -> Measurement:
+    """Run one program in a separate process and measure it."""
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, __file__, "--run", name, "--folder", str(folder)])
-    _, status, used = os.wait4(process.pid, 0)
+    _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     if status:
         sys.exit(f"{name} failed")
     print(f"{name}: {seconds:.1f} s", flush=True)
-    return Measured(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+    return Measurement(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 def compare(folder: Path) -> None:
-    """Whether the script's documents and the package's are the same, in the same order."""
+    """Exit unless the script and the build wrote the same documents in the same order."""
     import polars as pl
 
     ours = pl.scan_parquet(folder / RELEASE / "corpus" / "*.parquet").select("id", "text").collect()
@@ -154,21 +162,24 @@ def compare(folder: Path) -> None:
         pl.scan_parquet(folder / "script" / "corpus.parquet").select(pl.col("id", "text").cast(pl.String)).collect()
     )
     if not ours.equals(theirs):
-        sys.exit("build and script have made different documents")
-    print(f"build and script have made the same {ours.height:,} documents")
+        sys.exit("build and script wrote different documents")
+    print(f"build and script wrote the same {ours.height:,} documents")
 
 
-def table(measured: dict[str, Measured], articles: int) -> str:
-    """What was measured, in Markdown."""
+def table(measurements: dict[str, Measurement], articles: int) -> str:
+    """Return the measurements as a Markdown table."""
     lines = ["", "| | seconds | processor seconds | articles/s | peak memory |", "| --- | ---: | ---: | ---: | ---: |"]
-    for name, one in measured.items():
-        speed, memory = articles / one.seconds, one.memory / 1e6
-        lines.append(f"| {name} | {one.seconds:.1f} | {one.processor:.1f} | {speed:,.0f} | {memory:,.0f} MB |")
-    build = measured.get("build")
-    if build is not None and "script" in measured:
-        lines += ["", f"The build is {measured['script'].seconds / build.seconds:.1f} times as fast as the script."]
-    if build is not None and "floor" in measured:
-        lines += ["", f"The build takes {build.seconds / measured['floor'].seconds:.2f} times as long as the floor."]
+    for name, result in measurements.items():
+        speed, memory = articles / result.seconds, result.memory / 1e6
+        lines.append(f"| {name} | {result.seconds:.1f} | {result.processor:.1f} | {speed:,.0f} | {memory:,.0f} MB |")
+    build = measurements.get("build")
+    if build is not None and "script" in measurements:
+        lines += ["", f"The build is {measurements['script'].seconds / build.seconds:.1f} times as fast as the script."]
+    if build is not None and "floor" in measurements:
+        lines += [
+            "",
+            f"The build takes {build.seconds / measurements['floor'].seconds:.2f} times as long as the floor.",
+        ]
     return "\n".join(lines)
 
 

@@ -1,17 +1,17 @@
-"""How fast rubq-reranking and rubq-retrieval are built from raw files of true size and form, against the obvious script.
+"""Compare the build time of rubq-reranking and rubq-retrieval with a simple script, on raw files of real size.
 
     python benchmarks/rubq.py                      2,330 questions, 56,952 paragraphs
-    python benchmarks/rubq.py 23300 569520         other numbers
-    python benchmarks/rubq.py --folder made        keep what is made
+    python benchmarks/rubq.py 23300 569520         other sizes
+    python benchmarks/rubq.py --folder files       keep the generated files
 
-The two JSON files are made in the form of RuBQ 2.0: all keys, lists of paragraphs of the lengths of the real dev file, texts of
-recombined words in the lengths of the published corpus. The number of duplicate paragraphs is planted, and the number of
-rows that each table must get follows from what was planted, not from the recipe. Then, each in a process of its own:
+The two JSON files are generated in the format of RuBQ 2.0: all keys, paragraph lists with the lengths of the real dev file, texts
+of recombined words with the lengths of the published corpus. The number of duplicate paragraphs is planted, and the expected
+number of rows per table follows from it, not from the recipe. Then these programs run, each in a separate process:
 
-- build: what `python -m pipelines.build rubq` does from raw files to two finished releases, all checks included;
-- recipe: that part of it that the script does too, raw files to frames, twice: once a dataset;
-- script: what one would write in an hour, with json, pandas and `to_parquet`. It makes the same rows, and that they are the
-  same is checked; it checks nothing itself, and refuses nothing.
+- build: what `python -m pipelines.build rubq` does, from raw files to two releases, including all checks;
+- recipe: only the part that the script does too, from raw files to frames, once per dataset;
+- script: a simple script with json, pandas and `to_parquet`. It writes the same rows (which the benchmark verifies), without
+  any checks of its own.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ QUESTIONS, PARAGRAPHS = "RuBQ_2.0_test.json", "RuBQ_2.0_paragraphs.json"
 DATASETS = ("rubq-reranking", "rubq-retrieval")
 MIN_NEGATIVES = 9
 
-# Of the 580 questions of the real dev file: how many have so many paragraphs with the answer, so many related ones; how many
-# answers are of each form; how many questions have each tag.
+# Counts in the 580 questions of the real dev file: questions by number of paragraphs with the answer, questions by number of
+# related paragraphs, answers by form, questions by tag.
 WITH_ANSWER = {0: 136, 1: 228, 2: 124, 3: 57, 4: 32, 5: 2, 6: 1}
 RELATED = {
     0: 18, 1: 3, 2: 2, 4: 3, 5: 51, 10: 3, 15: 4, 16: 2, 17: 3, 18: 5, 19: 3, 20: 14, 21: 20, 22: 23, 23: 33, 24: 29, 25: 359,
@@ -48,9 +48,9 @@ RELATED = {
 }  # fmt: skip
 ANSWERS = {"uri": 602, "datatype": 132, "xml:lang": 6, "literal": 3}
 TAGS = {"1-hop": 372, "no-answer": 100, "multi-constraint": 67, "multi-hop": 14, "duration": 7, "0-hop": 3}
-RUN = 5  # related paragraphs come in runs of so many neighbours
-PAGES = (1, 2, 5, 8, 12, 20, 35, 60)  # paragraphs of a page
-# Characters of a paragraph: about the published 1 / 449 / 11,010.
+RUN = 5  # related paragraphs come in runs of 5 neighbours
+PAGES = (1, 2, 5, 8, 12, 20, 35, 60)  # paragraphs per page
+# Characters per paragraph: close to the published minimum, mean and maximum of 1 / 449 / 11,010.
 SHORTEST, LENGTHS, LONGEST = 1, (60, 110, 160, 210, 250, 300, 360, 430, 540, 680, 900, 1_390), 11_010
 
 STEMS = (
@@ -64,7 +64,7 @@ ENDINGS = (
     "а", "у", "е", "ы", "ом", "ами", "ах", "ной", "ному", "ский", "ская", "ских", "ение", "ении", "ить", "ил", "ила",
     "или", "ался", "ется", "ого", "ый", "ая", "ие",
 )  # fmt: skip
-SMALL = (
+FUNCTION_WORDS = (
     "в", "на", "и", "из", "от", "до", "при", "под", "над", "без", "для", "после", "между", "который", "однако",
     "также",
 )  # fmt: skip
@@ -72,7 +72,7 @@ SMALL = (
 
 @dataclass(frozen=True)
 class Planted:
-    """What was made, and so what the recipes must find: rows by their names in `observed`, or by table."""
+    """The row counts that the recipes must produce: by name in `observed`, and by table of each dataset."""
 
     observed: dict[str, int]
     reranking: dict[str, int]
@@ -80,11 +80,13 @@ class Planted:
 
 
 def main() -> None:
-    """Make the raw files, run the three, print the tables."""
+    """Generate the raw files, run the three programs, print the tables."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("questions", nargs="?", type=int, default=2_330, help="how many (2330)")
-    arguments.add_argument("paragraphs", nargs="?", type=int, default=56_952, help="how many (56952)")
-    arguments.add_argument("--folder", type=Path, help="work here, and keep what is made (default: a temporary folder)")
+    arguments.add_argument("questions", nargs="?", type=int, default=2_330, help="number of questions (default: 2330)")
+    arguments.add_argument(
+        "paragraphs", nargs="?", type=int, default=56_952, help="number of paragraphs (default: 56952)"
+    )
+    arguments.add_argument("--folder", type=Path, help="work in this folder and keep it (default: a temporary folder)")
     arguments.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.run:
@@ -97,12 +99,12 @@ def main() -> None:
             f"{name} {(folder / RAW / name).stat().st_size / 1e6:,.1f} MB" for name in (QUESTIONS, PARAGRAPHS)
         )
         print(f"raw: {sizes}")
-        measured = {name: measure(name, folder) for name in RUNS}
+        measurements = {name: measure(name, folder) for name in RUNS}
         print(rows(folder, planted))
-        print(table(measured))
+        print(table(measurements))
 
 
-# --- the raw files
+# --- raw files
 
 
 def make_raw(
@@ -110,22 +112,22 @@ def make_raw(
 ) -> Planted:
     """Write both raw files, the same bytes every time.
 
-    copies: paragraphs with page and text of an earlier one. twins: with the text of one of another page. Up to two fifths of
-    the copies answer a question, half of them together with the paragraph whose copy they are.
+    copies: the number of paragraphs with the page and text of an earlier one. twins: the number with the text of a paragraph on
+    another page. Up to two fifths of the copies answer a question, half of them together with the original paragraph.
     """
-    choose = random.Random(2021)
+    rng = random.Random(2021)
     folder.mkdir(parents=True, exist_ok=True)
-    corpus, first = make_paragraphs(choose, paragraphs, copies, twins)
-    moved = [uid for uid, earlier in first.items() if uid != earlier][: 2 * copies // 5]
-    asked = [make_question(choose, 3 * number + number % 3 + 1, paragraphs) for number in range(questions)]
-    for number, uid in enumerate(moved[:questions]):
-        links = asked[number * questions // len(moved)]["paragraphs_uids"]
+    corpus, first = make_paragraphs(rng, paragraphs, copies, twins)
+    answering = [uid for uid, earlier in first.items() if uid != earlier][: 2 * copies // 5]
+    records = [make_question(rng, 3 * number + number % 3 + 1, paragraphs) for number in range(questions)]
+    for number, uid in enumerate(answering[:questions]):
+        links = records[number * questions // len(answering)]["paragraphs_uids"]
         both = [uid, first[uid]] if number % 2 else [uid]
-        links["with_answer"] += [one for one in both if one not in links["with_answer"]]
-        links["all_related"] += [one for one in both if one not in links["all_related"]]
-    for name, records in ((QUESTIONS, asked), (PARAGRAPHS, corpus)):
-        (folder / name).write_text(json.dumps(records, ensure_ascii=False, indent=4), "utf-8", newline="\n")
-    links = [question["paragraphs_uids"] for question in asked]
+        links["with_answer"] += [uid for uid in both if uid not in links["with_answer"]]
+        links["all_related"] += [uid for uid in both if uid not in links["all_related"]]
+    for name, content in ((QUESTIONS, records), (PARAGRAPHS, corpus)):
+        (folder / name).write_text(json.dumps(content, ensure_ascii=False, indent=4), "utf-8", newline="\n")
+    links = [question["paragraphs_uids"] for question in records]
     answered = [link for link in links if link["with_answer"]]
     ranked = [link for link in answered if len(link["all_related"]) - len(link["with_answer"]) >= MIN_NEGATIVES]
     candidates = [uid for link in ranked for uid in link["all_related"]]
@@ -146,31 +148,31 @@ def make_raw(
 
 
 def make_paragraphs(
-    choose: random.Random, count: int, copies: int, twins: int
+    rng: random.Random, count: int, copies: int, twins: int
 ) -> tuple[list[dict[str, Any]], dict[int, int]]:
-    """The paragraphs, page by page, and for each uid the first one with its page and text."""
-    pages = [page for page in range(count) for _ in range(choose.choice(PAGES))][:count]
+    """Generate paragraphs page by page; also map each uid to the first uid with the same page and text."""
+    pages = [page for page in range(count) for _ in range(rng.choice(PAGES))][:count]
     inside = [uid for uid in range(1, count) if pages[uid] == pages[uid - 1]]
-    copied = set(choose.sample(inside, copies))
-    later = [uid for uid in range(count) if pages[uid] and uid not in copied]
-    twinned = set(choose.sample(later, twins))
-    words = [stem + ending for stem in STEMS for ending in ENDINGS] + [*SMALL] * 20
+    copy_uids = set(rng.sample(inside, copies))
+    later = [uid for uid in range(count) if pages[uid] and uid not in copy_uids]
+    twin_uids = set(rng.sample(later, twins))
+    words = [stem + ending for stem in STEMS for ending in ENDINGS] + [*FUNCTION_WORDS] * 20
     texts: list[str] = []
     first: dict[int, int] = {}
-    known: dict[tuple[int, str], int] = {}
+    first_uids: dict[tuple[int, str], int] = {}
     seen: set[str] = set()
     for uid, page in enumerate(pages):
-        if uid in copied:
-            text = texts[choose.randrange(pages.index(page), uid)]
-        elif uid in twinned:
-            text = choose.choice([one for one in texts[: pages.index(page)] if (page, one) not in known])
+        if uid in copy_uids:
+            text = texts[rng.randrange(pages.index(page), uid)]
+        elif uid in twin_uids:
+            text = rng.choice([earlier for earlier in texts[: pages.index(page)] if (page, earlier) not in first_uids])
         else:
-            length = {1: SHORTEST, count - 1: LONGEST}.get(uid) or choose.choice(LENGTHS)
-            while (text := make_text(choose, words, length)) in seen:
+            length = {1: SHORTEST, count - 1: LONGEST}.get(uid) or rng.choice(LENGTHS)
+            while (text := make_text(rng, words, length)) in seen:
                 pass
         seen.add(text)
         texts.append(text)
-        first[uid] = known.setdefault((page, text), uid)
+        first[uid] = first_uids.setdefault((page, text), uid)
     corpus = [
         {"uid": uid, "ru_wiki_pageid": 700_000 + 37 * page, "text": text}
         for uid, (page, text) in enumerate(zip(pages, texts, strict=True))
@@ -178,47 +180,47 @@ def make_paragraphs(
     return corpus, first
 
 
-def make_text(choose: random.Random, words: list[str], length: int) -> str:
-    """So many characters of sentences."""
+def make_text(rng: random.Random, words: list[str], length: int) -> str:
+    """Generate sentences with `length` characters in total."""
     text = ""
     while len(text) < length:
-        sentence = " ".join(choose.choices(words, k=choose.choice((5, 8, 12, 17))))
-        text += sentence.capitalize() + choose.choice((". ", ". ", ", 1957. ", "! ", " — это так.\n"))
-    return text[: length - 1].strip() + choose.choice("абвгдежзик") if length > 1 else text[0]
+        sentence = " ".join(rng.choices(words, k=rng.choice((5, 8, 12, 17))))
+        text += sentence.capitalize() + rng.choice((". ", ". ", ", 1957. ", "! ", " — это так.\n"))
+    return text[: length - 1].strip() + rng.choice("абвгдежзик") if length > 1 else text[0]
 
 
-def make_question(choose: random.Random, uid: int, paragraphs: int) -> dict[str, Any]:
-    """A question with all of its keys; its answer lies among paragraphs that come in runs of neighbours."""
-    wanted = choose.choices(list(RELATED), list(RELATED.values()))[0]
+def make_question(rng: random.Random, uid: int, paragraphs: int) -> dict[str, Any]:
+    """Generate a question with all keys; its related paragraphs come in runs of neighbours."""
+    related_count = rng.choices(list(RELATED), list(RELATED.values()))[0]
     related: dict[int, None] = {}
-    while len(related) < wanted:
-        start = choose.randrange(paragraphs - RUN)
-        related |= dict.fromkeys(range(start, start + min(RUN, wanted - len(related))))
-    gold = choose.choices(list(WITH_ANSWER), list(WITH_ANSWER.values()))[0]
-    tag = choose.choices(list(TAGS), list(TAGS.values()))[0]
-    known = tag != "no-answer"
-    entity, answer = choose.randrange(10**9, 2 * 10**9), choose.choice(STEMS).capitalize() + "ск"
+    while len(related) < related_count:
+        start = rng.randrange(paragraphs - RUN)
+        related |= dict.fromkeys(range(start, start + min(RUN, related_count - len(related))))
+    gold = rng.choices(list(WITH_ANSWER), list(WITH_ANSWER.values()))[0]
+    tag = rng.choices(list(TAGS), list(TAGS.values()))[0]
+    has_answer = tag != "no-answer"
+    entity, answer = rng.randrange(10**9, 2 * 10**9), rng.choice(STEMS).capitalize() + "ск"
     return {
         "uid": uid,
-        "question_text": f"Где находится {' '.join(choose.choices(STEMS, k=4))}?",
-        "query": f"SELECT ?answer \nWHERE {{\n  wd:Q{entity} wdt:P17 ?answer\n}}" if known else None,
+        "question_text": f"Где находится {' '.join(rng.choices(STEMS, k=4))}?",
+        "query": f"SELECT ?answer \nWHERE {{\n  wd:Q{entity} wdt:P17 ?answer\n}}" if has_answer else None,
         "answer_text": answer,
-        "question_uris": [f"http://www.wikidata.org/entity/Q{entity + 1}"] if known else None,
-        "question_props": ["wdt:P17"] if known else None,
-        "answers": [make_answer(choose, answer, entity)] if known else [],
+        "question_uris": [f"http://www.wikidata.org/entity/Q{entity + 1}"] if has_answer else None,
+        "question_props": ["wdt:P17"] if has_answer else None,
+        "answers": [make_answer(rng, answer, entity)] if has_answer else [],
         "paragraphs_uids": {
-            "with_answer": choose.sample(list(related), min(gold, len(related))),
+            "with_answer": rng.sample(list(related), min(gold, len(related))),
             "all_related": list(related),
         },
         "tags": [tag],
-        "RuBQ_version": choose.choice(("1.0", "2.0")),
+        "RuBQ_version": rng.choice(("1.0", "2.0")),
         "question_eng": f"Where is it, number {uid}?",
     }
 
 
-def make_answer(choose: random.Random, label: str, entity: int) -> dict[str, Any]:
-    """An answer in one of its four forms."""
-    form = choose.choices(list(ANSWERS), list(ANSWERS.values()))[0]
+def make_answer(rng: random.Random, label: str, entity: int) -> dict[str, Any]:
+    """Generate an answer in one of the four forms."""
+    form = rng.choices(list(ANSWERS), list(ANSWERS.values()))[0]
     names = {"wd_names": {"ru": [label, f"город {label}"], "en": [f"Answer {entity}"]}, "wp_names": [f"{label}а"]}
     if form == "uri":
         return {"type": "uri", "label": label, "value": f"http://www.wikidata.org/entity/Q{entity}", **names}
@@ -232,11 +234,11 @@ def make_answer(choose: random.Random, label: str, entity: int) -> dict[str, Any
     }
 
 
-# --- the three
+# --- programs
 
 
 def build(folder: Path) -> None:
-    """Both builds; the raw files are not the pinned ones, so their digests are left out."""
+    """Run both builds, without the pinned digests, which generated files do not have."""
     sys.path.insert(0, str(ROOT))
     from dataclasses import replace
 
@@ -244,22 +246,22 @@ def build(folder: Path) -> None:
     from pipelines.make import BuildSettings, make
     from pipelines.raw.settings import RawSettings
 
-    places = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    settings = BuildSettings(folder / "outputs", places, force=True, ledger=folder / "ledger.json")
+    raw = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
+    settings = BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json")
     for name in DATASETS:
-        known = catalogue.load(catalogue.entries()[name])
-        files = {key: replace(file, git_blob=None) for key, file in known.source.files.items()}
-        make(replace(known, source=replace(known.source, files=files)), "1.0.0", settings)
+        definition = catalogue.load(catalogue.entries()[name])
+        files = {key: replace(file, git_blob=None) for key, file in definition.source.files.items()}
+        make(replace(definition, source=replace(definition.source, files=files)), "1.0.0", settings)
 
 
 def recipe(folder: Path) -> None:
-    """Both recipes, without writing or checking anything."""
+    """Run both recipes, without checks or output files."""
     for name in DATASETS:
         made(folder / RAW, name)
 
 
 def made(folder: Path, name: str, limit: int | None = None, **options: Any) -> Tables:
-    """The tables of one dataset from a folder with both raw files."""
+    """Run the recipe of one dataset on a folder with both raw files."""
     sys.path.insert(0, str(ROOT))
     from builders import catalogue
     from builders.spec import Raw, RawFiles
@@ -272,7 +274,7 @@ def made(folder: Path, name: str, limit: int | None = None, **options: Any) -> T
 
 
 def script(folder: Path) -> None:
-    """The obvious script."""
+    """Run the simple script."""
     import pandas as pd
 
     questions = json.loads((folder / RAW / QUESTIONS).read_text("utf-8"))
@@ -280,24 +282,24 @@ def script(folder: Path) -> None:
     paragraphs["id"], paragraphs["title"] = paragraphs["uid"].astype(str), ""
     paragraphs["first"] = paragraphs.groupby(["ru_wiki_pageid", "text"])["id"].transform("first")
     first = dict(zip(paragraphs["uid"], paragraphs["first"], strict=True))
-    asked, judged, ranked, candidates, answered, relevant = [], [], [], set(), [], []
+    reranking_queries, judged, ranked, candidates, answered, relevant = [], [], [], set(), [], []
     for question in questions:
         uid, links = str(question["uid"]), question["paragraphs_uids"]
         gold = set(links["with_answer"])
         if not gold:
             continue
         answered.append((uid, question["question_text"]))
-        relevant += [(uid, first[one], 1) for one in links["with_answer"]]
+        relevant += [(uid, first[paragraph], 1) for paragraph in links["with_answer"]]
         if len(set(links["all_related"]) - gold) >= MIN_NEGATIVES:
-            asked.append((uid, question["question_text"]))
-            judged += [(uid, str(one), int(one in gold)) for one in links["all_related"]]
+            reranking_queries.append((uid, question["question_text"]))
+            judged += [(uid, str(paragraph), int(paragraph in gold)) for paragraph in links["all_related"]]
             ranked.append((uid, sorted(map(str, links["all_related"]))))
             candidates.update(links["all_related"])
     queries, qrels, columns = ["id", "text"], ["query-id", "corpus-id", "score"], ["id", "title", "text"]
     tables = {
         "rubq-reranking": {
             "corpus": paragraphs[paragraphs["uid"].isin(candidates)][columns],
-            "queries": pd.DataFrame(asked, columns=queries),
+            "queries": pd.DataFrame(reranking_queries, columns=queries),
             "qrels": pd.DataFrame(judged, columns=qrels),
             "top_ranked": pd.DataFrame(ranked, columns=["query-id", "corpus-ids"]),
         },
@@ -309,69 +311,70 @@ def script(folder: Path) -> None:
     }
     for name, frames in tables.items():
         for config, frame in frames.items():
-            place = folder / "script" / name / f"{config}.parquet"
-            place.parent.mkdir(parents=True, exist_ok=True)
-            frame.to_parquet(place, index=False)
+            path = folder / "script" / name / f"{config}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            frame.to_parquet(path, index=False)
 
 
 RUNS: dict[str, Callable[[Path], None]] = {"script": script, "recipe": recipe, "build": build}
 
 
-# --- what comes of it
+# --- results
 
 
 @dataclass(frozen=True)
-class Measured:
-    """seconds by the clock, processor: by all cores together; memory: the most that was resident, in bytes."""
+class Measurement:
+    """seconds: wall time; processor: CPU seconds of all cores; memory: peak resident memory in bytes."""
 
     seconds: float
     processor: float
     memory: int
 
 
-def measure(name: str, folder: Path) -> Measured:
-    """Run one of the three in a process of its own."""
+def measure(name: str, folder: Path) -> Measurement:
+    """Run one program in a separate process and measure it."""
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, __file__, "--run", name, "--folder", str(folder)])
-    _, status, used = os.wait4(process.pid, 0)
+    _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     if status:
         sys.exit(f"{name} failed")
-    return Measured(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+    return Measurement(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 def rows(folder: Path, planted: Planted) -> str:
-    """How many rows each table has, beside what was planted, and whether the script's rows are the same."""
+    """Return a table of row counts beside the planted ones, and whether the script wrote the same rows."""
     import polars as pl
 
     lines = ["| dataset | table | rows | planted | script's rows |", "| --- | --- | ---: | ---: | --- |"]
     for name in DATASETS:
         release = folder / "outputs" / name / "1.0.0"
-        for config, wanted in (planted.reranking if name == "rubq-reranking" else planted.retrieval).items():
+        for config, expected in (planted.reranking if name == "rubq-reranking" else planted.retrieval).items():
             ours = pl.read_parquet(release / config / "*.parquet")
             theirs = pl.read_parquet(folder / "script" / name / f"{config}.parquet").cast(ours.schema)
-            if config == "top_ranked":  # in hash order with us
+            if config == "top_ranked":  # our lists are in hash order
                 ours = ours.with_columns(pl.col("corpus-ids").list.sort())
-            if config == "qrels":  # the positives of a question come in another order
+            if config == "qrels":  # the order of positives differs
                 ours, theirs = (frame.sort("query-id", "corpus-id") for frame in (ours, theirs))
             same = "the same" if ours.equals(theirs) else "DIFFERENT"
-            lines.append(f"| {name} | {config} | {ours.height:,} | {wanted:,} | {same} |")
+            lines.append(f"| {name} | {config} | {ours.height:,} | {expected:,} | {same} |")
     observed = json.loads((folder / "outputs" / "rubq-retrieval" / "1.0.0" / "manifest.json").read_bytes())["observed"]
     lines += [
-        f"| rubq-retrieval | {what} | {observed[what]:,} | {wanted:,} | |" for what, wanted in planted.observed.items()
+        f"| rubq-retrieval | {count} | {observed[count]:,} | {expected:,} | |"
+        for count, expected in planted.observed.items()
     ]
     return "\n".join(["", *lines, ""])
 
 
-def table(measured: dict[str, Measured]) -> str:
-    """What was measured, as a Markdown table."""
+def table(measurements: dict[str, Measurement]) -> str:
+    """Return the measurements as a Markdown table."""
     lines = [
-        "| | seconds | processor seconds | peak memory | times the script |",
+        "| | seconds | processor seconds | peak memory | time relative to the script |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
-    for name, one in measured.items():
-        figures = (f"{one.seconds:.1f}", f"{one.processor:.1f}", f"{one.memory / 1e6:,.0f} MB")
-        lines.append(f"| {name} | {' | '.join(figures)} | {one.seconds / measured['script'].seconds:.2f} |")
+    for name, result in measurements.items():
+        figures = (f"{result.seconds:.1f}", f"{result.processor:.1f}", f"{result.memory / 1e6:,.0f} MB")
+        lines.append(f"| {name} | {' | '.join(figures)} | {result.seconds / measurements['script'].seconds:.2f} |")
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""The commands as a user meets them: what they print, what they leave, how they end."""
+"""The commands end to end: output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ COMMANDS = ["build", "fetch", "show", "check", "diff", "publish"]
 
 
 def raw_dir(folder: Path, source: str) -> Path:
-    """A --raw-dir with a source's golden files, for files that no digest pins."""
+    """Create a --raw-dir with the golden files of a source, for files without a pinned digest."""
     shutil.copytree(GOLDEN / source / "raw", folder / source)
     return folder
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_teaches_by_example_and_names_the_exit_codes(command: str) -> None:
-    done = run(command, "--help")
-    assert done.returncode == 0
-    assert f"python -m pipelines.{command} " in done.stdout.split("examples:")[1]
-    assert "exit codes" in done.stdout
+def test_help_shows_examples_and_exit_codes(command: str) -> None:
+    process = run(command, "--help")
+    assert process.returncode == 0
+    assert f"python -m pipelines.{command} " in process.stdout.split("examples:")[1]
+    assert "exit codes" in process.stdout
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_imports_nothing_heavy(command: str) -> None:
+def test_help_imports_no_heavy_library(command: str) -> None:
     code = (
         "import sys, contextlib, io\n"
         f"from pipelines import {command}\n"
@@ -52,32 +52,32 @@ def test_help_imports_nothing_heavy(command: str) -> None:
         "heavy = {'polars', 'pyarrow', 'numpy', 'httpx', 'huggingface_hub', 'datasets', 'jinja2', 'yaml', 'orjson', 'tqdm'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"
 
 
-def test_a_sample_build_says_what_it_made_and_where(tmp_path: Path) -> None:
-    done = run("build", "rubq", "--sample", "--output", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert "rubq-retrieval 2.0.0: built, sample" in done.stdout
-    assert "4 test: no paragraph answers the question" in done.stdout
-    assert str(tmp_path / "rubq-retrieval" / "2.0.0") in done.stdout
-    assert done.stderr == ""
+def test_a_sample_build_prints_its_result_and_location(tmp_path: Path) -> None:
+    process = run("build", "rubq", "--sample", "--output", str(tmp_path))
+    assert process.returncode == 0, process.stderr
+    assert "rubq-retrieval 2.0.0: built, sample" in process.stdout
+    assert "4 test: no paragraph answers the question" in process.stdout
+    assert str(tmp_path / "rubq-retrieval" / "2.0.0") in process.stdout
+    assert process.stderr == ""
     again = run("build", "rubq", "--sample", "--output", str(tmp_path))
     assert again.stdout.count("up to date") == 2
 
 
-def test_json_is_one_object_a_dataset(tmp_path: Path) -> None:
-    done = run("build", "document_mt", "--sample", "--json", "--output", str(tmp_path))
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+def test_json_output_is_one_object_per_dataset(tmp_path: Path) -> None:
+    process = run("build", "document_mt", "--sample", "--json", "--output", str(tmp_path))
+    rows = [json.loads(line) for line in process.stdout.splitlines()]
     assert [row["dataset"] for row in rows] == ["europarl-bitext", "iwslt17-bitext", "nc2016-bitext"]
     assert rows[0]["rows"] == {"en-de/test": 5}
 
 
-def test_jobs_change_nothing_but_the_time(tmp_path: Path) -> None:
+def test_parallel_jobs_give_the_same_result(tmp_path: Path) -> None:
     one = run("build", "all", "--sample", "--json", "--output", str(tmp_path / "one"))
     two = run("build", "all", "--sample", "--json", "--output", str(tmp_path / "two"), "--jobs", "2")
-    rows = [[json.loads(line) | {"path": ""} for line in done.stdout.splitlines()] for done in (one, two)]
+    rows = [[json.loads(line) | {"path": ""} for line in process.stdout.splitlines()] for process in (one, two)]
     assert rows[0] == rows[1]
     assert [row["dataset"] for row in rows[0]] == NAMES
 
@@ -107,41 +107,41 @@ def test_jobs_change_nothing_but_the_time(tmp_path: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) and "pipelines.show" not in value else None,
 )
-def test_a_mistake_is_answered_with_what_is_wrong_and_what_to_do(
+def test_a_usage_error_names_the_problem_and_the_solution(
     arguments: list[str], code: int, words: list[str], tmp_path: Path
 ) -> None:
-    done = run(*arguments, *(["--output", str(tmp_path)] if arguments[0] == "build" and len(arguments) > 1 else []))
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
+    process = run(*arguments, *(["--output", str(tmp_path)] if arguments[0] == "build" and len(arguments) > 1 else []))
+    assert process.returncode == code, process.stderr
+    assert "Traceback" not in process.stderr
+    assert process.stdout == ""
     for word in words:
-        assert word in done.stderr
+        assert word in process.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_raw_file_says_where_it_was_looked_for_and_leaves_outputs_as_they_were(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_raw_file_names_its_path_and_outputs_stay_unchanged(tmp_path: Path) -> None:
     (tmp_path / "raw").mkdir()
     run("build", "rubq", "--sample", "--output", str(tmp_path / "outputs"))
     before = tree(tmp_path / "outputs")
-    places = ["--raw-dir", str(tmp_path / "raw"), "--cache", str(tmp_path / "cache"), "--offline"]
-    done = run("build", "europarl", *places, "--output", str(tmp_path / "outputs"))
-    assert done.returncode == 3
-    assert str(tmp_path / "raw" / "document_mt" / "Europarl7" / "concatenated_en2de_test_en.txt") in done.stderr
-    assert "--offline" in done.stderr
+    options = ["--raw-dir", str(tmp_path / "raw"), "--cache", str(tmp_path / "cache"), "--offline"]
+    process = run("build", "europarl", *options, "--output", str(tmp_path / "outputs"))
+    assert process.returncode == 3
+    assert str(tmp_path / "raw" / "document_mt" / "Europarl7" / "concatenated_en2de_test_en.txt") in process.stderr
+    assert "--offline" in process.stderr
     assert tree(tmp_path / "outputs") == before
 
 
-def test_a_local_file_that_is_not_the_pinned_one_is_refused(tmp_path: Path) -> None:
-    done = run(
+def test_a_local_file_with_the_wrong_digest_is_an_error(tmp_path: Path) -> None:
+    process = run(
         "build", "terra", "--raw-dir", str(raw_dir(tmp_path / "raw", "terra")), "--output", str(tmp_path / "outputs")
     )
-    assert done.returncode == 3
-    assert "9a5ee3fc11a597cdfc838dac5140c6e66fc51eaaa6b418c90367ecb9bffa3601" in done.stderr
-    assert "val.jsonl" in done.stderr
+    assert process.returncode == 3
+    assert "9a5ee3fc11a597cdfc838dac5140c6e66fc51eaaa6b418c90367ecb9bffa3601" in process.stderr
+    assert "val.jsonl" in process.stderr
 
 
 def build_beavertails_test(tmp_path: Path, data: bytes) -> subprocess.CompletedProcess[str]:
-    """Build the test split of BeaverTails, whose file no digest pins, from these bytes."""
+    """Build the test split of BeaverTails, whose file has no pinned digest, from `data`."""
     folder = raw_dir(tmp_path / "raw", "beavertails")
     (folder / "beavertails" / "round0" / "30k" / "test.jsonl.gz").write_bytes(data)
     output = ["--output", str(tmp_path / "outputs"), "--cache", str(tmp_path / "cache")]
@@ -149,15 +149,15 @@ def build_beavertails_test(tmp_path: Path, data: bytes) -> subprocess.CompletedP
 
 
 def beavertails_lines() -> list[bytes]:
-    packed = (GOLDEN / "beavertails/raw/round0/30k/test.jsonl.gz").read_bytes()
-    return gzip.decompress(packed).splitlines(keepends=True)
+    compressed = (GOLDEN / "beavertails/raw/round0/30k/test.jsonl.gz").read_bytes()
+    return gzip.decompress(compressed).splitlines(keepends=True)
 
 
-def test_a_file_without_a_known_digest_is_used_and_marked_unverified(tmp_path: Path) -> None:
-    places = ["--raw-dir", str(raw_dir(tmp_path / "raw", "genie")), "--cache", str(tmp_path / "cache"), "--offline"]
-    done = run("build", "genie", *places, "--output", str(tmp_path / "outputs"))
-    assert done.returncode == 0, done.stderr
-    assert "built, unverified raw files" in done.stdout
+def test_a_file_without_a_pinned_digest_is_used_and_marked_unverified(tmp_path: Path) -> None:
+    options = ["--raw-dir", str(raw_dir(tmp_path / "raw", "genie")), "--cache", str(tmp_path / "cache"), "--offline"]
+    process = run("build", "genie", *options, "--output", str(tmp_path / "outputs"))
+    assert process.returncode == 0, process.stderr
+    assert "built, unverified raw files" in process.stdout
     card = (tmp_path / "outputs" / "genie-reranking" / "2.0.0" / "README.md").read_text("utf-8")
     assert "unverified" in card.lower()
 
@@ -180,21 +180,21 @@ def test_a_file_without_a_known_digest_is_used_and_marked_unverified(tmp_path: P
         ),
         (lambda _: b"<html>rate limited</html>", ["test.jsonl.gz", "an HTML page of 25 bytes"]),
     ],
-    ids=["truncated gz", "a bad JSON line", "a missing key", "a value of another type", "an HTML page"],
+    ids=["truncated gzip", "an invalid JSON line", "a missing key", "a value of the wrong type", "an HTML page"],
 )
-def test_malformed_raw_data_is_an_error_with_its_place_and_leaves_nothing(
+def test_malformed_raw_data_is_an_error_with_its_location_and_leaves_no_output(
     damage: object, words: list[str], tmp_path: Path
 ) -> None:
-    done = build_beavertails_test(tmp_path, damage(beavertails_lines()))  # type: ignore[operator]
-    assert done.returncode == 3, done.stderr
-    assert "Traceback" not in done.stderr
+    process = build_beavertails_test(tmp_path, damage(beavertails_lines()))  # type: ignore[operator]
+    assert process.returncode == 3, process.stderr
+    assert "Traceback" not in process.stderr
     for word in words:
-        assert word in done.stderr
+        assert word in process.stderr
     assert tree(tmp_path / "outputs") == {}
 
 
 @pytest.mark.parametrize(
-    ("keep", "words"),
+    ("drop_lines", "words"),
     [
         (
             lambda lines: lines[:2] + lines[3:],
@@ -207,12 +207,12 @@ def test_malformed_raw_data_is_an_error_with_its_place_and_leaves_nothing(
     ],
     ids=["a segment is missing", "documents are missing"],
 )
-def test_languages_with_different_documents_are_refused_with_document_and_line(
-    keep: object, words: list[str], settings: BuildSettings, tmp_path: Path
+def test_unaligned_documents_are_an_error_with_document_and_line(
+    drop_lines: object, words: list[str], settings: BuildSettings, tmp_path: Path
 ) -> None:
     shutil.copytree(GOLDEN / "document_mt" / "raw", tmp_path / "document_mt" / "raw")
     german = tmp_path / "document_mt" / "raw" / "Europarl7" / "concatenated_en2de_test_de.txt"
-    german.write_bytes(b"".join(keep(german.read_bytes().splitlines(keepends=True))))  # type: ignore[operator]
+    german.write_bytes(b"".join(drop_lines(german.read_bytes().splitlines(keepends=True))))  # type: ignore[operator]
     with pytest.raises(SourceError) as caught:
         make(definition_of("europarl-bitext"), "1.0.0", replace(settings, golden=tmp_path))
     assert caught.value.exit_code == 3
@@ -221,9 +221,9 @@ def test_languages_with_different_documents_are_refused_with_document_and_line(
     assert list(settings.output.iterdir()) == []
 
 
-def test_one_failure_does_not_stop_the_others_and_decides_the_exit_code(tmp_path: Path) -> None:
+def test_a_failed_dataset_does_not_stop_the_others_and_sets_the_exit_code(tmp_path: Path) -> None:
     raw = raw_dir(tmp_path / "raw", "genie")
-    places = [
+    options = [
         "--raw-dir",
         str(raw),
         "--cache",
@@ -232,56 +232,58 @@ def test_one_failure_does_not_stop_the_others_and_decides_the_exit_code(tmp_path
         "--output",
         str(tmp_path / "outputs"),
     ]
-    done = run("build", "terra", "genie@1.0.0", "--splits", "test", *places)
-    assert done.returncode == 2, "terra has no split test"
-    assert "terra-pairclassification has no split 'test'" in done.stderr
-    assert "genie-reranking 1.0.0: built" in done.stdout
+    process = run("build", "terra", "genie@1.0.0", "--splits", "test", *options)
+    assert process.returncode == 2, "terra has no test split"
+    assert "terra-pairclassification has no split 'test'" in process.stderr
+    assert "genie-reranking 1.0.0: built" in process.stdout
 
 
-def test_a_dry_run_tells_and_does_nothing(tmp_path: Path) -> None:
+def test_a_dry_run_prints_the_plan_and_writes_nothing(tmp_path: Path) -> None:
     raw = raw_dir(tmp_path / "raw", "hh_rlhf")
-    places = ["--raw-dir", str(raw), "--cache", str(tmp_path / "cache"), "--output", str(tmp_path / "outputs")]
-    done = run("build", "rubq", "hhrlhf-harmlessness", "ru-paraphraser", "--dry-run", *places)
-    assert "rubq-retrieval 2.0.0: would download and build" in done.stdout
-    assert "RuBQ_2.0_paragraphs.json  https://raw.githubusercontent.com/vladislavneon/RuBQ/" in done.stdout
-    assert "ru-paraphraser-sts 2.0.0: impossible" in done.stdout
-    assert done.returncode == 3
-    assert "error: hh_rlhf/harmless-base/test.jsonl.gz" in done.stderr, "the golden test file is not the pinned one"
+    options = ["--raw-dir", str(raw), "--cache", str(tmp_path / "cache"), "--output", str(tmp_path / "outputs")]
+    process = run("build", "rubq", "hhrlhf-harmlessness", "ru-paraphraser", "--dry-run", *options)
+    assert "rubq-retrieval 2.0.0: would download and build" in process.stdout
+    assert "RuBQ_2.0_paragraphs.json  https://raw.githubusercontent.com/vladislavneon/RuBQ/" in process.stdout
+    assert "ru-paraphraser-sts 2.0.0: impossible" in process.stdout
+    assert process.returncode == 3
+    assert "error: hh_rlhf/harmless-base/test.jsonl.gz" in process.stderr, (
+        "the digest of the golden test file should not match"
+    )
     assert not (tmp_path / "outputs").exists()
     assert not (tmp_path / "cache" / "raw").exists()
 
 
-def test_fetch_lists_what_is_here_and_complains_of_what_is_not(tmp_path: Path) -> None:
+def test_fetch_lists_valid_files_and_reports_errors_for_the_others(tmp_path: Path) -> None:
     raw = raw_dir(tmp_path / "raw", "hh_rlhf")
-    places = ["--raw-dir", str(raw), "--cache", str(tmp_path / "cache"), "--offline"]
-    done = run("fetch", "hhrlhf-harmlessness", *places)
-    assert done.returncode == 3
-    assert "harmless-base/test.jsonl.gz" in done.stderr, "the golden test file is not the pinned one"
-    assert "hh_rlhf/harmless-base/train.jsonl.gz" in done.stdout
-    assert "unverified" in done.stdout
+    options = ["--raw-dir", str(raw), "--cache", str(tmp_path / "cache"), "--offline"]
+    process = run("fetch", "hhrlhf-harmlessness", *options)
+    assert process.returncode == 3
+    assert "harmless-base/test.jsonl.gz" in process.stderr, "the digest of the golden test file should not match"
+    assert "hh_rlhf/harmless-base/train.jsonl.gz" in process.stdout
+    assert "unverified" in process.stdout
 
 
-def test_a_by_hand_file_says_how_to_get_it_and_where_to_put_it(tmp_path: Path) -> None:
+def test_the_error_for_a_manual_download_explains_where_to_get_and_put_the_file(tmp_path: Path) -> None:
     (tmp_path / "raw").mkdir()
-    done = run("fetch", "ru-paraphraser", "--raw-dir", str(tmp_path / "raw"), "--cache", str(tmp_path / "cache"))
-    assert done.returncode == 3
-    assert "paraphraser.ru/download" in done.stderr
-    assert str(tmp_path / "raw" / "paraphraser" / "paraphrases.xml") in done.stderr
+    process = run("fetch", "ru-paraphraser", "--raw-dir", str(tmp_path / "raw"), "--cache", str(tmp_path / "cache"))
+    assert process.returncode == 3
+    assert "paraphraser.ru/download" in process.stderr
+    assert str(tmp_path / "raw" / "paraphraser" / "paraphrases.xml") in process.stderr
 
 
-def test_show_lists_the_catalogue_and_what_is_built(tmp_path: Path) -> None:
+def test_show_lists_the_catalogue_and_the_built_versions(tmp_path: Path) -> None:
     run("build", "terra", "--sample", "--output", str(tmp_path))
-    listed = run("show", "--output", str(tmp_path))
-    assert listed.returncode == 0
+    output = run("show", "--output", str(tmp_path))
+    assert output.returncode == 0
     for name in NAMES:
-        assert name in listed.stdout
-    [terra] = [line for line in listed.stdout.splitlines() if line.startswith("terra")]
+        assert name in output.stdout
+    [terra] = [line for line in output.stdout.splitlines() if line.startswith("terra")]
     assert terra.endswith("1.0.0 (sample)")
     rows = [json.loads(line) for line in run("show", "--json").stdout.splitlines()]
     assert [row["dataset"] for row in rows] == NAMES
 
 
-def test_show_of_one_dataset_tells_its_recipe_options_and_raw_files() -> None:
+def test_show_of_one_dataset_prints_its_recipe_options_and_raw_files() -> None:
     page = run("show", "rubq-reranking").stdout
     for word in ("min_negatives=9", "RuBQ_2.0_paragraphs.json", "git 1b27f82170edf9fb", "cc-by-sa-4.0", "top_ranked"):
         assert word in page
@@ -290,12 +292,12 @@ def test_show_of_one_dataset_tells_its_recipe_options_and_raw_files() -> None:
 @pytest.mark.parametrize(
     "name", ["headline-classification", "miracl-reranking-ru", "ria-news-retrieval", "shp-reranking"]
 )
-def test_a_folder_may_have_a_name_that_looks_like_a_pattern(name: str, settings: BuildSettings, tmp_path: Path) -> None:
-    made = make(definition_of(name), "1.0.0", replace(settings, output=tmp_path / "[a]*?"))
-    assert check_release(made.release_dir, language_sample=SAMPLE).report["problems"] == []
+def test_an_output_folder_name_may_contain_glob_characters(name: str, settings: BuildSettings, tmp_path: Path) -> None:
+    outcome = make(definition_of(name), "1.0.0", replace(settings, output=tmp_path / "[a]*?"))
+    assert check_release(outcome.release_dir, language_sample=SAMPLE).report["problems"] == []
 
 
-def test_check_of_a_sound_release_ends_with_0_and_of_a_damaged_one_with_1(tmp_path: Path) -> None:
+def test_check_exits_with_0_for_a_sound_release_and_1_for_a_damaged_one(tmp_path: Path) -> None:
     run("build", "cedr", "--sample", "--output", str(tmp_path))
     sound = run("check", str(tmp_path / "cedr-classification"))
     assert sound.returncode == 0
@@ -308,10 +310,10 @@ def test_check_of_a_sound_release_ends_with_0_and_of_a_damaged_one_with_1(tmp_pa
     assert "has changed" in damaged.stdout
 
 
-def test_results_go_to_stdout_and_no_progress_bar_to_a_pipe(tmp_path: Path) -> None:
-    done = run("build", "all", "--sample", "--output", str(tmp_path))
-    assert done.stderr == ""
+def test_a_build_writes_no_progress_bar_to_a_pipe(tmp_path: Path) -> None:
+    process = run("build", "all", "--sample", "--output", str(tmp_path))
+    assert process.stderr == ""
 
 
-def test_the_modules_are_the_commands() -> None:
+def test_every_command_module_has_a_main_function() -> None:
     assert all(callable(module.main) for module in (build, check, diff, fetch, publish, show))

@@ -1,4 +1,4 @@
-"""Releases: whole or not at all, up to date or built, never silently another one."""
+"""Builds: a release is complete or absent, up to date or rebuilt, and never replaced silently."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def build(settings: BuildSettings, name: str = NAME) -> BuildResult:
     return make(definition_of(name), "1.0.0", settings)
 
 
-def test_a_release_holds_card_manifest_statistics_and_data_and_nothing_else(settings: BuildSettings) -> None:
+def test_a_release_holds_only_card_manifest_statistics_and_data(settings: BuildSettings) -> None:
     outcome = build(settings)
     assert outcome.release_dir == settings.output / NAME / "1.0.0"
     files = {"README.md", "manifest.json", "statistics.json", "data", "data/dev-00000-of-00001.parquet"}
@@ -45,7 +45,7 @@ def test_a_release_holds_card_manifest_statistics_and_data_and_nothing_else(sett
     assert sorted(path.name for path in settings.output.rglob("*") if path.name.startswith(".")) == []
 
 
-def test_the_manifest_has_the_keys_of_the_contract(settings: BuildSettings) -> None:
+def test_the_manifest_has_the_documented_keys(settings: BuildSettings) -> None:
     outcome = build(settings)
     manifest = json.loads((outcome.release_dir / "manifest.json").read_bytes())
     assert {
@@ -60,27 +60,27 @@ def test_the_manifest_has_the_keys_of_the_contract(settings: BuildSettings) -> N
     assert read_manifest(outcome.release_dir) == outcome.manifest
 
 
-def test_a_second_build_is_up_to_date_and_touches_nothing(settings: BuildSettings) -> None:
+def test_a_second_build_is_up_to_date_and_writes_nothing(settings: BuildSettings) -> None:
     first = build(settings)
     before = {path: path.stat().st_mtime_ns for path in first.release_dir.rglob("*")}
     assert build(settings).state == "up to date"
     assert {path: path.stat().st_mtime_ns for path in first.release_dir.rglob("*")} == before
 
 
-def test_force_builds_again_and_gets_the_same_rows(settings: BuildSettings) -> None:
+def test_force_rebuilds_the_same_rows(settings: BuildSettings) -> None:
     first, second = build(settings), build(replace(settings, force=True))
     assert second.state == "built"
     assert second.manifest.content_sha256 == first.manifest.content_sha256
 
 
 @pytest.mark.parametrize("name", ["README.md", "statistics.json", "data/dev-00000-of-00001.parquet"])
-def test_a_release_that_lacks_a_file_is_built_again(settings: BuildSettings, name: str) -> None:
+def test_a_release_with_a_missing_file_is_rebuilt(settings: BuildSettings, name: str) -> None:
     (build(settings).release_dir / name).unlink()
     assert build(settings).state == "built"
     assert not check_release(settings.output / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
 
 
-def test_changed_raw_bytes_are_noticed(settings: BuildSettings, tmp_path: Path) -> None:
+def test_changed_raw_files_cause_a_rebuild(settings: BuildSettings, tmp_path: Path) -> None:
     first = build(settings)
     second = build(replace(settings, golden=other_golden(tmp_path / "golden")))
     assert second.state == "built"
@@ -88,12 +88,12 @@ def test_changed_raw_bytes_are_noticed(settings: BuildSettings, tmp_path: Path) 
 
 
 def with_recipe(name: str, recipe: Callable[..., Tables], version: str = "1.0.0") -> Definition:
-    """A dataset of the catalogue with another recipe in its place."""
+    """Return a catalogue dataset with its recipe replaced."""
     dataset: Dataset = replace(definition_of(name).dataset, recipe=recipe, versions={version: Version("A test.")})
     return replace(definition_of(name), dataset=dataset)
 
 
-def test_the_same_version_never_gets_other_rows(
+def test_a_version_never_gets_different_rows_without_force(
     settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = as_full(settings, tmp_path, monkeypatch)
@@ -108,7 +108,7 @@ def test_the_same_version_never_gets_other_rows(
     assert build(replace(changed, force=True)).manifest.content_sha256 != first.manifest.content_sha256
 
 
-def test_the_ledger_remembers_what_the_output_folder_forgot(
+def test_the_ledger_protects_a_version_deleted_from_the_output_folder(
     settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = as_full(settings, tmp_path, monkeypatch)
@@ -124,12 +124,12 @@ def test_the_ledger_remembers_what_the_output_folder_forgot(
     assert list(settings.output.iterdir()) == []
 
 
-def test_samples_parts_and_unverified_files_enter_no_ledger(settings: BuildSettings) -> None:
+def test_a_sample_is_not_recorded_in_the_ledger(settings: BuildSettings) -> None:
     build(settings)
     assert not settings.ledger.exists()
 
 
-def test_a_sample_does_not_bury_a_full_release(
+def test_a_sample_does_not_replace_a_full_release(
     settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = as_full(settings, tmp_path, monkeypatch)
@@ -147,7 +147,7 @@ def test_a_full_release_replaces_a_sample(
     assert build(as_full(settings, tmp_path, monkeypatch)).state == "built"
 
 
-def test_a_limited_build_is_marked_as_sample_and_as_partial(
+def test_a_build_with_a_limit_is_marked_as_sample_and_partial(
     settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     manifest = build(replace(as_full(settings, tmp_path, monkeypatch), limit=4)).manifest
@@ -156,7 +156,7 @@ def test_a_limited_build_is_marked_as_sample_and_as_partial(
     assert not settings.ledger.exists()
 
 
-def test_a_choice_of_splits_is_marked_as_partial(settings: BuildSettings) -> None:
+def test_a_build_of_some_splits_is_marked_as_partial(settings: BuildSettings) -> None:
     outcome = build(replace(settings, splits=("test",)), "cedr-classification")
     assert outcome.manifest.partial is True
     assert [table.split for table in outcome.manifest.tables] == ["test"]
@@ -164,12 +164,12 @@ def test_a_choice_of_splits_is_marked_as_partial(settings: BuildSettings) -> Non
     assert "**Partial.** Built without the split `train`" in (outcome.release_dir / "README.md").read_text("utf-8")
 
 
-def test_a_split_that_does_not_exist_is_refused(settings: BuildSettings) -> None:
+def test_an_unknown_split_is_an_error(settings: BuildSettings) -> None:
     with pytest.raises(UsageError, match="has no split 'tset'"):
         build(replace(settings, splits=("tset",)))
 
 
-def test_a_defect_that_no_release_may_have_stops_the_build(settings: BuildSettings) -> None:
+def test_a_blocking_defect_stops_the_build(settings: BuildSettings) -> None:
     import polars as pl
 
     frame = pl.DataFrame({"sentence1": ["a", None], "sentence2": ["b", "c"], "labels": [1, 0]})
@@ -181,7 +181,7 @@ def test_a_defect_that_no_release_may_have_stops_the_build(settings: BuildSettin
     assert tree(settings.output) == before
 
 
-def test_a_build_that_fails_leaves_the_release_in_its_place(settings: BuildSettings) -> None:
+def test_a_failed_build_keeps_the_existing_release(settings: BuildSettings) -> None:
     build(settings)
     before = tree(settings.output)
 
@@ -201,35 +201,35 @@ def test_a_failed_first_build_leaves_an_empty_output_folder(settings: BuildSetti
     assert list(settings.output.iterdir()) == []
 
 
-def test_a_folder_that_is_no_release_is_never_replaced(settings: BuildSettings) -> None:
-    place = settings.output / NAME / "1.0.0"
-    place.mkdir(parents=True)
-    (place / "notes.txt").write_text("mine")
+def test_a_folder_without_a_release_is_never_replaced(settings: BuildSettings) -> None:
+    release_dir = settings.output / NAME / "1.0.0"
+    release_dir.mkdir(parents=True)
+    (release_dir / "notes.txt").write_text("mine")
     with pytest.raises(ReleaseError, match="not a release directory"):
         build(replace(settings, force=True))
-    assert (place / "notes.txt").read_text() == "mine"
+    assert (release_dir / "notes.txt").read_text() == "mine"
 
 
-def test_a_damaged_manifest_is_said_to_be_one(settings: BuildSettings) -> None:
+def test_a_damaged_manifest_is_an_error(settings: BuildSettings) -> None:
     (build(settings).release_dir / "manifest.json").write_text('{"dataset": "terra')
     with pytest.raises(ReleaseError, match="damaged"):
         build(settings)
 
 
 def test_check_finds_changed_missing_and_stray_files(settings: BuildSettings) -> None:
-    place = build(settings, "rubq-reranking").release_dir
-    assert check_release(place, language_sample=SAMPLE).report["problems"] == []
-    queries = place / "queries" / "test-00000-of-00001.parquet"
-    (place / "qrels" / "test-00000-of-00001.parquet").unlink()
-    shutil.copyfile(queries, place / "queries" / "test-00001-of-00001.parquet")
+    release_dir = build(settings, "rubq-reranking").release_dir
+    assert check_release(release_dir, language_sample=SAMPLE).report["problems"] == []
+    queries = release_dir / "queries" / "test-00000-of-00001.parquet"
+    (release_dir / "qrels" / "test-00000-of-00001.parquet").unlink()
+    shutil.copyfile(queries, release_dir / "queries" / "test-00001-of-00001.parquet")
     queries.write_bytes(queries.read_bytes()[:-1] + b"?")
-    problems = "\n".join(check_release(place, language_sample=SAMPLE).report["problems"])
+    problems = "\n".join(check_release(release_dir, language_sample=SAMPLE).report["problems"])
     assert "qrels/test-00000-of-00001.parquet is missing" in problems
     assert "queries/test-00000-of-00001.parquet has changed" in problems
     assert "queries/test-00001-of-00001.parquet is in no table" in problems
 
 
-@pytest.mark.parametrize("exchange", [True, False], ids=["folders are exchanged", "folders are renamed twice"])
+@pytest.mark.parametrize("exchange", [True, False], ids=["atomic exchange", "two renames"])
 def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(tmp_path: Path, *, exchange: bool) -> None:
     settings = sample_settings(tmp_path)
     old = build(settings).manifest.content_sha256
@@ -239,7 +239,7 @@ def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(tmp_pa
         "exchange": exchange,
     }  # fmt: skip
     (tmp_path / "job.json").write_text(json.dumps(job))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tests.support.killed_builds", str(tmp_path / "job.json")],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
@@ -247,28 +247,32 @@ def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(tmp_pa
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told["exit"] == 0
-    assert told["steps"] > 20
-    found = []
-    for step in range(told["steps"]):
+    assert process.returncode == 0, process.stderr
+    result = json.loads(process.stdout.splitlines()[-1])
+    assert result["exit"] == 0
+    assert result["steps"] > 20
+    hashes = []
+    for step in range(result["steps"]):
         output = tmp_path / "killed" / f"{step:03d}" / "outputs"
-        place = output / NAME / "1.0.0"
-        if not exchange and not place.exists():  # between the two renames: the next command finishes the move
-            staging.recover_release(place)
-        report = check_release(place, language_sample=SAMPLE).report
+        release_dir = output / NAME / "1.0.0"
+        if (
+            not exchange and not release_dir.exists()
+        ):  # killed between the two renames: the next command finishes the move
+            staging.recover_release(release_dir)
+        report = check_release(release_dir, language_sample=SAMPLE).report
         assert report["problems"] == [], f"killed at step {step}"
-        found.append(report["content_sha256"])
-        again = build(replace(settings, output=output, golden=golden, force=False))
-        assert again.manifest.content_sha256 != old
+        hashes.append(report["content_sha256"])
+        rebuilt = build(replace(settings, output=output, golden=golden, force=False))
+        assert rebuilt.manifest.content_sha256 != old
         assert {path.name for path in (output / NAME).iterdir()} == {"1.0.0"}, f"leftovers of step {step}"
-    new = again.manifest.content_sha256
-    assert set(found) == {old, new}
-    assert found == sorted(found, key=[old, new].index), "once the new release is there, it stays"
+    new = rebuilt.manifest.content_sha256
+    assert set(hashes) == {old, new}
+    assert hashes == sorted(hashes, key=[old, new].index), (
+        "after the exchange, every later kill should leave the new release"
+    )
 
 
-def test_a_second_build_of_one_dataset_waits_and_logs_that(
+def test_a_concurrent_build_of_the_same_dataset_waits_and_logs_it(
     settings: BuildSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -283,7 +287,7 @@ def test_a_second_build_of_one_dataset_waits_and_logs_that(
     assert not check_release(settings.output / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
 
 
-def test_builds_at_once_of_one_dataset_all_end_well(tmp_path: Path) -> None:
+def test_concurrent_builds_of_one_dataset_all_succeed(tmp_path: Path) -> None:
     arguments = [
         sys.executable,
         "-m",
@@ -294,11 +298,11 @@ def test_builds_at_once_of_one_dataset_all_end_well(tmp_path: Path) -> None:
         "--output",
         str(tmp_path / "outputs"),
     ]
-    running = [
+    processes = [
         subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    endings = [(process.communicate()[1], process.returncode) for process in running]
-    assert [code for _, code in endings] == [0, 0, 0], endings
+    results = [(process.communicate()[1], process.returncode) for process in processes]
+    assert [code for _, code in results] == [0, 0, 0], results
     assert not check_release(tmp_path / "outputs" / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
     assert {path.name for path in (tmp_path / "outputs").iterdir()} == {NAME}

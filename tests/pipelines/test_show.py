@@ -1,4 +1,4 @@
-"""What `show` prints of the two benchmarks."""
+"""The output of `show` for the two benchmarks."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 
 def show(*arguments: str) -> str:
     command = [sys.executable, "-m", "pipelines.show", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
-def lines(name: str, folder: Path) -> Mapping[str, str]:
-    """Printed rows of a benchmark by dataset; nothing is built in the folder."""
+def benchmark_rows(name: str, folder: Path) -> Mapping[str, str]:
+    """Return the printed rows of a benchmark by dataset; `folder` holds no releases."""
     table = show(name, "--output", str(folder)).split("\n\n")[0].splitlines()[2:]
-    found = {line.split()[0]: line for line in table}
-    assert len(found) == len(table)
-    return found
+    rows = {line.split()[0]: line for line in table}
+    assert len(rows) == len(table)
+    return rows
 
 
 @pytest.mark.parametrize(("benchmark", "tasks"), [("rumteb", 23), ("ateb", 21)])
-def test_a_benchmark_has_the_tasks_of_its_paper_and_those_are_the_catalogues(
+def test_a_benchmark_lists_the_tasks_of_its_paper_and_of_the_catalogue(
     benchmark: str, tasks: int, tmp_path: Path
 ) -> None:
     group = {name for name in NAMES if definition_of(name).dataset.group == benchmark}
-    printed = lines(benchmark, tmp_path)
+    printed = benchmark_rows(benchmark, tmp_path)
     assert set(printed) == group
     assert len(printed) == tasks
 
 
-def test_rumteb_says_where_the_table_of_the_paper_is_wrong(tmp_path: Path) -> None:
-    printed = lines("rumteb", tmp_path)
+def test_rumteb_notes_the_errors_in_the_table_of_the_paper(tmp_path: Path) -> None:
+    printed = benchmark_rows("rumteb", tmp_path)
     assert "7,529 / 1,882 7,528 / 1,882" in " ".join(printed["cedr-classification"].split())
     assert "the source has 7,528 training rows" in printed["cedr-classification"]
     assert "misprint" in printed["inappropriateness-classification"]
@@ -55,23 +55,25 @@ def test_rumteb_says_where_the_table_of_the_paper_is_wrong(tmp_path: Path) -> No
         assert ("wrong" in fact) or fact["paper"] in ("-", fact["ours"]), name
 
 
-def test_the_sizes_are_those_that_parity_expects() -> None:
-    """Where both files of facts speak of one size they agree."""
+def test_the_benchmark_sizes_match_the_published_figures() -> None:
+    """A size that both data files contain is the same in both."""
     published = json.loads(published_figures.PUBLISHED.read_text("utf-8"))
     compared = 0
     for name, fact in (benchmark_table.TASKS["rumteb"] | benchmark_table.TASKS["ateb"]).items():
         facts = published.get(name, {"facts": []})["facts"]
-        sizes = {one["path"][0]: one["value"] for one in facts if one["path"][1:] == ["num_samples"]}
-        told = [part for part in fact.get("ours", fact.get("size")).split(" / ") if part.replace(",", "").isdigit()]
-        if told and len(told) == len(sizes):
+        sizes = {figure["path"][0]: figure["value"] for figure in facts if figure["path"][1:] == ["num_samples"]}
+        table_sizes = [
+            part for part in fact.get("ours", fact.get("size")).split(" / ") if part.replace(",", "").isdigit()
+        ]
+        if table_sizes and len(table_sizes) == len(sizes):
             splits = [split for split in definition_of(name).dataset.task.splits if split in sizes]
-            assert told == [f"{sizes[split]:,}" for split in splits], name
+            assert table_sizes == [f"{sizes[split]:,}" for split in splits], name
             compared += 1
     assert compared > 15
 
 
-def test_ateb_tells_group_source_size_license_and_state(tmp_path: Path) -> None:
-    printed = lines("ateb", tmp_path)
+def test_ateb_lists_group_source_size_license_and_state(tmp_path: Path) -> None:
+    printed = benchmark_rows("ateb", tmp_path)
     for word in ("factuality", "esnli", "549,367 / 9,842 / 9,824", "mit", "complete real test set"):
         assert word in printed["esnli-classification"]
     for word in ("safety", "hh_rlhf", "test 4,620", "complete real test set"):
@@ -85,9 +87,9 @@ def test_ateb_tells_group_source_size_license_and_state(tmp_path: Path) -> None:
         assert not recorded or f"built version {max(recorded, key=version_key)}" in line
 
 
-def test_a_group_that_is_no_benchmark_and_json_stay_as_they_are(tmp_path: Path) -> None:
+def test_other_groups_and_json_output_have_the_usual_format(tmp_path: Path) -> None:
     heading = show("rarb", "--output", str(tmp_path)).splitlines()[0].split()
     assert heading == ["dataset", "group", "task", "source", "license", "newest", "built"]
     objects = [json.loads(line) for line in show("ateb", "--json", "--output", str(tmp_path)).splitlines()]
-    assert {one["dataset"] for one in objects} == set(benchmark_table.TASKS["ateb"])
-    assert all("summary" in one for one in objects)
+    assert {row["dataset"] for row in objects} == set(benchmark_table.TASKS["ateb"])
+    assert all("summary" in row for row in objects)

@@ -1,12 +1,12 @@
-"""A small Hub on 127.0.0.1: dataset repositories, commits, LFS, tags and downloads, in memory, failing on request.
+"""An in-memory Hub on 127.0.0.1 with dataset repositories, commits, LFS, tags, downloads and injected faults.
 
     with LoopbackHub() as hub:
         HfApi(endpoint=hub.url, token=WRITER)            # or HF_ENDPOINT=hub.url in the environment of a new process
-        hub.fail(3, Fault(status=429, headers={"Retry-After": "7"}))  # the fourth request from now
-    hub.tree("org/name", "v1.0.0")                       # what it was sent: content by path, at any commit, branch or tag
+        hub.fail(3, Fault(status=429, headers={"Retry-After": "7"}))  # fail the fourth request from now
+    hub.tree("org/name", "v1.0.0")                       # content by path at a commit, branch or tag
 
-`python tests/loopback_hub.py` serves until its standard input ends, and prints its address. Uploads are plain LFS: a client that
-has hf_xet needs HF_HUB_DISABLE_XET=1. The calls are those that huggingface_hub 2.4 and datasets 5.2 make.
+`python tests/support/loopback_hub.py` prints its address and serves until its standard input is closed. Uploads use plain LFS: a
+client with hf_xet needs HF_HUB_DISABLE_XET=1. The Hub supports the calls that huggingface_hub 2.4 and datasets 5.2 make.
 """
 
 from __future__ import annotations
@@ -35,32 +35,33 @@ if TYPE_CHECKING:
 
 WRITER, READER = "hf_writer_token", "hf_reader_token"
 ROLES = {WRITER: "write", READER: "read"}
-SINCE = "A commit has happened since. Please refresh and try again."
-WHEN = "2024-01-01T00:00:00.000Z"
-SAFE = string.punctuation + " "  # in a header; all else is written as %XX
+STALE_PARENT = "A commit has happened since. Please refresh and try again."
+TIMESTAMP = "2024-01-01T00:00:00.000Z"
+SAFE = string.punctuation + " "  # allowed in a header; other characters are written as %XX
 REPO = r"(?P<repo>[\w.-]+/[\w.-]+)"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """How one answer differs from a good one.
+    """A fault injected into the answer to one request.
 
-    status, headers: sent instead of the good ones. stall: say nothing until the client goes away. done: the request is carried
-    out all the same. cut: after so many bytes of the answer, its head included, the connection is closed; the request is
-    carried out. take: the connection is closed after so many bytes of the request's body were read; it is not.
+    status: replaces the real status and body. headers: added to the answer. stall: send nothing until the client disconnects.
+    executed: execute the request even if `status` or `stall` is set. cut_answer: execute the request, and close the connection
+    after this many bytes of the answer, headers included. cut_request: close the connection after reading this many bytes of the
+    request body, without executing the request.
     """
 
     status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    done: bool = False
-    cut: int | None = None
-    take: int | None = None
+    executed: bool = False
+    cut_answer: int | None = None
+    cut_request: int | None = None
     stall: bool = False
 
 
 @dataclass(frozen=True)
 class Blob:
-    """A file's content, and whether it is kept in LFS."""
+    """The content of a file, and whether it is stored in LFS."""
 
     content: bytes
     lfs: bool
@@ -76,7 +77,7 @@ class Blob:
 
 @dataclass(frozen=True)
 class Commit:
-    """A whole tree by path, and where it comes from."""
+    """A complete tree by path, its parent commit and its message."""
 
     tree: dict[str, Blob]
     parent: str | None
@@ -86,7 +87,7 @@ class Commit:
 
 @dataclass
 class Repo:
-    """A repository; branches hold pull requests too, as `refs/pr/1`. moves: every ref and what it was set to, in order."""
+    """A repository. branches: includes pull requests, as `refs/pr/1`. moves: every (ref, commit) update, in order."""
 
     private: bool
     commits: dict[str, Commit] = field(default_factory=dict)
@@ -95,30 +96,30 @@ class Repo:
     moves: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, branch: str, commit: Commit) -> str:
-        """A new commit at the end of a branch."""
+        """Append a commit to a branch and return its hash."""
         digests = sorted((path, blob.git) for path, blob in commit.tree.items())
-        told = json.dumps([commit.parent, commit.title, commit.description, len(self.commits), digests])
-        sha = hashlib.sha1(told.encode()).hexdigest()
+        content = json.dumps([commit.parent, commit.title, commit.description, len(self.commits), digests])
+        sha = hashlib.sha1(content.encode()).hexdigest()
         self.commits[sha] = commit
         self.branches[branch] = sha
         self.moves.append((branch, sha))
         return sha
 
 
-class Seen(NamedTuple):
-    """One request, and the status it got: 0 where the connection was cut before."""
+class LoggedRequest(NamedTuple):
+    """A request and the status of its answer, or 0 if the connection was cut."""
 
     method: str
     path: str
     status: int
 
 
-class RefusalError(Exception):
-    """An answer that says no."""
+class HubError(Exception):
+    """An error answer: status, message, the Hub's error code, and additional JSON keys."""
 
-    def __init__(self, status: int, words: str, code: str | None = None, **more: Any) -> None:
-        super().__init__(words)
-        self.status, self.words, self.code, self.more = status, words, code, more
+    def __init__(self, status: int, message: str, code: str | None = None, **details: Any) -> None:
+        super().__init__(message)
+        self.status, self.message, self.code, self.details = status, message, code, details
 
 
 class Answer(NamedTuple):
@@ -140,21 +141,21 @@ class Request:
         try:
             return json.loads(self.body)
         except ValueError:
-            raise RefusalError(400, "the body is not valid JSON") from None
+            raise HubError(400, "the body is not valid JSON") from None
 
 
 class LoopbackHub:
-    """The Hub.
+    """The Hub: serves on a free port while its context is open.
 
-    repos, objects: what it holds. log: what it was asked. meanwhile: by a part of a path, what happens, once, when a request for
-    such a path has come, before it is answered.
+    repos: by name. objects: uploaded LFS content by SHA-256. log: the requests so far. before_answer: functions by path fragment;
+    each runs once, before the next request whose path contains the fragment is answered.
     """
 
     def __init__(self) -> None:
         self.repos: dict[str, Repo] = {}
         self.objects: dict[str, bytes] = {}
-        self.log: list[Seen] = []
-        self.meanwhile: dict[str, Callable[[], object]] = {}
+        self.log: list[LoggedRequest] = []
+        self.before_answer: dict[str, Callable[[], object]] = {}
         self.always: Fault | None = None
         self._faults: dict[int, Fault] = {}
         self._count = 0
@@ -165,54 +166,56 @@ class LoopbackHub:
 
     @property
     def url(self) -> str:
-        """Its address: the endpoint."""
+        """The endpoint of this Hub."""
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def fail(self, after: int, fault: Fault, *, always: bool = False) -> None:
-        """Have the request that comes after so many others fail; `always`: and all that follow."""
+        """Inject a fault after `after` more requests: into one request, or (always) into every request from then on."""
         with self._lock:
             self._faults = {self._count + after: fault}
             self.always = fault if always else None
 
-    def heal(self) -> None:
-        """No more failures."""
+    def stop_failing(self) -> None:
+        """Remove all injected faults."""
         with self._lock:
             self._faults, self.always = {}, None
 
     def state(self) -> Any:
-        """All that it holds, for `restore`."""
+        """Return a copy of all content, for `restore`."""
         with self._lock:
             return copy.deepcopy(self.repos), dict(self.objects)
 
     def restore(self, state: Any) -> None:
-        """Hold what it held."""
+        """Restore content returned by `state`, and clear the log."""
         with self._lock:
             self.repos, self.objects = copy.deepcopy(state[0]), dict(state[1])
             self.log = []
 
     def tree(self, repo: str, revision: str = "main") -> dict[str, bytes]:
-        """The files of a repository at a branch, a tag or a commit."""
+        """Return the files of a repository at a branch, tag or commit: content by path."""
         with self._lock:
-            there = self.repos[repo]
-            return {path: blob.content for path, blob in there.commits[self.sha(there, revision)].tree.items()}
+            repository = self.repos[repo]
+            return {
+                path: blob.content for path, blob in repository.commits[self.sha(repository, revision)].tree.items()
+            }
 
     def commit(self, repo: str, changes: dict[str, bytes | None], title: str = "by hand") -> str:
-        """A commit on main as somebody else makes it, by hand; None removes a file."""
+        """Commit to main as another user; the value None deletes a file."""
         with self._lock:
-            there = self.repos[repo]
-            parent = there.branches["main"]
-            tree = dict(there.commits[parent].tree)
+            repository = self.repos[repo]
+            parent = repository.branches["main"]
+            tree = dict(repository.commits[parent].tree)
             for path, content in changes.items():
                 tree.pop(path, None)
                 if content is not None:
                     tree[path] = Blob(content, _is_lfs(path, len(content)))
-            return there.add("main", Commit(tree, parent, title, ""))
+            return repository.add("main", Commit(tree, parent, title, ""))
 
     def sha(self, repo: Repo, revision: str) -> str:
-        """The commit that a name means."""
+        """Resolve a tag, branch or commit to a commit hash."""
         sha = repo.tags.get(revision) or repo.branches.get(revision) or revision
         if sha not in repo.commits:
-            raise RefusalError(404, f"Invalid rev id: {revision}", "RevisionNotFound")
+            raise HubError(404, f"Invalid rev id: {revision}", "RevisionNotFound")
         return sha
 
     def __enter__(self) -> Self:
@@ -234,37 +237,38 @@ class LoopbackHub:
             return Fault() if self.always is None or self._faults else self.always
 
     def answer(self, request: Request) -> Answer:
-        """Carry a request out, alone: whole or not at all."""
+        """Execute a request atomically and return its answer."""
         with self._lock:
             try:
-                return self._act(request)
-            except RefusalError as no:
-                headers = {"X-Error-Message": no.words} | ({"X-Error-Code": no.code} if no.code else {})
-                return Answer(no.status, json.dumps({"error": no.words, **no.more}).encode(), headers)
+                return self._dispatch(request)
+            except HubError as error:
+                headers = {"X-Error-Message": error.message} | ({"X-Error-Code": error.code} if error.code else {})
+                return Answer(error.status, json.dumps({"error": error.message, **error.details}).encode(), headers)
 
-    def _act(self, request: Request) -> Answer:
-        for methods, pattern, act in ROUTES:
-            found = re.fullmatch(pattern, request.path)
-            if found and request.method in methods:
-                return act(self, request, **{name: unquote(part) for name, part in found.groupdict().items() if part})
-        raise RefusalError(404, f"no such call: {request.method} {request.path}")
+    def _dispatch(self, request: Request) -> Answer:
+        for methods, pattern, handle in ROUTES:
+            match = re.fullmatch(pattern, request.path)
+            if match and request.method in methods:
+                parts = {name: unquote(part) for name, part in match.groupdict().items() if part}
+                return handle(self, request, **parts)
+        raise HubError(404, f"unknown call: {request.method} {request.path}")
 
     def repo(self, request: Request, name: str, *, write: bool = False) -> Repo:
-        """A repository, if whoever asks may see it (and write to it)."""
+        """Return a repository, or raise HubError if the token does not permit reading (or writing)."""
         role = _role(request)
-        there = self.repos.get(name)
-        if there is None or (there.private and role is None):
-            raise RefusalError(404 if role else 401, "Repository not found", "RepoNotFound")
+        repository = self.repos.get(name)
+        if repository is None or (repository.private and role is None):
+            raise HubError(404 if role else 401, "Repository not found", "RepoNotFound")
         if write and role != "write":
-            raise RefusalError(403 if role else 401, f"You have no write access to {name}")
-        return there
+            raise HubError(403 if role else 401, f"You do not have write access to {name}")
+        return repository
 
 
 def _role(request: Request) -> str | None:
-    given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    if given and given not in ROLES:
-        raise RefusalError(401, "Invalid credentials in Authorization header")
-    return ROLES.get(given)
+    token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if token and token not in ROLES:
+        raise HubError(401, "Invalid credentials in Authorization header")
+    return ROLES.get(token)
 
 
 def _is_lfs(path: str, size: int) -> bool:
@@ -278,20 +282,20 @@ def _json(value: Any, status: int = 200) -> Answer:
 def _whoami(hub: LoopbackHub, request: Request) -> Answer:
     role = _role(request)
     if role is None:
-        raise RefusalError(401, "Invalid username or password.")
+        raise HubError(401, "Invalid username or password.")
     token = {"displayName": "test", "role": role}
     return _json({"type": "user", "name": "tester", "orgs": [{"name": "org"}], "auth": {"accessToken": token}})
 
 
 def _create(hub: LoopbackHub, request: Request) -> Answer:
-    asked = request.json
+    payload = request.json
     if _role(request) != "write":
-        raise RefusalError(403, "You don't have the rights to create a dataset under this namespace")
-    name = f"{asked.get('organization') or 'tester'}/{asked['name']}"
+        raise HubError(403, "You don't have the rights to create a dataset under this namespace")
+    name = f"{payload.get('organization') or 'tester'}/{payload['name']}"
     url = f"{hub.url}/datasets/{name}"
     if name in hub.repos:
-        raise RefusalError(409, "You already created this dataset repo", url=url)
-    hub.repos[name] = Repo(asked.get("visibility") == "private" or bool(asked.get("private")))
+        raise HubError(409, "You already created this dataset repo", url=url)
+    hub.repos[name] = Repo(payload.get("visibility") == "private" or bool(payload.get("private")))
     attributes = Blob(b"*.parquet filter=lfs diff=lfs merge=lfs -text\n", lfs=False)
     hub.repos[name].add("main", Commit({".gitattributes": attributes}, None, "initial commit", ""))
     return _json({"url": url, "name": name})
@@ -306,18 +310,18 @@ def _yaml_errors(card: str) -> list[str]:
 
 
 def _validate_yaml(hub: LoopbackHub, request: Request) -> Answer:
-    errors = [{"message": words} for words in _yaml_errors(request.json["content"])]
+    errors = [{"message": message} for message in _yaml_errors(request.json["content"])]
     return _json({"errors": errors, "warnings": []}, 400 if errors else 200)
 
 
 def _info(hub: LoopbackHub, request: Request, repo: str, revision: str = "main") -> Answer:
-    there = hub.repo(request, repo)
-    sha = hub.sha(there, revision)
+    repository = hub.repo(request, repo)
+    sha = hub.sha(repository, revision)
     return _json(
         {
-            "id": repo, "sha": sha, "private": there.private, "gated": False, "disabled": False, "downloads": 0, "likes": 0,
-            "tags": [], "lastModified": WHEN, "createdAt": WHEN,
-            "siblings": [{"rfilename": path, **_digests(blob)} for path, blob in sorted(there.commits[sha].tree.items())],
+            "id": repo, "sha": sha, "private": repository.private, "gated": False, "disabled": False, "downloads": 0, "likes": 0,
+            "tags": [], "lastModified": TIMESTAMP, "createdAt": TIMESTAMP,
+            "siblings": [{"rfilename": path, **_digests(blob)} for path, blob in sorted(repository.commits[sha].tree.items())],
         }
     )  # fmt: skip
 
@@ -328,7 +332,7 @@ def _digests(blob: Blob) -> dict[str, Any]:
 
 
 def _entry(path: str, tree: dict[str, Blob]) -> dict[str, Any] | None:
-    """A file or a folder, as listings have it."""
+    """Return the listing entry of a file or folder, or None if the path does not exist."""
     if path in tree:
         blob = tree[path]
         lfs = {"lfs": {"oid": blob.sha256, "size": len(blob.content), "pointerSize": 134}} if blob.lfs else {}
@@ -339,40 +343,40 @@ def _entry(path: str, tree: dict[str, Blob]) -> dict[str, Any] | None:
 
 
 def _tree(hub: LoopbackHub, request: Request, repo: str, revision: str, folder: str = "") -> Answer:
-    there = hub.repo(request, repo)
-    tree = there.commits[hub.sha(there, revision)].tree
+    repository = hub.repo(request, repo)
+    tree = repository.commits[hub.sha(repository, revision)].tree
     if folder and not any(path.startswith(f"{folder}/") for path in tree):
-        raise RefusalError(404, f"{folder} does not exist", "EntryNotFound")
-    deep = request.query.get("recursive", [""])[0].lower() == "true"
-    below = f"{folder}/" if folder else ""
-    listed: dict[str, None] = {}
-    for path in sorted(path for path in tree if path.startswith(below)):
-        parts = path.removeprefix(below).split("/")
-        for depth in range(1, (len(parts) if deep else 1) + 1):
-            listed[below + "/".join(parts[:depth])] = None
-    return _json([_entry(path, tree) for path in listed])
+        raise HubError(404, f"{folder} does not exist", "EntryNotFound")
+    recursive = request.query.get("recursive", [""])[0].lower() == "true"
+    prefix = f"{folder}/" if folder else ""
+    entries: dict[str, None] = {}
+    for path in sorted(path for path in tree if path.startswith(prefix)):
+        parts = path.removeprefix(prefix).split("/")
+        for depth in range(1, (len(parts) if recursive else 1) + 1):
+            entries[prefix + "/".join(parts[:depth])] = None
+    return _json([_entry(path, tree) for path in entries])
 
 
 def _paths_info(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
-    there = hub.repo(request, repo)
-    tree = there.commits[hub.sha(there, revision)].tree
+    repository = hub.repo(request, repo)
+    tree = repository.commits[hub.sha(repository, revision)].tree
     form = request.headers.get("Content-Type", "").startswith("application/x-www-form-urlencoded")
     paths = parse_qs(request.body.decode()).get("paths", []) if form else request.json["paths"]
     return _json([entry for entry in (_entry(path.strip("/"), tree) for path in paths) if entry])
 
 
 def _refs(hub: LoopbackHub, request: Request, repo: str) -> Answer:
-    there = hub.repo(request, repo)
-    pulls = {name: sha for name, sha in there.branches.items() if name.startswith("refs/pr/")}
+    repository = hub.repo(request, repo)
+    pulls = {name: sha for name, sha in repository.branches.items() if name.startswith("refs/pr/")}
     return _json(
         {
             "branches": [
                 {"name": name, "ref": f"refs/heads/{name}", "targetCommit": sha}
-                for name, sha in there.branches.items()
+                for name, sha in repository.branches.items()
                 if name not in pulls
             ],
             "tags": [
-                {"name": name, "ref": f"refs/tags/{name}", "targetCommit": sha} for name, sha in there.tags.items()
+                {"name": name, "ref": f"refs/tags/{name}", "targetCommit": sha} for name, sha in repository.tags.items()
             ],
             "converts": [],
             "pullRequests": [{"name": name, "ref": name, "targetCommit": sha} for name, sha in pulls.items()],
@@ -381,39 +385,39 @@ def _refs(hub: LoopbackHub, request: Request, repo: str) -> Answer:
 
 
 def _commits(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
-    there, listed = hub.repo(request, repo), []
-    sha: str | None = hub.sha(there, revision)
+    repository, entries = hub.repo(request, repo), []
+    sha: str | None = hub.sha(repository, revision)
     while sha is not None:
-        commit = there.commits[sha]
-        listed.append(
-            {"id": sha, "title": commit.title, "message": commit.description, "authors": [{"user": "tester"}], "date": WHEN}
+        commit = repository.commits[sha]
+        entries.append(
+            {"id": sha, "title": commit.title, "message": commit.description, "authors": [{"user": "tester"}], "date": TIMESTAMP}
         )  # fmt: skip
         sha = commit.parent
-    return _json(listed)
+    return _json(entries)
 
 
 def _tag(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
-    there = hub.repo(request, repo, write=True)
+    repository = hub.repo(request, repo, write=True)
     if request.method == "DELETE":
-        if there.tags.pop(revision, None) is None:
-            raise RefusalError(404, f"no tag {revision}", "RevisionNotFound")
+        if repository.tags.pop(revision, None) is None:
+            raise HubError(404, f"tag {revision} does not exist", "RevisionNotFound")
         return _json({})
     name = request.json["tag"]
-    if name in there.tags:
-        raise RefusalError(409, f"Tag reference exists already: {name}")
-    there.tags[name] = hub.sha(there, revision)
-    there.moves.append((name, there.tags[name]))
+    if name in repository.tags:
+        raise HubError(409, f"Tag reference exists already: {name}")
+    repository.tags[name] = hub.sha(repository, revision)
+    repository.moves.append((name, repository.tags[name]))
     return _json({})
 
 
 def _preupload(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
-    there = hub.repo(request, repo, write=True)
-    tree = there.commits[hub.sha(there, revision)].tree
-    asked = request.json
-    own = tree[".gitignore"].content.decode() if ".gitignore" in tree else ""
-    rules = [rule for rule in asked.get("gitIgnore", own).splitlines() if rule and not rule.startswith("#")]
+    repository = hub.repo(request, repo, write=True)
+    tree = repository.commits[hub.sha(repository, revision)].tree
+    payload = request.json
+    gitignore = tree[".gitignore"].content.decode() if ".gitignore" in tree else ""
+    rules = [rule for rule in payload.get("gitIgnore", gitignore).splitlines() if rule and not rule.startswith("#")]
     files = []
-    for file in asked["files"]:
+    for file in payload["files"]:
         path, blob = file["path"], tree.get(file["path"])
         ignored = any(re.fullmatch(re.escape(rule).replace(r"\*", ".*"), path) for rule in rules)
         oid = blob and (blob.sha256 if blob.lfs else blob.git)
@@ -425,74 +429,76 @@ def _preupload(hub: LoopbackHub, request: Request, repo: str, revision: str) -> 
 def _lfs_batch(hub: LoopbackHub, request: Request, repo: str) -> Answer:
     hub.repo(request, repo, write=True)
     objects = []
-    for one in request.json["objects"]:
-        upload = {"actions": {"upload": {"href": f"{hub.url}/objects/{one['oid']}"}}}
-        objects.append({"oid": one["oid"], "size": one["size"], **({} if one["oid"] in hub.objects else upload)})
+    for item in request.json["objects"]:
+        upload = {"actions": {"upload": {"href": f"{hub.url}/objects/{item['oid']}"}}}
+        objects.append({"oid": item["oid"], "size": item["size"], **({} if item["oid"] in hub.objects else upload)})
     return _json({"transfer": "basic", "objects": objects})
 
 
 def _lfs_put(hub: LoopbackHub, request: Request, oid: str) -> Answer:
     if hashlib.sha256(request.body).hexdigest() != oid:
-        raise RefusalError(400, "the content is not that of its oid")
+        raise HubError(400, "the content does not match its oid")
     hub.objects[oid] = request.body
     return Answer(200, b"", {})
 
 
 def _commit(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
-    there = hub.repo(request, repo, write=True)
+    repository = hub.repo(request, repo, write=True)
     head, *operations = (json.loads(line) for line in request.body.splitlines())
-    if head["key"] != "header" or revision not in there.branches:
-        raise RefusalError(400, "a commit begins with a header, and goes to a branch")
-    asked = head["value"]
-    parent = asked.get("parentCommit", there.branches[revision])
-    pull = "create_pr" in request.query
-    if parent != there.branches[revision] and not pull:
-        raise RefusalError(412, SINCE)
-    tree = dict(there.commits[hub.sha(there, parent)].tree)
+    if head["key"] != "header" or revision not in repository.branches:
+        raise HubError(400, "a commit must begin with a header, and its target must be a branch")
+    payload = head["value"]
+    parent = payload.get("parentCommit", repository.branches[revision])
+    is_pull_request = "create_pr" in request.query
+    if parent != repository.branches[revision] and not is_pull_request:
+        raise HubError(412, STALE_PARENT)
+    tree = dict(repository.commits[hub.sha(repository, parent)].tree)
     for operation in operations:
-        _change(hub, tree, operation["key"], operation["value"])
+        _apply(hub, tree, operation["key"], operation["value"])
     if "README.md" in tree and (errors := _yaml_errors(tree["README.md"].content.decode())):
-        raise RefusalError(400, errors[0])
-    number = sum(name.startswith("refs/pr/") for name in there.branches) + 1
-    branch = f"refs/pr/{number}" if pull else revision
-    sha = there.add(branch, Commit(tree, parent, asked["summary"], asked.get("description", "")))
-    told = {"success": True, "commitOid": sha, "commitUrl": f"{hub.url}/datasets/{repo}/commit/{sha}"}
-    return _json(told | ({"pullRequestUrl": f"{hub.url}/datasets/{repo}/discussions/{number}"} if pull else {}))
+        raise HubError(400, errors[0])
+    number = sum(name.startswith("refs/pr/") for name in repository.branches) + 1
+    branch = f"refs/pr/{number}" if is_pull_request else revision
+    sha = repository.add(branch, Commit(tree, parent, payload["summary"], payload.get("description", "")))
+    body = {"success": True, "commitOid": sha, "commitUrl": f"{hub.url}/datasets/{repo}/commit/{sha}"}
+    return _json(
+        body | ({"pullRequestUrl": f"{hub.url}/datasets/{repo}/discussions/{number}"} if is_pull_request else {})
+    )
 
 
-def _change(hub: LoopbackHub, tree: dict[str, Blob], kind: str, value: dict[str, Any]) -> None:
-    """One operation of a commit, on its tree."""
+def _apply(hub: LoopbackHub, tree: dict[str, Blob], kind: str, value: dict[str, Any]) -> None:
+    """Apply one operation of a commit to its tree."""
     path = value["path"]
     if kind == "file":
         try:
             tree[path] = Blob(base64.b64decode(value["content"], validate=True), lfs=False)
         except binascii.Error:
-            raise RefusalError(400, f"{path} is not in base64") from None
+            raise HubError(400, f"{path} is not valid base64") from None
     elif kind == "lfsFile":
         if value["oid"] not in hub.objects:
-            raise RefusalError(400, f"{path}: its content was never uploaded")
+            raise HubError(400, f"{path}: the content was not uploaded")
         tree[path] = Blob(hub.objects[value["oid"]], lfs=True)
     elif kind == "deletedFile":
         if tree.pop(path, None) is None:
-            raise RefusalError(404, "A file with this name doesn't exist", "EntryNotFound")
+            raise HubError(404, "A file with this name doesn't exist", "EntryNotFound")
     else:
-        raise RefusalError(400, f"no such operation: {kind}")
+        raise HubError(400, f"unknown operation: {kind}")
 
 
 def _resolve(hub: LoopbackHub, request: Request, repo: str, revision: str, path: str) -> Answer:
-    there = hub.repo(request, repo)
-    sha = hub.sha(there, revision)
-    blob = there.commits[sha].tree.get(path)
+    repository = hub.repo(request, repo)
+    sha = hub.sha(repository, revision)
+    blob = repository.commits[sha].tree.get(path)
     if blob is None:
-        raise RefusalError(404, "Entry not found", "EntryNotFound")
+        raise HubError(404, "Entry not found", "EntryNotFound")
     etag = f'"{blob.sha256 if blob.lfs else blob.git}"'
     headers = {"X-Repo-Commit": sha, "ETag": etag, "Accept-Ranges": "bytes", "Content-Type": "application/octet-stream"}
-    asked = re.fullmatch(r"bytes=(\d*)-(\d*)", request.headers.get("Range", ""))
-    if asked is None or not (asked[1] or asked[2]):
+    byte_range = re.fullmatch(r"bytes=(\d*)-(\d*)", request.headers.get("Range", ""))
+    if byte_range is None or not (byte_range[1] or byte_range[2]):
         return Answer(200, blob.content, headers)
     size = len(blob.content)
-    start = int(asked[1]) if asked[1] else max(0, size - int(asked[2]))
-    stop = min(size, int(asked[2]) + 1) if asked[1] and asked[2] else size
+    start = int(byte_range[1]) if byte_range[1] else max(0, size - int(byte_range[2]))
+    stop = min(size, int(byte_range[2]) + 1) if byte_range[1] and byte_range[2] else size
     if start >= stop:
         return Answer(416, b"", headers | {"Content-Range": f"bytes */{size}"})
     return Answer(206, blob.content[start:stop], headers | {"Content-Range": f"bytes {start}-{stop - 1}/{size}"})
@@ -523,40 +529,40 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
-        def do(self) -> None:
+        def handle_request(self) -> None:
             fault, status = hub._next_fault(), 0
             url = urlsplit(self.path)
-            with suppress(OSError):  # the client may go away
+            with suppress(OSError):  # the client may disconnect
                 status = self._reply(fault, url)
-            hub.log.append(Seen(self.command, unquote(url.path), status))
+            hub.log.append(LoggedRequest(self.command, unquote(url.path), status))
 
-        do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do  # noqa: N815  the names are the base class's
+        do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_request  # noqa: N815  names set by the base class
 
         def _reply(self, fault: Fault, url: Any) -> int:
-            body = self._body(fault.take)
-            if fault.take is not None:
+            body = self._body(fault.cut_request)
+            if fault.cut_request is not None:
                 return self._cut()
             request = Request(self.command, url.path, parse_qs(url.query), self.headers, body)
-            for part in [part for part in hub.meanwhile if part in request.path]:
-                hub.meanwhile.pop(part)()
+            for part in [part for part in hub.before_answer if part in request.path]:
+                hub.before_answer.pop(part)()
             if fault.stall:
-                if fault.done:
+                if fault.executed:
                     hub.answer(request)
                 select.select([self.connection], [], [], 60)
                 return self._cut()
             answer = Answer(fault.status or 0, b'{"error": "a fault"}', {})
-            if fault.status is None or fault.done:
-                good = hub.answer(request)
-                answer = good if fault.status is None else answer
+            if fault.status is None or fault.executed:
+                real = hub.answer(request)
+                answer = real if fault.status is None else answer
             head = [f"HTTP/1.1 {answer.status} {self.responses.get(answer.status, ('-',))[0]}"]
             fields = {"Content-Length": str(len(answer.body)), **answer.headers, **fault.headers}
             head += [f"{name}: {quote(value, safe=SAFE)}" for name, value in fields.items()]
-            sent = "\r\n".join([*head, "", ""]).encode("ascii") + (b"" if self.command == "HEAD" else answer.body)
-            self.wfile.write(sent[: fault.cut])
+            message = "\r\n".join([*head, "", ""]).encode("ascii") + (b"" if self.command == "HEAD" else answer.body)
+            self.wfile.write(message[: fault.cut_answer])
             self.wfile.flush()
-            return self._cut() if fault.cut is not None and fault.cut < len(sent) else answer.status
+            return self._cut() if fault.cut_answer is not None and fault.cut_answer < len(message) else answer.status
 
-        def _body(self, most: int | None) -> bytes:
+        def _body(self, max_bytes: int | None) -> bytes:
             if self.headers.get("Transfer-Encoding", "") == "chunked":
                 parts = []
                 while size := int(self.rfile.readline(), 16):
@@ -565,20 +571,20 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
                 self.rfile.readline()
                 return b"".join(parts)
             length = int(self.headers.get("Content-Length", 0))
-            return self.rfile.read(length if most is None else min(most, length))
+            return self.rfile.read(length if max_bytes is None else min(max_bytes, length))
 
         def _cut(self) -> int:
             self.close_connection = True
             return 0
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the name is the base class's
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  name set by the base class
             pass
 
     return Handler
 
 
 if __name__ == "__main__":
-    with LoopbackHub() as served:
-        print(served.url, flush=True)
+    with LoopbackHub() as hub:
+        print(hub.url, flush=True)
         with suppress(KeyboardInterrupt):
             sys.stdin.read()

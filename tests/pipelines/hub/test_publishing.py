@@ -1,4 +1,4 @@
-"""Publishing to a Hub: one commit, read back, tagged; whatever fails, main and the tags show whole releases."""
+"""Publishing to a Hub: commit, verify and tag. After any failure, main and the tags still hold complete releases."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ if TYPE_CHECKING:
 
 TERRA, RUBQ = "terra-pairclassification", "rubq-retrieval"
 REPO = f"org/{TERRA}"
-# The Hub's library uploads in a way that its HTTP library calls old.
+# huggingface_hub uploads with an argument that httpx has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
 
 @pytest.fixture(autouse=True)
 def online(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The Hub's library as it is outside these tests, but without Xet, telemetry or a login, and in no hurry; what it waited."""
+    """Put huggingface_hub online, without Xet, telemetry, login or real sleeps; return the list of its waiting times."""
     from huggingface_hub import constants, file_download
     from huggingface_hub.utils import _http
 
-    waited: list[float] = []
+    waits: list[float] = []
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
@@ -64,34 +64,34 @@ def online(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", "/nowhere/token")
     monkeypatch.delenv("HF_TOKEN", raising=False)
     for module in (file_download, _http):
-        monkeypatch.setattr(module, "time", SimpleNamespace(sleep=waited.append))
-    return waited
+        monkeypatch.setattr(module, "time", SimpleNamespace(sleep=waits.append))
+    return waits
 
 
 @pytest.fixture
 def hub() -> Iterator[LoopbackHub]:
-    with LoopbackHub() as served:
-        yield served
+    with LoopbackHub() as server:
+        yield server
 
 
-def patience(waited: list[float] | None = None, *, retries: int = 3, read: float = 0.2) -> Patience:
-    """Little patience, that does not really wait."""
-    return Patience(retries=retries, read=read, connect=5, sleep=(waited if waited is not None else []).append)
+def patience(waits: list[float] | None = None, *, retries: int = 3, read: float = 0.2) -> Patience:
+    """Short timeouts and few retries, without real sleeps."""
+    return Patience(retries=retries, read=read, connect=5, sleep=(waits if waits is not None else []).append)
 
 
-def editions(name: str, second: Callable[[Frames], Frames]) -> Definition:
-    """A dataset of the catalogue in two versions: 2.0.0 has what `second` makes of the tables of 1.0.0."""
+def two_versions(name: str, second: Callable[[Frames], Frames]) -> Definition:
+    """Return a catalogue dataset with two versions: `second` turns the tables of 1.0.0 into those of 2.0.0."""
     original = definition_of(name).dataset
     parameters = inspect.signature(original.recipe).parameters.values()
 
     @functools.wraps(original.recipe)
     def recipe(raw: Any, *, edition: int = 1, **options: Any) -> Tables:
-        made = original.recipe(raw, **options)
+        tables = original.recipe(raw, **options)
         frames = {
             config: {split: frame.lazy().collect() for split, frame in splits.items()}
-            for config, splits in made.frames.items()
+            for config, splits in tables.frames.items()
         }
-        return replace(made, frames=frames if edition == 1 else second(frames))
+        return replace(tables, frames=frames if edition == 1 else second(frames))
 
     parameter = inspect.Parameter("edition", inspect.Parameter.KEYWORD_ONLY, default=1)
     recipe.__signature__ = inspect.Signature([*parameters, parameter])  # type: ignore[attr-defined]
@@ -100,7 +100,7 @@ def editions(name: str, second: Callable[[Frames], Frames]) -> Definition:
 
 
 def changed_pairs(frames: Frames) -> Frames:
-    """TERRa without its first row, and with another last hypothesis."""
+    """Drop the first row of TERRa and change the last hypothesis."""
     dev = frames["default"]["dev"]
     last = pl.int_range(pl.len()) == pl.len() - 1
     text = pl.when(last).then(pl.lit("Совсем другая гипотеза.")).otherwise("sentence2").alias("sentence2")
@@ -108,35 +108,35 @@ def changed_pairs(frames: Frames) -> Frames:
 
 
 def changed_corpus(frames: Frames) -> Frames:
-    """RuBQ with one document changed, one removed and one added."""
+    """Change one document of RuBQ, remove one and add one."""
     corpus = frames["corpus"]["test"].filter(pl.col("id") != "1503")
     text = pl.when(pl.col("id") == "10").then(pl.lit("Мундштука нет.")).otherwise("text").alias("text")
-    more = pl.DataFrame({"id": ["2000"], "title": [""], "text": ["Новый абзац."]})
-    return frames | {"corpus": {"test": pl.concat([corpus.with_columns(text), more])}}
+    added = pl.DataFrame({"id": ["2000"], "title": [""], "text": ["Новый абзац."]})
+    return frames | {"corpus": {"test": pl.concat([corpus.with_columns(text), added])}}
 
 
 @pytest.fixture(scope="session")
 def releases(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Definition, dict[str, BuildResult]]]:
-    """Both versions of a dataset, built once; 1.0.0 in several shards, 2.0.0 in one."""
-    folder, kept = tmp_path_factory.mktemp("editions"), dict[str, tuple[Any, dict[str, Any]]]()
+    """A function that returns both versions of a dataset, built once: 1.0.0 in several shards, 2.0.0 in one."""
+    folder, releases = tmp_path_factory.mktemp("versions"), dict[str, tuple[Any, dict[str, Any]]]()
 
-    def both(name: str = TERRA) -> tuple[Definition, dict[str, BuildResult]]:
-        if name not in kept:
-            dataset = editions(name, changed_pairs if name == TERRA else changed_corpus)
+    def build(name: str = TERRA) -> tuple[Definition, dict[str, BuildResult]]:
+        if name not in releases:
+            dataset = two_versions(name, changed_pairs if name == TERRA else changed_corpus)
             settings = sample_settings(folder)
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(parquet, "ROW_GROUP_ROWS", 7)
                 patch.setattr(parquet, "SHARD_BYTES", 10)
                 first = make(dataset, "1.0.0", settings)
-            kept[name] = (dataset, {"1.0.0": first, "2.0.0": make(dataset, "2.0.0", settings)})
-        return kept[name]
+            releases[name] = (dataset, {"1.0.0": first, "2.0.0": make(dataset, "2.0.0", settings)})
+        return releases[name]
 
-    return both
+    return build
 
 
 @pytest.fixture
-def order(tmp_path: Path) -> PublishOptions:
-    """Golden samples are published here, and nowhere else."""
+def options(tmp_path: Path) -> PublishOptions:
+    """Publishing options that allow golden samples, which only these tests publish."""
     return PublishOptions("org", tmp_path / "cache", ledger=tmp_path / "ledger.json", sample=True)
 
 
@@ -144,73 +144,75 @@ def publish(
     hub: LoopbackHub,
     dataset: Definition,
     outcome: BuildResult,
-    order: PublishOptions,
+    options: PublishOptions,
     *,
     token: str = WRITER,
-    **settings: Any,
+    **timeouts: Any,
 ) -> publishing.Publication:
-    connection = publishing.login(endpoint=hub.url, token=token, patience=patience(**settings))
-    return publishing.publish(dataset, outcome.release_dir, order, connection)
+    connection = publishing.login(endpoint=hub.url, token=token, patience=patience(**timeouts))
+    return publishing.publish(dataset, outcome.release_dir, options, connection)
 
 
-def plan(hub: LoopbackHub, dataset: Definition, outcome: BuildResult, order: PublishOptions) -> Plan:
+def plan(hub: LoopbackHub, dataset: Definition, outcome: BuildResult, options: PublishOptions) -> Plan:
     connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience())
-    return make_plan(dataset, outcome.release_dir, order, connection)
+    return make_plan(dataset, outcome.release_dir, options, connection)
 
 
 def files_of(outcome: BuildResult) -> dict[str, bytes]:
-    """The files of a release on disk."""
+    """Return the files of a release on disk: content by path."""
     paths = [path for path in outcome.release_dir.rglob("*") if path.is_file()]
     return {path.relative_to(outcome.release_dir).as_posix(): path.read_bytes() for path in paths}
 
 
-def content_of(tree: dict[str, bytes]) -> str | None:
-    """The content hash of the release that a tree is, whole and alone; None for a tree that holds none at all."""
-    ours = {path for path in tree if path.endswith((".parquet", ".json"))}
-    if not ours:
+def verified_hash(tree: dict[str, bytes]) -> str | None:
+    """Assert that a tree holds exactly one complete release and return its content hash, or None for a tree without one."""
+    release_files = {path for path in tree if path.endswith((".parquet", ".json"))}
+    if not release_files:
         return None
     manifest = decode(tree["manifest.json"], "the Hub")
-    assert ours == {"manifest.json", "statistics.json", *(file.path for file in manifest.files)}
+    assert release_files == {"manifest.json", "statistics.json", *(file.path for file in manifest.files)}
     for file in manifest.files:
         assert hashlib.sha256(tree[file.path]).hexdigest() == file.sha256
     assert f'revision="v{manifest.version}"' in tree["README.md"].decode()
     return manifest.content_sha256
 
 
-def test_a_release_becomes_one_commit_with_a_tag_and_its_files_byte_for_byte(
-    hub: LoopbackHub, order: PublishOptions, releases: Any
+def test_a_release_is_published_byte_for_byte_as_one_tagged_commit(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
-    published = publish(hub, dataset, outcomes["1.0.0"], order)
+    published = publish(hub, dataset, outcomes["1.0.0"], options)
     assert (published.state, published.plan.repo, published.plan.tag) == ("published", REPO, "v1.0.0")
     assert published.url == f"{hub.url}/datasets/{REPO}"
     tree = hub.tree(REPO, "v1.0.0")
     assert tree.pop(".gitattributes")
     assert tree == files_of(outcomes["1.0.0"])
-    there = hub.repos[REPO]
-    assert there.moves[1:] == [("main", published.commit), ("v1.0.0", published.commit)]
-    commit = there.commits[published.commit]
+    repository = hub.repos[REPO]
+    assert repository.moves[1:] == [("main", published.commit), ("v1.0.0", published.commit)]
+    commit = repository.commits[published.commit]
     assert commit.title == f"{TERRA} 1.0.0"
     assert outcomes["1.0.0"].manifest.content_sha256 in commit.description
-    assert not there.private
+    assert not repository.private
     assert all(blob.lfs == path.endswith(".parquet") for path, blob in commit.tree.items())
 
 
-def test_publishing_again_changes_nothing_and_says_so(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
+def test_publishing_again_changes_nothing_and_reports_it(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
     dataset, outcomes = releases()
-    first = publish(hub, dataset, outcomes["1.0.0"], order)
+    first = publish(hub, dataset, outcomes["1.0.0"], options)
     hub.log.clear()
-    again = publish(hub, dataset, outcomes["1.0.0"], order)
+    again = publish(hub, dataset, outcomes["1.0.0"], options)
     assert (again.state, again.commit) == ("already published", first.commit)
-    assert {seen.method for seen in hub.log} <= {"GET", "HEAD"}
+    assert {request.method for request in hub.log} <= {"GET", "HEAD"}
 
 
-def test_a_second_version_leaves_the_first_in_its_tag_and_is_explained(
-    hub: LoopbackHub, order: PublishOptions, releases: Any
+def test_a_second_version_keeps_the_first_in_its_tag_and_describes_the_changes(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases(RUBQ)
-    publish(hub, dataset, outcomes["1.0.0"], order)
-    published = publish(hub, dataset, outcomes["2.0.0"], order)
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    published = publish(hub, dataset, outcomes["2.0.0"], options)
     assert published.plan.against == "1.0.0"
     [corpus] = [change for change in published.plan.changes if change.state != "same"]
     assert (corpus.config, corpus.key, corpus.added, corpus.removed, corpus.changed) == ("corpus", ("id",), 1, 1, 1)
@@ -218,57 +220,63 @@ def test_a_second_version_leaves_the_first_in_its_tag_and_is_explained(
     assert corpus.examples["changed"] == [{"id": "10", "text": ["—", "Мундштука нет."]}]
     assert [row["id"] for row in corpus.examples["added"]] == ["2000"]
     repo = f"org/{RUBQ}"
-    assert content_of(hub.tree(repo, "v1.0.0")) == outcomes["1.0.0"].manifest.content_sha256
-    assert content_of(hub.tree(repo, "v2.0.0")) == outcomes["2.0.0"].manifest.content_sha256
+    assert verified_hash(hub.tree(repo, "v1.0.0")) == outcomes["1.0.0"].manifest.content_sha256
+    assert verified_hash(hub.tree(repo, "v2.0.0")) == outcomes["2.0.0"].manifest.content_sha256
     assert hub.tree(repo) == hub.tree(repo, "v2.0.0")
-    history = hub.tree(repo)["README.md"].decode()
-    assert "As in the paper." in history
-    assert "One row corrected." in history
-    described = hub.repos[repo].commits[published.commit].description
-    assert "corpus/test: 1 rows added, 1 removed, 1 changed" in described
-    assert "qrels/test: the same rows" in described
+    card = hub.tree(repo)["README.md"].decode()
+    assert "As in the paper." in card
+    assert "One row corrected." in card
+    description = hub.repos[repo].commits[published.commit].description
+    assert "corpus/test: 1 rows added, 1 removed, 1 changed" in description
+    assert "qrels/test: the same rows" in description
 
 
-def test_stale_shards_go_in_the_same_commit_and_what_is_not_ours_stays(
-    hub: LoopbackHub, order: PublishOptions, releases: Any
+def test_the_commit_deletes_stale_shards_and_keeps_files_of_others(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], order)
+    publish(hub, dataset, outcomes["1.0.0"], options)
     shards = [path for path in hub.tree(REPO) if path.endswith(".parquet")]
     assert len(shards) == 2
-    others: dict[str, bytes | None] = {"figure.png": b"PNG", "data/notes.txt": b"mine", "extra/a.parquet": b"PAR1"}
-    hub.commit(REPO, {**others, "data/dev-00000-of-00009.parquet": b"a shard of an older push"})
-    planned = plan(hub, dataset, outcomes["2.0.0"], order)
-    published = publish(hub, dataset, outcomes["2.0.0"], order)
+    foreign: dict[str, bytes | None] = {
+        "figure.png": b"PNG",
+        "data/notes.txt": b"mine",
+        "extra/a.parquet": b"PAR1",
+    }
+    hub.commit(REPO, {**foreign, "data/dev-00000-of-00009.parquet": b"a shard of an older push"})
+    planned = plan(hub, dataset, outcomes["2.0.0"], options)
+    published = publish(hub, dataset, outcomes["2.0.0"], options)
     assert set(planned.deletes) == {*shards, "data/dev-00000-of-00009.parquet"}
     tree = hub.tree(REPO)
     assert {path for path in tree if path.startswith("data/")} == {"data/dev-00000-of-00001.parquet", "data/notes.txt"}
-    assert {path: tree[path] for path in others} == others
+    assert {path: tree[path] for path in foreign} == foreign
     assert hub.repos[REPO].moves[-2:] == [("main", published.commit), ("v2.0.0", published.commit)]
 
 
-def test_a_config_that_is_gone_goes_in_the_same_commit(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
+def test_the_commit_deletes_the_files_of_a_removed_config(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], order)
+    publish(hub, dataset, outcomes["1.0.0"], options)
     manifest = json.loads(hub.tree(REPO)["manifest.json"])
     manifest["tables"][0] |= {"config": "old", "files": [{"path": "old/dev-0.parquet", "bytes": 4, "sha256": "0" * 64}]}
     hub.commit(REPO, {"manifest.json": json.dumps(manifest).encode(), "old/dev-0.parquet": b"PAR1"})
-    publish(hub, dataset, outcomes["2.0.0"], order)
+    publish(hub, dataset, outcomes["2.0.0"], options)
     assert "old/dev-0.parquet" not in hub.tree(REPO)
 
 
-def test_keys_that_somebody_added_to_the_front_matter_survive_and_ours_win(
-    hub: LoopbackHub, order: PublishOptions, releases: Any
+def test_front_matter_keys_added_by_others_survive_and_our_keys_win(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], order)
+    publish(hub, dataset, outcomes["1.0.0"], options)
     card = hub.tree(REPO)["README.md"].decode()
     ours = card.split("---\n")[1]
     theirs = ours.replace("license: mit", "license: gpl") + "viewer: false\nextra_gated_prompt: Будьте добры\nno: 1\n"
-    hub.commit(REPO, {"README.md": f"---\r\n{theirs}---\r\nTheir own words.".encode()})
-    planned = plan(hub, dataset, outcomes["2.0.0"], order)
+    hub.commit(REPO, {"README.md": f"---\r\n{theirs}---\r\nA hand-written card.".encode()})
+    planned = plan(hub, dataset, outcomes["2.0.0"], options)
     assert "viewer, extra_gated_prompt, False" in planned.notes[-1]
-    publish(hub, dataset, outcomes["2.0.0"], order)
+    publish(hub, dataset, outcomes["2.0.0"], options)
     merged = hub.tree(REPO)["README.md"].decode()
     built_card = (outcomes["2.0.0"].release_dir / "README.md").read_text("utf-8")
     head, body = (yaml.safe_load(merged.split("---\n")[1]), merged.split("---\n", 2)[2])
@@ -281,92 +289,98 @@ def test_keys_that_somebody_added_to_the_front_matter_survive_and_ours_win(
 @pytest.mark.parametrize(
     "card", [b"", b"no front matter", b"---\n[broken\n---\n", b"---\n- a list\n---\n", b"\xff\xfe"]
 )
-def test_a_card_without_front_matter_of_its_own_is_replaced(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, card: bytes
+def test_a_card_without_valid_front_matter_is_replaced(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, card: bytes
 ) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], order)
+    publish(hub, dataset, outcomes["1.0.0"], options)
     hub.commit(REPO, {"README.md": card})
-    publish(hub, dataset, outcomes["2.0.0"], order)
+    publish(hub, dataset, outcomes["2.0.0"], options)
     assert hub.tree(REPO)["README.md"] == (outcomes["2.0.0"].release_dir / "README.md").read_bytes()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_key_of_our_front_matter_is_known_as_ours(
+def test_our_keys_include_every_front_matter_key_we_write(
     name: str, golden_release: Callable[[str], BuildResult]
 ) -> None:
     assert set(metadata(definition_of(name), golden_release(name).manifest)) <= OUR_KEYS
 
 
 def test_a_tag_never_moves(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, settings: BuildSettings, tmp_path: Path
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings, tmp_path: Path
 ) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], order)
+    publish(hub, dataset, outcomes["1.0.0"], options)
     before = hub.state()[0]
     other = make(dataset, "1.0.0", replace(settings, golden=other_golden(tmp_path / "golden")))
     with pytest.raises(PublishError, match="published with other content") as caught:
-        publish(hub, dataset, other, order)
+        publish(hub, dataset, other, options)
     assert caught.value.exit_code == 5
     assert "default/dev: other rows" in str(caught.value)
     assert "new version" in str(caught.value)
     assert hub.state()[0] == before
 
 
-def test_the_same_rows_in_other_files_are_already_published(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, settings: BuildSettings
+def test_the_same_rows_in_different_files_count_as_already_published(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
 ) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], order)
-    whole = make(dataset, "1.0.0", settings)
-    assert whole.manifest.files != outcomes["1.0.0"].manifest.files
-    assert publish(hub, dataset, whole, order).state == "already published"
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    unsharded = make(dataset, "1.0.0", settings)
+    assert unsharded.manifest.files != outcomes["1.0.0"].manifest.files
+    assert publish(hub, dataset, unsharded, options).state == "already published"
 
 
-def test_a_manifest_on_the_hub_is_not_believed(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, settings: BuildSettings
+def test_a_manifest_on_the_hub_is_verified_against_its_rows(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
 ) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], order)
-    whole = make(dataset, "1.0.0", settings)
-    there = hub.repos[REPO]
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    unsharded = make(dataset, "1.0.0", settings)
+    repository = hub.repos[REPO]
     manifest = json.loads(hub.tree(REPO)["manifest.json"])
     assert hub.tree(REPO)[manifest["tables"][0]["files"][0]["path"]]
     manifest["tables"][0]["files"] = manifest["tables"][0]["files"][:1]
-    there.tags["v1.0.0"] = hub.commit(REPO, {"manifest.json": json.dumps(manifest).encode()})
+    repository.tags["v1.0.0"] = hub.commit(REPO, {"manifest.json": json.dumps(manifest).encode()})
     with pytest.raises(PublishError, match="not those of their manifest") as caught:
-        publish(hub, dataset, whole, order)
+        publish(hub, dataset, unsharded, options)
     assert "other rows than the manifest's" in str(caught.value)
 
 
-def test_an_older_version_does_not_replace_a_newer_one(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
+def test_an_older_version_does_not_replace_a_newer_one(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["2.0.0"], order)
+    publish(hub, dataset, outcomes["2.0.0"], options)
     with pytest.raises(PublishError, match="a newer version is published") as caught:
-        publish(hub, dataset, outcomes["1.0.0"], order)
+        publish(hub, dataset, outcomes["1.0.0"], options)
     assert caught.value.found == "2.0.0"
 
 
-def test_a_repository_of_another_dataset_is_left_alone(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
-    publish(hub, *_first(releases()), replace(order, repo_name="shared"))
+def test_a_repository_of_another_dataset_is_not_overwritten(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    publish(hub, *_first(releases()), replace(options, repo_name="shared"))
     with pytest.raises(PublishError, match="another dataset"):
-        publish(hub, *_first(releases(RUBQ)), replace(order, repo_name="shared"))
+        publish(hub, *_first(releases(RUBQ)), replace(options, repo_name="shared"))
 
 
-def _first(both: Any) -> tuple[Definition, BuildResult]:
-    return both[0], both[1]["1.0.0"]
+def _first(release: Any) -> tuple[Definition, BuildResult]:
+    return release[0], release[1]["1.0.0"]
 
 
-def test_a_repository_with_no_release_of_ours_gets_one(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
+def test_a_repository_without_a_release_of_ours_can_be_published_to(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
     publishing.login(endpoint=hub.url, token=WRITER).api.create_repo(REPO, repo_type="dataset")
     hub.commit(REPO, {"data/dev-00000-of-00001.parquet": b"PAR1", "manifest.json": b"[]"})
-    publish(hub, *_first(releases()), order)
-    assert content_of(hub.tree(REPO)) == content_of(hub.tree(REPO, "v1.0.0"))
+    publish(hub, *_first(releases()), options)
+    assert verified_hash(hub.tree(REPO)) == verified_hash(hub.tree(REPO, "v1.0.0"))
 
 
-def test_private_is_kept_or_refused_but_never_dropped(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
+def test_a_private_publication_never_becomes_public(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
     dataset, outcomes = releases()
-    private = replace(order, private=True)
+    private = replace(options, private=True)
     publish(hub, dataset, outcomes["1.0.0"], private)
     assert hub.repos[REPO].private
     publish(hub, dataset, outcomes["2.0.0"], private)
@@ -375,41 +389,43 @@ def test_private_is_kept_or_refused_but_never_dropped(hub: LoopbackHub, order: P
         publish(hub, dataset, outcomes["2.0.0"], private)
 
 
-def test_name_and_message_are_those_asked_for(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
-    published = publish(hub, *_first(releases()), replace(order, org="other", repo_name="terra", message="Hello."))
+def test_repository_name_and_commit_message_can_be_set(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    published = publish(hub, *_first(releases()), replace(options, org="other", repo_name="terra", message="Hello."))
     assert hub.repos["other/terra"].commits[published.commit].title == "Hello."
     with pytest.raises(UsageError, match="invalid repository name"):
-        publish(hub, *_first(releases()), replace(order, org="a/b"))
+        publish(hub, *_first(releases()), replace(options, org="a/b"))
 
 
-def test_a_pull_request_leaves_main_alone_and_is_tagged_once_merged(
-    hub: LoopbackHub, order: PublishOptions, releases: Any
+def test_a_pull_request_does_not_change_main_and_is_tagged_after_its_merge(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], order)
-    asked = publish(hub, dataset, outcomes["2.0.0"], replace(order, create_pr=True))
-    assert asked.state == "pull request opened"
-    assert asked.url == f"{hub.url}/datasets/{REPO}/discussions/1"
-    there = hub.repos[REPO]
-    assert content_of(hub.tree(REPO)) == outcomes["1.0.0"].manifest.content_sha256
-    assert set(there.tags) == {"v1.0.0"}
-    there.branches["main"] = there.branches["refs/pr/1"]
-    assert publish(hub, dataset, outcomes["2.0.0"], replace(order, create_pr=True)).state == "published"
-    assert there.tags["v2.0.0"] == asked.commit
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    opened = publish(hub, dataset, outcomes["2.0.0"], replace(options, create_pr=True))
+    assert opened.state == "pull request opened"
+    assert opened.url == f"{hub.url}/datasets/{REPO}/discussions/1"
+    repository = hub.repos[REPO]
+    assert verified_hash(hub.tree(REPO)) == outcomes["1.0.0"].manifest.content_sha256
+    assert set(repository.tags) == {"v1.0.0"}
+    repository.branches["main"] = repository.branches["refs/pr/1"]
+    assert publish(hub, dataset, outcomes["2.0.0"], replace(options, create_pr=True)).state == "published"
+    assert repository.tags["v2.0.0"] == opened.commit
 
 
-def test_a_gitignore_in_the_repository_leaves_nothing_out(
-    hub: LoopbackHub, order: PublishOptions, releases: Any
+def test_a_gitignore_in_the_repository_excludes_no_file(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], order)
+    publish(hub, dataset, outcomes["1.0.0"], options)
     hub.commit(REPO, {".gitignore": b"*.parquet\nmanifest.json\n"})
-    publish(hub, dataset, outcomes["2.0.0"], order)
-    assert content_of(hub.tree(REPO)) == outcomes["2.0.0"].manifest.content_sha256
+    publish(hub, dataset, outcomes["2.0.0"], options)
+    assert verified_hash(hub.tree(REPO)) == outcomes["2.0.0"].manifest.content_sha256
 
 
-def test_a_build_waits_until_its_release_is_published(
-    hub: LoopbackHub, order: PublishOptions, settings: BuildSettings
+def test_a_build_waits_while_its_release_is_being_published(
+    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings
 ) -> None:
     outcome = make(definition_of(TERRA), "1.0.0", settings)
 
@@ -420,84 +436,84 @@ def test_a_build_waits_until_its_release_is_published(
         with pytest.raises(InterruptedError, match="waiting for another command that is writing it"):
             make(definition_of(TERRA), "1.0.0", replace(settings, force=True))
 
-    waiting = logging.getLogger("pipelines.files")
-    waiting.addFilter(interrupt)
+    logger = logging.getLogger("pipelines.files")
+    logger.addFilter(interrupt)
     try:
-        hub.meanwhile["/commit/main"] = build
-        publish(hub, definition_of(TERRA), outcome, order)
+        hub.before_answer["/commit/main"] = build
+        publish(hub, definition_of(TERRA), outcome, options)
     finally:
-        waiting.removeFilter(interrupt)
-    assert "/commit/main" not in hub.meanwhile, "the build ran"
+        logger.removeFilter(interrupt)
+    assert "/commit/main" not in hub.before_answer, "the build did not run"
 
 
 @pytest.mark.parametrize("mark", ["sample", "partial"])
-def test_samples_and_parts_are_not_published(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, mark: str, tmp_path: Path
+def test_samples_and_partial_releases_are_not_published(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, mark: str, tmp_path: Path
 ) -> None:
     dataset, outcome = _first(releases())
-    changed = altered(outcome, tmp_path, **{mark: True})
+    marked = with_manifest(outcome, tmp_path, **{mark: True})
     with pytest.raises(PublishError, match="is never published"):
-        publish(hub, dataset, changed, replace(order, sample=False))
+        publish(hub, dataset, marked, replace(options, sample=False))
     assert hub.repos == {}
 
 
-def altered(outcome: BuildResult, tmp_path: Path, **changes: Any) -> BuildResult:
-    """A copy of a release, which counts as a whole one, with another manifest."""
-    release_dir = tmp_path / "altered" / outcome.version
+def with_manifest(outcome: BuildResult, tmp_path: Path, **changes: Any) -> BuildResult:
+    """Copy a release, changing its manifest; the copy is not marked as a sample."""
+    release_dir = tmp_path / "changed" / outcome.version
     shutil.copytree(outcome.release_dir, release_dir)
     manifest = replace(outcome.manifest, **({"sample": False} | changes))
     (release_dir / "manifest.json").write_bytes(encode(manifest))
     return replace(outcome, release_dir=release_dir, manifest=manifest)
 
 
-def test_a_licence_against_derivatives_asks_for_the_rights(
-    hub: LoopbackHub, order: PublishOptions, releases: Any
+def test_a_no_derivatives_licence_requires_a_confirmation_of_the_rights(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcome = _first(releases())
     source = replace(dataset.source, license="cc-by-nc-nd-4.0", license_note="News texts belong to their agency.")
     with pytest.raises(
         PublishError, match=r"licence cc-by-nc-nd-4\.0 does not permit publishing derivatives"
     ) as caught:
-        publish(hub, replace(dataset, source=source), outcome, order)
+        publish(hub, replace(dataset, source=source), outcome, options)
     assert "--i-have-the-rights" in str(caught.value)
     assert "belong to their agency" in str(caught.value)
-    assert publish(hub, replace(dataset, source=source), outcome, replace(order, rights=True)).state == "published"
+    assert publish(hub, replace(dataset, source=source), outcome, replace(options, rights=True)).state == "published"
 
 
 def test_a_damaged_release_is_not_published(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
 ) -> None:
     dataset, outcome = _first(releases())
-    copy = altered(outcome, tmp_path)
+    copy = with_manifest(outcome, tmp_path)
     (copy.release_dir / "data" / "dev-00000-of-00002.parquet").write_bytes(b"PAR1")
     with pytest.raises(PublishError, match="the release is damaged") as caught:
-        publish(hub, dataset, copy, order)
+        publish(hub, dataset, copy, options)
     assert "dev-00000-of-00002.parquet has changed: 4 bytes" in str(caught.value)
     assert hub.repos == {}
 
 
-def test_defects_in_the_rows_forbid_it_with_their_own_exit_code(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path
+def test_blocking_defects_prevent_publishing_with_their_own_exit_code(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
 ) -> None:
     dataset, outcome = _first(releases())
     defect = Finding("null_text", "error", "default", "dev", "sentence1", count=1, share=0.1)
-    broken = (*outcome.manifest.findings, defect)
+    findings = (*outcome.manifest.findings, defect)
     with pytest.raises(FindingsError, match="defects in the rows") as caught:
-        publish(hub, dataset, altered(outcome, tmp_path, findings=broken), order)
+        publish(hub, dataset, with_manifest(outcome, tmp_path, findings=findings), options)
     assert caught.value.exit_code == 4
     assert caught.value.found == "null_text"
 
 
-def test_what_is_not_built_says_how_to_build_it(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path
+def test_the_error_for_a_missing_release_shows_the_build_command(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
 ) -> None:
     dataset, outcome = _first(releases())
     with pytest.raises(PublishError, match="no release to publish") as caught:
-        publish(hub, dataset, replace(outcome, release_dir=tmp_path / "1.0.0"), order)
+        publish(hub, dataset, replace(outcome, release_dir=tmp_path / "1.0.0"), options)
     assert f"python -m pipelines.build {TERRA}@1.0.0" in str(caught.value)
 
 
-def test_without_a_token_it_says_so(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_token_is_an_error_that_names_hf_token(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PublishError, match="no token to publish with") as caught:
         publishing.login(endpoint=hub.url)
     assert "HF_TOKEN" in str(caught.value)
@@ -506,7 +522,9 @@ def test_without_a_token_it_says_so(hub: LoopbackHub, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(("token", "words"), [(READER, "can only read"), ("hf_unknown", "401"), ("hf_bad", "HF_TOKEN")])
-def test_a_token_that_may_not_write_says_so_and_is_not_shown(hub: LoopbackHub, token: str, words: str) -> None:
+def test_the_error_for_a_read_only_or_invalid_token_does_not_show_the_token(
+    hub: LoopbackHub, token: str, words: str
+) -> None:
     with pytest.raises(PublishError) as caught:
         publishing.login(endpoint=hub.url, token=token, patience=patience())
     assert words in str(caught.value)
@@ -523,271 +541,275 @@ def test_nothing_is_published_or_fetched_offline(monkeypatch: pytest.MonkeyPatch
         client.connect()
 
 
-def test_a_namespace_that_is_not_ones_own_says_so(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
+def test_the_error_for_a_foreign_namespace_names_the_repository(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
     connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience())
     hub.fail(1, Fault(status=403))
     with pytest.raises(PublishError, match="committing failed") as caught:
-        publishing.publish(*_place(releases()), order, connection)
+        publishing.publish(*_first_dir(releases()), options, connection)
     assert f"a token that may write to {REPO}" in str(caught.value)
 
 
-def _place(both: Any) -> tuple[Definition, Path]:
-    return both[0], both[1]["1.0.0"].release_dir
+def _first_dir(release: Any) -> tuple[Definition, Path]:
+    return release[0], release[1]["1.0.0"].release_dir
 
 
-def test_the_server_says_how_long_to_wait_within_reason(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
-    waited: list[float] = []
-    connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience(waited))
+def test_waiting_times_follow_the_server_up_to_a_limit(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    waits: list[float] = []
+    connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience(waits))
     for headers, seconds in (
         ({"Retry-After": "7"}, 7), ({"RateLimit": '"api";r=0;t=55'}, 55), ({"Retry-After": "86400"}, 300), ({}, 1)
     ):  # fmt: skip
         hub.fail(0, Fault(status=429, headers=headers))
         assert repository.snapshot(connection, "org/nothing") is None
-        assert waited.pop() == seconds
+        assert waits.pop() == seconds
     hub.fail(0, Fault(status=503), always=True)
     with pytest.raises(PublishError, match="run the command again later"):
         repository.snapshot(connection, "org/nothing")
-    assert waited == [1, 2, 4]
+    assert waits == [1, 2, 4]
 
 
-def test_a_commit_in_between_is_planned_on_and_not_overwritten(
-    hub: LoopbackHub, order: PublishOptions, releases: Any
+def test_a_concurrent_commit_is_included_in_a_new_plan_and_not_overwritten(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], order)
+    publish(hub, dataset, outcomes["1.0.0"], options)
     card = hub.tree(REPO)["README.md"].replace(b"---\n", b"---\nviewer: false\n", 1)
-    hub.meanwhile["/commit/main"] = lambda: hub.commit(REPO, {"README.md": card, "figure.png": b"PNG"})
-    assert publish(hub, dataset, outcomes["2.0.0"], order).state == "published"
+    hub.before_answer["/commit/main"] = lambda: hub.commit(REPO, {"README.md": card, "figure.png": b"PNG"})
+    assert publish(hub, dataset, outcomes["2.0.0"], options).state == "published"
     assert yaml.safe_load(hub.tree(REPO)["README.md"].decode().split("---\n")[1])["viewer"] is False
     assert hub.tree(REPO)["figure.png"] == b"PNG"
-    assert [seen.status for seen in hub.log if "/commit/" in seen.path][-2:] == [412, 200]
+    assert [request.status for request in hub.log if "/commit/" in request.path][-2:] == [412, 200]
 
 
-def test_commits_again_and_again_end_in_an_error(hub: LoopbackHub, order: PublishOptions, releases: Any) -> None:
+def test_endless_concurrent_commits_end_in_an_error(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], order)
+    publish(hub, dataset, outcomes["1.0.0"], options)
 
-    def meddle() -> None:
+    def commit_again() -> None:
         hub.commit(REPO, {"figure.png": str(len(hub.repos[REPO].commits)).encode()})
-        hub.meanwhile["/commit/main"] = meddle
+        hub.before_answer["/commit/main"] = commit_again
 
-    meddle()
+    commit_again()
     with pytest.raises(PublishError, match="412") as caught:
-        publish(hub, dataset, outcomes["2.0.0"], order)
+        publish(hub, dataset, outcomes["2.0.0"], options)
     assert "somebody else commits" in str(caught.value)
-    assert content_of(hub.tree(REPO)) == outcomes["1.0.0"].manifest.content_sha256
+    assert verified_hash(hub.tree(REPO)) == outcomes["1.0.0"].manifest.content_sha256
 
 
-def elsewhere(outcome: BuildResult, tmp_path: Path) -> BuildResult:
-    """The same release in another folder, as another machine has it."""
-    place = tmp_path / "elsewhere" / outcome.dataset / outcome.version
-    shutil.copytree(outcome.release_dir, place)
-    return replace(outcome, release_dir=place)
+def copy_release(outcome: BuildResult, tmp_path: Path) -> BuildResult:
+    """Copy a release to another folder, as on another machine."""
+    release_dir = tmp_path / "copy" / outcome.dataset / outcome.version
+    shutil.copytree(outcome.release_dir, release_dir)
+    return replace(outcome, release_dir=release_dir)
 
 
-def test_of_two_publishers_with_other_rows_one_wins_and_the_other_says_so(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, settings: BuildSettings, tmp_path: Path
+def test_of_two_publishers_with_different_rows_one_succeeds_and_the_other_fails(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings, tmp_path: Path
 ) -> None:
     dataset, outcomes = releases()
-    other = make(editions(TERRA, lambda frames: frames), "2.0.0", settings)
-    publish(hub, dataset, outcomes["1.0.0"], order)
-    hub.meanwhile["/commit/main"] = lambda: publish(hub, dataset, outcomes["2.0.0"], order)
+    other = make(two_versions(TERRA, lambda frames: frames), "2.0.0", settings)
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    hub.before_answer["/commit/main"] = lambda: publish(hub, dataset, outcomes["2.0.0"], options)
     with pytest.raises(PublishError, match="published with other content"):
-        publish(hub, dataset, other, replace(order, cache=tmp_path / "another"), read=10.0)
-    assert content_of(hub.tree(REPO, "v2.0.0")) == outcomes["2.0.0"].manifest.content_sha256
+        publish(hub, dataset, other, replace(options, cache=tmp_path / "another"), read=10.0)
+    assert verified_hash(hub.tree(REPO, "v2.0.0")) == outcomes["2.0.0"].manifest.content_sha256
     assert hub.tree(REPO) == hub.tree(REPO, "v2.0.0")
 
 
-def test_what_another_publisher_has_committed_but_not_tagged_is_not_overwritten(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, settings: BuildSettings
+def test_an_untagged_commit_of_another_publisher_is_not_overwritten(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
 ) -> None:
     dataset, outcomes = releases()
-    other = make(editions(TERRA, lambda frames: frames), "2.0.0", settings)
-    publish(hub, dataset, outcomes["2.0.0"], order)
+    other = make(two_versions(TERRA, lambda frames: frames), "2.0.0", settings)
+    publish(hub, dataset, outcomes["2.0.0"], options)
     del hub.repos[REPO].tags["v2.0.0"]
     before = hub.state()[0]
     with pytest.raises(PublishError, match="published with other content") as caught:
-        publish(hub, dataset, other, order)
+        publish(hub, dataset, other, options)
     assert caught.value.where == f"{REPO} at main"
     assert hub.state()[0] == before
 
 
-@pytest.mark.parametrize("when", ["/commit/main", "/tag/"])
-def test_two_publishers_of_the_same_rows_both_end_well(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path, when: str
+@pytest.mark.parametrize("path", ["/commit/main", "/tag/"])
+def test_two_publishers_of_the_same_rows_both_succeed(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path, path: str
 ) -> None:
     dataset, outcomes = releases()
     states: list[str] = []
-    theirs = elsewhere(outcomes["1.0.0"], tmp_path)
-    hub.meanwhile[when] = lambda: states.append(publish(hub, dataset, theirs, order).state)
-    states.append(publish(hub, dataset, outcomes["1.0.0"], replace(order, cache=tmp_path / "another"), read=10.0).state)
+    theirs = copy_release(outcomes["1.0.0"], tmp_path)
+    hub.before_answer[path] = lambda: states.append(publish(hub, dataset, theirs, options).state)
+    states.append(
+        publish(hub, dataset, outcomes["1.0.0"], replace(options, cache=tmp_path / "another"), read=10.0).state
+    )
     assert "published" in states
     assert set(states) <= {"published", "already published"}
     assert [ref for ref, _ in hub.repos[REPO].moves] == ["main", "main", "v1.0.0"]
 
 
-def test_publishers_at_the_same_time_leave_whole_releases(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path
+def test_concurrent_publishers_of_different_versions_leave_complete_releases(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
 ) -> None:
     dataset, outcomes = releases()
-    outcomes = outcomes | {"2.0.0": elsewhere(outcomes["2.0.0"], tmp_path)}
-    ends: dict[str, object] = {}
+    outcomes = outcomes | {"2.0.0": copy_release(outcomes["2.0.0"], tmp_path)}
+    results: dict[str, object] = {}
 
     def run(version: str) -> None:
         try:
-            mine = replace(order, cache=tmp_path / version)
-            ends[version] = publish(hub, dataset, outcomes[version], mine, read=10.0).state
+            run_options = replace(options, cache=tmp_path / version)
+            results[version] = publish(hub, dataset, outcomes[version], run_options, read=10.0).state
         except PublishError as error:
-            ends[version] = error
+            results[version] = error
 
     threads = [threading.Thread(target=run, args=(version,)) for version in outcomes]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert ends["2.0.0"] == "published"
-    assert ends["1.0.0"] == "published" or "a newer version is published" in str(ends["1.0.0"])
-    whole(hub, outcomes)
+    assert results["2.0.0"] == "published"
+    assert results["1.0.0"] == "published" or "a newer version is published" in str(results["1.0.0"])
+    assert_complete_releases(hub, outcomes)
 
 
-def test_what_does_not_read_back_is_not_tagged_and_mended_by_the_next_run(
-    hub: LoopbackHub, order: PublishOptions, releases: Any
+def test_a_commit_that_fails_verification_is_not_tagged_and_the_next_run_repairs_it(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
 
     def corrupt() -> None:
-        there = hub.repos[REPO]
-        sha = there.branches["main"]
-        damaged = there.commits[sha].tree | {"data/dev-00001-of-00002.parquet": Blob(b"PAR1", lfs=True)}
-        there.commits[sha] = replace(there.commits[sha], tree=damaged)
+        repository = hub.repos[REPO]
+        sha = repository.branches["main"]
+        damaged = repository.commits[sha].tree | {"data/dev-00001-of-00002.parquet": Blob(b"PAR1", lfs=True)}
+        repository.commits[sha] = replace(repository.commits[sha], tree=damaged)
 
-    hub.meanwhile["/resolve/"] = corrupt
+    hub.before_answer["/resolve/"] = corrupt
     with pytest.raises(PublishError, match="does not read back") as caught:
-        publish(hub, dataset, outcomes["1.0.0"], order)
+        publish(hub, dataset, outcomes["1.0.0"], options)
     assert "data/dev-00001-of-00002.parquet has changed: 4 bytes" in str(caught.value)
     assert hub.repos[REPO].tags == {}
-    again = publish(hub, dataset, outcomes["1.0.0"], order)
+    again = publish(hub, dataset, outcomes["1.0.0"], options)
     assert again.plan.notes[-1] == "main holds a damaged copy of this release: it is written again"
-    assert content_of(hub.tree(REPO, "v1.0.0")) == outcomes["1.0.0"].manifest.content_sha256
+    assert verified_hash(hub.tree(REPO, "v1.0.0")) == outcomes["1.0.0"].manifest.content_sha256
 
 
-KINDS = {
-    "the request is cut": Fault(take=10),
-    "the answer is cut": Fault(cut=150),
+FAULTS = {
+    "the request is cut": Fault(cut_request=10),
+    "the answer is cut": Fault(cut_answer=150),
     "429": Fault(status=429, headers={"Retry-After": "3"}),
-    "500, but done": Fault(status=500, done=True),
+    "500 after execution": Fault(status=500, executed=True),
     "412": Fault(status=412),
-    "silence, but done": Fault(stall=True, done=True),
+    "a stall after execution": Fault(stall=True, executed=True),
 }
-CASES = [*(("2.0.0", kind) for kind in KINDS), ("1.0.0", "the answer is cut")]
+CASES = [*(("2.0.0", fault) for fault in FAULTS), ("1.0.0", "the answer is cut")]
 
 
-def whole(hub: LoopbackHub, outcomes: dict[str, BuildResult]) -> None:
-    """Main and tags show, and showed at every moment, a whole release or (main, at first) none."""
-    there = hub.repos.get(REPO)
-    known = {f"v{version}": outcome.manifest.content_sha256 for version, outcome in outcomes.items()}
-    for ref, sha in there.moves if there else ():
-        content = content_of(hub.tree(REPO, sha))
-        assert content == known[ref] if ref in known else content in {None, *known.values()}
+def assert_complete_releases(hub: LoopbackHub, outcomes: dict[str, BuildResult]) -> None:
+    """Assert that every commit of main and of each tag held a complete release, or none (main, at first)."""
+    repository = hub.repos.get(REPO)
+    hashes = {f"v{version}": outcome.manifest.content_sha256 for version, outcome in outcomes.items()}
+    for ref, sha in repository.moves if repository else ():
+        content = verified_hash(hub.tree(REPO, sha))
+        assert content == hashes[ref] if ref in hashes else content in {None, *hashes.values()}
 
 
 def each_request(
-    hub: LoopbackHub, order: PublishOptions, both: tuple[Definition, dict[str, BuildResult]], version: str
+    hub: LoopbackHub, options: PublishOptions, release: tuple[Definition, dict[str, BuildResult]], version: str
 ) -> Iterator[tuple[int, PublishOptions]]:
-    """The number of each request that publishing a version makes, and an order to publish by; the Hub is as before each time.
+    """Yield the number of each request that publishing a version sends, and options to publish with, on a restored Hub.
 
-    The older version is in the cache already: enough downloads are left.
+    The cache already holds the older version; the remaining downloads are enough for these tests.
     """
-    dataset, outcomes = both
-    order.cache.mkdir()
+    dataset, outcomes = release
+    options.cache.mkdir()
     if version == "2.0.0":
-        publish(hub, dataset, outcomes["1.0.0"], order)
+        publish(hub, dataset, outcomes["1.0.0"], options)
     before = hub.state()
 
-    def new_repository(name: str) -> PublishOptions:
+    def restore(name: str) -> PublishOptions:
         hub.restore(before)
-        cache = order.cache.with_name(name)
-        shutil.copytree(order.cache, cache)
-        return replace(order, cache=cache)
+        cache = options.cache.with_name(name)
+        shutil.copytree(options.cache, cache)
+        return replace(options, cache=cache)
 
-    first = new_repository("undisturbed")
-    with (
-        pytest.MonkeyPatch.context() as patient
-    ):  # on a loaded machine too: a request that is made again is not counted
-        patient.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 10)
+    first = restore("undisturbed")
+    with pytest.MonkeyPatch.context() as patch:  # long timeouts: on a loaded machine, a retry would add a request
+        patch.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 10)
         publish(hub, dataset, outcomes[version], first, read=10.0)
     for number in range(len(hub.log)):
-        yield number, new_repository(str(number))
+        yield number, restore(str(number))
 
 
-@pytest.mark.parametrize(("version", "kind"), CASES)
-def test_whichever_request_fails_the_hub_shows_whole_releases_and_running_again_finishes(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, version: str, kind: str
+@pytest.mark.parametrize(("version", "fault"), CASES)
+def test_after_a_fault_at_any_request_the_hub_holds_complete_releases_and_the_next_run_finishes(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, version: str, fault: str
 ) -> None:
     dataset, outcomes = releases()
-    for number, mine in each_request(hub, order, (dataset, outcomes), version):
-        hub.fail(number, KINDS[kind])
-        with suppress(PublishError) if kind == "412" else nullcontext():  # all others pass, and are got over
-            publish(hub, dataset, outcomes[version], mine)
-        whole(hub, outcomes)
-        hub.heal()
-        publish(hub, dataset, outcomes[version], mine)
-        finished(hub, outcomes, version)
+    for number, run_options in each_request(hub, options, (dataset, outcomes), version):
+        hub.fail(number, FAULTS[fault])
+        with suppress(PublishError) if fault == "412" else nullcontext():  # the other faults pass, and retries succeed
+            publish(hub, dataset, outcomes[version], run_options)
+        assert_complete_releases(hub, outcomes)
+        hub.stop_failing()
+        publish(hub, dataset, outcomes[version], run_options)
+        assert_published(hub, outcomes, version)
 
 
-def finished(hub: LoopbackHub, outcomes: dict[str, BuildResult], version: str) -> None:
-    """The version is on main and in its tag, by one commit."""
-    whole(hub, outcomes)
-    there = hub.repos[REPO]
-    assert there.tags[f"v{version}"] == there.branches["main"]
-    assert sum(ref == "main" for ref, _ in there.moves) == (2 if version == "1.0.0" else 3)
+def assert_published(hub: LoopbackHub, outcomes: dict[str, BuildResult], version: str) -> None:
+    """Assert that main and the tag hold the version, by a single commit."""
+    assert_complete_releases(hub, outcomes)
+    repository = hub.repos[REPO]
+    assert repository.tags[f"v{version}"] == repository.branches["main"]
+    assert sum(ref == "main" for ref, _ in repository.moves) == (2 if version == "1.0.0" else 3)
 
 
-def test_a_hub_that_goes_away_at_any_request_is_told_of_and_the_next_run_finishes(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, monkeypatch: pytest.MonkeyPatch
+def test_a_hub_that_disconnects_at_any_request_is_an_error_and_the_next_run_finishes(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 10)
     (dataset, outcomes), version = releases(), "2.0.0"
-    for number, mine in each_request(hub, order, (dataset, outcomes), version):
-        hub.fail(number, Fault(take=0), always=True)
+    for number, run_options in each_request(hub, options, (dataset, outcomes), version):
+        hub.fail(number, Fault(cut_request=0), always=True)
         with pytest.raises(PublishError) as caught:
-            publish(hub, dataset, outcomes[version], mine, retries=1, read=10.0)
+            publish(hub, dataset, outcomes[version], run_options, retries=1, read=10.0)
         assert caught.value.todo == "run the command again later"
-        whole(hub, outcomes)
-        hub.heal()
-        assert publish(hub, dataset, outcomes[version], mine).state == "published"
-        finished(hub, outcomes, version)
+        assert_complete_releases(hub, outcomes)
+        hub.stop_failing()
+        assert publish(hub, dataset, outcomes[version], run_options).state == "published"
+        assert_published(hub, outcomes, version)
 
 
-def test_whether_a_pull_request_was_opened_is_not_guessed(
-    hub: LoopbackHub, order: PublishOptions, releases: Any
+def test_a_lost_answer_leaves_it_unknown_whether_the_pull_request_was_opened(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], order)
+    publish(hub, dataset, outcomes["1.0.0"], options)
 
-    def answer_lost() -> None:
-        hub.fail(0, Fault(cut=0))
+    def lose_answer() -> None:
+        hub.fail(0, Fault(cut_answer=0))
 
-    hub.meanwhile["/api/validate-yaml"] = answer_lost
+    hub.before_answer["/api/validate-yaml"] = lose_answer
     with pytest.raises(PublishError, match="not known whether the pull request was opened") as caught:
-        publish(hub, dataset, outcomes["2.0.0"], replace(order, create_pr=True))
+        publish(hub, dataset, outcomes["2.0.0"], replace(options, create_pr=True))
     assert caught.value.where == f"{hub.url}/datasets/{REPO}/discussions"
 
 
-def as_published(
-    hub: LoopbackHub, order: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def publish_complete(
+    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[BuildSettings, BuildResult]:
-    """TERRa as if from complete raw files, built and published."""
+    """Build TERRa as if from complete raw files, and publish it."""
     full = as_full(settings, tmp_path, monkeypatch)
     outcome = make(definition_of(TERRA), "1.0.0", full)
-    publish(hub, definition_of(TERRA), outcome, replace(order, sample=False, ledger=settings.ledger))
+    publish(hub, definition_of(TERRA), outcome, replace(options, sample=False, ledger=settings.ledger))
     return full, outcome
 
 
-def test_the_ledger_knows_what_is_published_and_then_not_even_force_replaces_it(
-    hub: LoopbackHub, order: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_version_recorded_as_published_is_not_replaced_even_with_force(
+    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full, outcome = as_published(hub, order, settings, tmp_path, monkeypatch)
+    full, outcome = publish_complete(hub, options, settings, tmp_path, monkeypatch)
     entry = json.loads(settings.ledger.read_text())[TERRA]["1.0.0"]
     assert entry["published"] == [REPO]
     assert ledger.find_entry(TERRA, "1.0.0", settings.ledger) == replace(
@@ -796,7 +818,7 @@ def test_the_ledger_knows_what_is_published_and_then_not_even_force_replaces_it(
     )
     again = make(definition_of(TERRA), "1.0.0", replace(full, force=True))
     assert again.manifest.content_sha256 == outcome.manifest.content_sha256
-    assert json.loads(settings.ledger.read_text())[TERRA]["1.0.0"] == entry, "a new build does not forget it"
+    assert json.loads(settings.ledger.read_text())[TERRA]["1.0.0"] == entry, "a new build must not change the entry"
     changed = as_full(replace(full, golden=other_golden(tmp_path / "golden")), tmp_path, monkeypatch)
     for force in (False, True):
         with pytest.raises(ReleaseError, match="would get other rows than before") as caught:
@@ -806,41 +828,41 @@ def test_the_ledger_knows_what_is_published_and_then_not_even_force_replaces_it(
     assert folder.read_manifest(outcome.release_dir) == again.manifest
 
 
-def test_rows_that_the_ledger_does_not_know_of_a_version_are_not_published(
-    hub: LoopbackHub, order: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_rows_that_differ_from_the_ledger_are_not_published(
+    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = as_full(settings, tmp_path, monkeypatch)
     outcome = make(definition_of(TERRA), "1.0.0", full)
-    known = json.loads(settings.ledger.read_text())
-    known[TERRA]["1.0.0"]["content_sha256"] = "0" * 64
-    settings.ledger.write_text(json.dumps(known))
+    entries = json.loads(settings.ledger.read_text())
+    entries[TERRA]["1.0.0"]["content_sha256"] = "0" * 64
+    settings.ledger.write_text(json.dumps(entries))
     with pytest.raises(PublishError, match="not those in the ledger"):
-        publish(hub, definition_of(TERRA), outcome, replace(order, sample=False, ledger=settings.ledger))
+        publish(hub, definition_of(TERRA), outcome, replace(options, sample=False, ledger=settings.ledger))
     assert hub.repos == {}
 
 
-def test_a_version_from_files_of_unknown_digest_says_so_and_is_known_once_it_is_published(
-    order: PublishOptions, releases: Any, tmp_path: Path, hub: LoopbackHub
+def test_a_version_from_unverified_files_carries_a_note_and_enters_the_ledger_when_published(
+    options: PublishOptions, releases: Any, tmp_path: Path, hub: LoopbackHub
 ) -> None:
     dataset, outcome = _first(releases())
-    whole = altered(outcome, tmp_path)
-    assert ledger.ledger_entry(whole.manifest) is None
-    published = publish(hub, dataset, whole, replace(order, sample=False))
+    complete = with_manifest(outcome, tmp_path)
+    assert ledger.ledger_entry(complete.manifest) is None
+    published = publish(hub, dataset, complete, replace(options, sample=False))
     assert published.plan.notes == ("unverified raw file: val.jsonl",)
     manifest = outcome.manifest
-    tables = [LedgerTable(one.config, one.split, one.rows, one.content_sha256) for one in manifest.tables]
-    assert ledger.find_entry(TERRA, "1.0.0", order.ledger) == LedgerEntry(
+    tables = [LedgerTable(table.config, table.split, table.rows, table.content_sha256) for table in manifest.tables]
+    assert ledger.find_entry(TERRA, "1.0.0", options.ledger) == LedgerEntry(
         manifest.content_sha256, tuple(tables), {"val.jsonl": manifest.raw[0].sha256}, (REPO,)
     )
 
 
-# It leaves without Python's own teardown, in which threads of pyarrow may abort after streaming (huggingface/datasets#7566).
+# os._exit skips the interpreter teardown, in which pyarrow threads may abort after streaming (huggingface/datasets#7566).
 LOADER = """
 import json, os, sys
 import datasets
-repo, *wanted = sys.argv[1:]
-for one in wanted:
-    config, split, revision = one.split()
+repo, *arguments = sys.argv[1:]
+for argument in arguments:
+    config, split, revision = argument.split()
     whole = datasets.load_dataset(repo, config, split=split, revision=revision).to_list()
     streamed = list(datasets.load_dataset(repo, config, split=split, revision=revision, streaming=True))
     print(json.dumps([whole, streamed]), flush=True)
@@ -849,22 +871,22 @@ os._exit(0)
 
 
 @pytest.mark.parametrize("name", [TERRA, RUBQ])
-def test_datasets_loads_each_version_by_its_tag_whole_and_streaming(
-    hub: LoopbackHub, order: PublishOptions, releases: Any, tmp_path: Path, name: str
+def test_datasets_loads_each_version_by_tag_as_a_whole_and_streaming(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path, name: str
 ) -> None:
     dataset, outcomes = releases(name)
     for outcome in outcomes.values():
-        publish(hub, dataset, outcome, order)
+        publish(hub, dataset, outcome, options)
     tables = [(table.config, table.split) for table in outcomes["1.0.0"].manifest.tables]
-    wanted = [(config, split, version) for version in outcomes for config, split in tables]
-    done = subprocess.run(
-        [sys.executable, "-c", LOADER, f"org/{name}", *(f"{config} {split} v{version}" for config, split, version in wanted)],
+    loads = [(config, split, version) for version in outcomes for config, split in tables]
+    process = subprocess.run(
+        [sys.executable, "-c", LOADER, f"org/{name}", *(f"{config} {split} v{version}" for config, split, version in loads)],
         env=environment(hub, tmp_path), capture_output=True, text=True, check=False, cwd=tmp_path,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) == len(wanted)
-    for line, (config, split, version) in zip(lines, wanted, strict=True):
+    assert process.returncode == 0, process.stderr
+    lines = process.stdout.splitlines()
+    assert len(lines) == len(loads)
+    for line, (config, split, version) in zip(lines, loads, strict=True):
         frames = folder.scan_tables(outcomes[version].release_dir, outcomes[version].manifest)
         rows = frames[config][split].collect().to_dicts()
         assert json.loads(line) == [rows, rows]
@@ -872,7 +894,7 @@ def test_datasets_loads_each_version_by_its_tag_whole_and_streaming(
 
 @pytest.fixture(scope="module")
 def checkout_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout of its own in which the golden TERRa counts as the complete real files; its ledger is empty."""
+    """A separate checkout with an empty ledger, in which the golden sample of TERRa passes for the complete real files."""
     folder = checkout(tmp_path_factory.mktemp("repository"))
     builder = folder / "builders" / "rumteb" / "terra.py"
     raw = folder / "tests" / "golden" / "terra" / "raw" / "val.jsonl"
@@ -880,9 +902,8 @@ def checkout_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text, pins = re.subn(r'"[0-9a-f]{64}"', f'"{digest}"', builder.read_text("utf-8"))
     assert pins == 2
     assert "known=(PREMISES,)" in text
-    text = text.replace(
-        "known=(PREMISES,)", "known=()"
-    )  # what is known of the real file is not so of the golden sample
+    # The known findings of the real file do not apply to the golden sample.
+    text = text.replace("known=(PREMISES,)", "known=()")
     builder.write_text(re.sub(r"bytes=[\d_]+", f"bytes={raw.stat().st_size}", text), "utf-8")
     (folder / "pipelines" / "ledger.json").write_text("{}")
     (folder / "raw").mkdir()
@@ -890,22 +911,22 @@ def checkout_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_commands_publish_check_and_compare(hub: LoopbackHub, checkout_dir: Path, tmp_path: Path) -> None:
-    def run(command: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
+def test_publish_check_and_diff_work_as_commands(hub: LoopbackHub, checkout_dir: Path, tmp_path: Path) -> None:
+    def run(command: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        process = subprocess.run(
             [sys.executable, "-m", f"pipelines.{command}", *arguments], cwd=checkout_dir, stdin=subprocess.DEVNULL,
-            env=environment(hub, tmp_path, PYTHONPATH=str(checkout_dir), PYTHONDONTWRITEBYTECODE="1", **more),
+            env=environment(hub, tmp_path, PYTHONPATH=str(checkout_dir), PYTHONDONTWRITEBYTECODE="1", **variables),
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert WRITER not in done.stdout + done.stderr
-        assert "Traceback" not in done.stderr
-        return done
+        assert WRITER not in process.stdout + process.stderr
+        assert "Traceback" not in process.stderr
+        return process
 
     raw = ["--raw-dir", "raw", "--offline"]
     refused = run("build", "terra", *raw, "--push", "org", HF_TOKEN=READER)
     assert (refused.returncode, refused.stdout) == (5, "")
     assert "the token can only read" in refused.stderr
-    assert not (checkout_dir / "outputs" / TERRA).exists(), "the error comes before anything is built"
+    assert not (checkout_dir / "outputs" / TERRA).exists(), "the token must be checked before the build"
     assert run("build", "terra", *raw).returncode == 0
     planned = run("publish", "terra", "--org", "org", "--dry-run", HF_TOKEN="")
     assert planned.returncode == 0, planned.stderr
@@ -916,10 +937,12 @@ def test_the_commands_publish_check_and_compare(hub: LoopbackHub, checkout_dir: 
 
     pushed = run("build", "terra", *raw, "--push", "org", "--json")
     assert pushed.returncode == 0, pushed.stderr
-    told = json.loads(pushed.stdout)["published"]
-    assert (told["repo"], told["tag"], told["state"]) == (REPO, "v1.0.0", "published")
-    assert hub.repos[REPO].tags == {"v1.0.0": told["commit"]}
-    assert pushed.stderr == f"{TERRA}@1.0.0: recorded as published in ledger.json: commit it\n", "and no progress bars"
+    report = json.loads(pushed.stdout)["published"]
+    assert (report["repo"], report["tag"], report["state"]) == (REPO, "v1.0.0", "published")
+    assert hub.repos[REPO].tags == {"v1.0.0": report["commit"]}
+    assert pushed.stderr == f"{TERRA}@1.0.0: recorded as published in ledger.json: commit it\n", (
+        "stderr should hold no progress bars"
+    )
     assert json.loads((checkout_dir / "pipelines" / "ledger.json").read_text())[TERRA]["1.0.0"]["published"] == [REPO]
     again = run("publish", "terra", "--org", "org")
     assert (again.returncode, again.stderr) == (0, "")
