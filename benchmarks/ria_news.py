@@ -102,7 +102,7 @@ def build(folder: Path) -> None:
     settings = BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json")
     outcome = make(replace(definition, source=replace(definition.source, files=files)), "1.0.0", settings)
     for drop in outcome.manifest.dropped:
-        print(f"  dropped: {drop['count']:,}, {drop['reason']}")
+        print(f"  dropped: {drop.count:,}, {drop.reason}")
     for name, count in outcome.manifest.observed.items():
         print(f"  {name}: {count:,}")
 
