@@ -161,7 +161,7 @@ def test_a_build_of_some_splits_is_marked_as_partial(settings: BuildSettings) ->
     assert outcome.manifest.partial is True
     assert [table.split for table in outcome.manifest.tables] == ["test"]
     assert [file.name for file in outcome.manifest.raw] == ["main/test.jsonl"]
-    assert "**Partial.** Built without the split `train`" in (outcome.release_dir / "README.md").read_text("utf-8")
+    assert "**Partial.** Without the split `train`" in (outcome.release_dir / "README.md").read_text("utf-8")
 
 
 def test_an_unknown_split_is_an_error(settings: BuildSettings) -> None:
