@@ -35,7 +35,10 @@ def environment(hub: LoopbackHub, folder: Path, **more: str) -> dict[str, str]:
 
 
 def checkout(folder: Path) -> Path:
-    """Copy the files of this repository that git tracks or would add into `folder`."""
+    """Copy the files of this repository that git tracks or would add into `folder`, and make it a repository like a clone.
+
+    The tests that run inside the copy list its files with git too.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -46,4 +49,5 @@ def checkout(folder: Path) -> Path:
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, folder / name)
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     return folder
