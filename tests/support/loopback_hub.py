@@ -530,15 +530,12 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
         disable_nagle_algorithm = True
 
         def handle_request(self) -> None:
-            fault, status = hub._next_fault(), 0
-            url = urlsplit(self.path)
             with suppress(OSError):  # the client may disconnect
-                status = self._reply(fault, url)
-            hub.log.append(LoggedRequest(self.command, unquote(url.path), status))
+                self._reply(hub._next_fault(), urlsplit(self.path))
 
         do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_request  # noqa: N815  names set by the base class
 
-        def _reply(self, fault: Fault, url: Any) -> int:
+        def _reply(self, fault: Fault, url: Any) -> None:
             body = self._body(fault.cut_request)
             if fault.cut_request is not None:
                 return self._cut()
@@ -558,9 +555,13 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
             fields = {"Content-Length": str(len(answer.body)), **answer.headers, **fault.headers}
             head += [f"{name}: {quote(value, safe=SAFE)}" for name, value in fields.items()]
             message = "\r\n".join([*head, "", ""]).encode("ascii") + (b"" if self.command == "HEAD" else answer.body)
+            if fault.cut_answer is not None and fault.cut_answer < len(message):
+                self._cut()
+            else:
+                self._log(answer.status)
             self.wfile.write(message[: fault.cut_answer])
             self.wfile.flush()
-            return self._cut() if fault.cut_answer is not None and fault.cut_answer < len(message) else answer.status
+            return None
 
         def _body(self, max_bytes: int | None) -> bytes:
             if self.headers.get("Transfer-Encoding", "") == "chunked":
@@ -573,9 +574,13 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
             length = int(self.headers.get("Content-Length", 0))
             return self.rfile.read(length if max_bytes is None else min(max_bytes, length))
 
-        def _cut(self) -> int:
+        def _cut(self) -> None:
             self.close_connection = True
-            return 0
+            self._log(0)
+
+        def _log(self, status: int) -> None:
+            """Log the request, before its answer is sent: a client that has the answer finds the request in the log."""
+            hub.log.append(LoggedRequest(self.command, unquote(urlsplit(self.path).path), status))
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  name set by the base class
             pass
