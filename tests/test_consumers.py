@@ -24,7 +24,7 @@ def test_datasets_loads_every_table_of_a_release_folder(
 
     outcome = golden_release(name)
     path = str(outcome.release_dir)
-    frames = folder.scan_tables(outcome.release_dir, outcome.manifest)
+    frames = folder.scan_tables(outcome.release_dir, outcome.manifest.tables)
     subset = definition_of(name).dataset.subset
     aliases = {f"{subset}-{config}": config for config in frames if subset}
     assert set(datasets.get_dataset_config_names(path)) == {*frames, *aliases}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def expected_files(outcome: BuildResult) -> dict[str, str]:
     """Return the expected files of a golden release: content by file name."""
     files = {}
-    for config, splits in folder.scan_tables(outcome.release_dir, outcome.manifest).items():
+    for config, splits in folder.scan_tables(outcome.release_dir, outcome.manifest.tables).items():
         for split, frame in splits.items():
             rows = frame.collect().iter_rows(named=True)
             files[f"{config}.{split}.jsonl"] = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

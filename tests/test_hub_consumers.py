@@ -91,7 +91,7 @@ def test_every_dataset_loads_by_tag_with_the_built_rows(
         }
         loaded = run_consumer(published, "rows", {"tables": tables, "revision": f"v{version}"}, tmp_path)
         for repo, outcome in tagged.items():
-            for config, splits in folder.scan_tables(outcome.release_dir, outcome.manifest).items():
+            for config, splits in folder.scan_tables(outcome.release_dir, outcome.manifest.tables).items():
                 for split, frame in splits.items():
                     expected = frame.collect().to_dicts()
                     assert loaded[f"{repo} {config} {split}"] == [expected, expected]

@@ -239,7 +239,7 @@ def _publishable(definition: Definition, release_dir: Path, options: PublishOpti
 
 def _refuse_defects(definition: Definition, release_dir: Path, manifest: Manifest) -> None:
     """Refuse rows with defects. The rows themselves are audited, because a manifest can be edited."""
-    frames = folder.scan_tables(release_dir, manifest)
+    frames = folder.scan_tables(release_dir, manifest.tables)
     findings = integrity.check_integrity(definition.dataset.task, frames, manifest.splits, sample=manifest.sample)
     errors = [f"{one.kind} in {one.location}: {one.count}" for one in findings if one.severity == "error"]
     errors += [one.kind for one in manifest.findings if one.severity == "error"]

@@ -59,7 +59,7 @@ def compare_tables(old: Path, new: Path) -> list[Change]:
     """
     manifests = [require_manifest(release_dir) for release_dir in (old, new)]
     old_frames, new_frames = (
-        scan_tables(release_dir, manifest) for release_dir, manifest in zip((old, new), manifests, strict=True)
+        scan_tables(release_dir, manifest.tables) for release_dir, manifest in zip((old, new), manifests, strict=True)
     )
     olds, news = ({(table.config, table.split): table for table in manifest.tables} for manifest in manifests)
     changes = []

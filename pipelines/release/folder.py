@@ -17,7 +17,10 @@ from builders.errors import ReleaseError
 from cards.manifest import Manifest, decode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from cards.manifest import Table
 
 MANIFEST, STATISTICS, CARD = "manifest.json", "statistics.json", "README.md"
 
@@ -63,10 +66,10 @@ def has_all_files(release_dir: Path, manifest: Manifest) -> bool:
     return all(sizes) and all((release_dir / name).is_file() for name in (CARD, STATISTICS))
 
 
-def scan_tables(release_dir: Path, manifest: Manifest) -> dict[str, dict[str, pl.LazyFrame]]:
-    """Lazy frames over the tables of a release, by config and split."""
+def scan_tables(release_dir: Path, tables: Iterable[Table]) -> dict[str, dict[str, pl.LazyFrame]]:
+    """Lazy frames over tables of a release, by config and split, their rows in order."""
     frames: dict[str, dict[str, pl.LazyFrame]] = {}
-    for table in manifest.tables:
+    for table in tables:
         paths = [release_dir / file.path for file in table.files]
         frames.setdefault(table.config, {})[table.split] = pl.scan_parquet(paths, glob=False)
     return frames

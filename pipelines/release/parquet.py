@@ -73,11 +73,6 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, release_dir: Path, config: s
     return Table(config, split, content.rows, columns, content.hexdigest(), num_bytes, tuple(files))
 
 
-def read_table(release_dir: Path, table: Table) -> pl.LazyFrame:
-    """A lazy frame over the files of a table, in row order."""
-    return pl.scan_parquet([release_dir / file.path for file in table.files], glob=False)
-
-
 def hash_table(release_dir: Path, table: Table) -> str:
     """The content_sha256 of the rows in the files of a table.
 

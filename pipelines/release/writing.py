@@ -42,9 +42,7 @@ def write_release(
     findings that differ from the declared ones, ReleaseError for what cannot be written or does not read back.
     """
     tables, written = _run_recipe(definition, identity, raw, release_dir, checkpoints)
-    frames: dict[str, dict[str, pl.LazyFrame]] = {}
-    for table in written:
-        frames.setdefault(table.config, {})[table.split] = parquet.read_table(release_dir, table)
+    frames = folder.scan_tables(release_dir, written)
     findings, described = _audit(definition, identity, written, frames, release_dir)
     manifest = _manifest(identity, tables, written, _with_known(definition, identity, findings))
     folder.write_json(release_dir / folder.STATISTICS, described)

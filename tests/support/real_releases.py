@@ -26,7 +26,7 @@ COMPLETE = {
 
 
 def read_table(result: BuildResult, config: str = "default", split: str = "test") -> pl.DataFrame:
-    return folder.scan_tables(result.release_dir, result.manifest)[config][split].collect()
+    return folder.scan_tables(result.release_dir, result.manifest.tables)[config][split].collect()
 
 
 def warning_counts(result: BuildResult) -> dict[str, int]:

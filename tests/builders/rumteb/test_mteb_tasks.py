@@ -58,7 +58,7 @@ def test_mtebs_multilingual_retrieval_task_loads_our_release(
     task.metadata = task.metadata.model_copy(update={"dataset": {"path": str(release.release_dir), "revision": "main"}})
     task.load_data()
     loaded = task.dataset["ru"]["dev"]
-    tables = scan_tables(release.release_dir, release.manifest)
+    tables = scan_tables(release.release_dir, release.manifest.tables)
     ours = {config: splits["dev"].collect() for config, splits in tables.items()}
     assert loaded["corpus"].to_list() == ours["corpus"].to_dicts()
     assert loaded["queries"].to_list() == ours["queries"].to_dicts()

@@ -887,7 +887,7 @@ def test_datasets_loads_each_version_by_tag_as_a_whole_and_streaming(
     lines = process.stdout.splitlines()
     assert len(lines) == len(loads)
     for line, (config, split, version) in zip(lines, loads, strict=True):
-        frames = folder.scan_tables(outcomes[version].release_dir, outcomes[version].manifest)
+        frames = folder.scan_tables(outcomes[version].release_dir, outcomes[version].manifest.tables)
         rows = frames[config][split].collect().to_dicts()
         assert json.loads(line) == [rows, rows]
 

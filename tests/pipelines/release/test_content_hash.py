@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.errors import ReleaseError
-from pipelines.release import parquet
+from pipelines.release import folder, parquet
 from pipelines.release.content_hash import dataset_sha256
 
 if TYPE_CHECKING:
@@ -138,15 +138,15 @@ def test_files_and_row_groups_follow_from_the_rows_alone(tmp_path: Path, monkeyp
     shapes = []
     for number, batch_rows in enumerate((1, 10, 1000)):
         monkeypatch.setattr(parquet, "BATCH_ROWS", batch_rows)
-        folder = tmp_path / str(number)
-        table = parquet.write_table(frame, folder, "corpus", "test")
+        release_dir = tmp_path / str(number)
+        table = parquet.write_table(frame, release_dir, "corpus", "test")
         groups = []
         for file in table.files:
-            with pq.ParquetFile(folder / file.path) as opened:
+            with pq.ParquetFile(release_dir / file.path) as opened:
                 metadata = opened.metadata
                 groups.append([metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)])
         shapes.append((table, groups))
-        assert parquet.read_table(folder, table).collect().equals(frame)
+        assert folder.scan_tables(release_dir, [table])["corpus"]["test"].collect().equals(frame)
     assert shapes[0] == shapes[1] == shapes[2]
     assert len(shapes[0][0].files) > 1
     assert shapes[0][0].files[0].path == f"corpus/test-00000-of-{len(shapes[0][0].files):05d}.parquet"
@@ -169,7 +169,7 @@ def test_the_files_are_zstd_with_plain_strings_and_a_page_index(tmp_path: Path) 
 
 def test_an_empty_table_gets_a_file_too(tmp_path: Path) -> None:
     table = parquet.write_table(pl.DataFrame(schema={"text": pl.String}), tmp_path, "default", "test")
-    assert parquet.read_table(tmp_path, table).collect().shape == (0, 1)
+    assert folder.scan_tables(tmp_path, [table])["default"]["test"].collect().shape == (0, 1)
 
 
 def test_a_type_that_a_release_may_not_hold_is_refused_by_name(tmp_path: Path) -> None:
