@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, fields
 from inspect import cleandoc
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -21,7 +21,6 @@ from builders.errors import ReleaseError
 from builders.spec import VERSION, Dropped, Prompts
 
 FORMAT = 2  # 1: manifests from before there was a `format`; they hold all that is read today
-SEVERITIES = ("error", "warning", "info")
 
 END = r"$(?!\n)"  # in Python, `$` alone also matches before a final newline
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -30,6 +29,9 @@ Sha256 = Annotated[str, msgspec.Meta(pattern=f"^[0-9a-f]{{64}}{END}")]
 DataPath = Annotated[str, msgspec.Meta(pattern=r"^(?!\.\.?/)[^/\\:\x00-\x1f]+/(?!\.\.?$)[^/\\:\x00-\x1f]+" + END)]
 VersionNumber = Annotated[str, msgspec.Meta(pattern=f"^{VERSION.pattern}{END}".replace(r"\d", "[0-9]"))]
 Severity = Literal["error", "warning", "info"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)  # the worst first
+# What msgspec raises for bytes that are not the JSON that was asked for; RecursionError where they are nested too deeply.
+INVALID_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ def decode(data: bytes, where: str) -> Manifest:
         written = msgspec.json.decode(data, type=_Format).format
         if written <= FORMAT:
             return msgspec.json.decode(data, type=Manifest)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except INVALID_JSON as error:
         raise ReleaseError(
             "invalid manifest",
             where=where,

@@ -18,6 +18,7 @@ import polars as pl
 
 from builders import tasks
 from builders.errors import ReleaseError
+from cards.manifest import INVALID_JSON
 from pipelines.audit.label_statistics import LabelStatistics, ScoreStatistics, describe_labels, describe_scores
 from pipelines.audit.languages import sample_tables
 from pipelines.audit.relevance_statistics import (
@@ -164,7 +165,7 @@ def read_statistics(path: Path) -> dict[str, SplitStatistics]:
     try:
         for split, content in msgspec.json.decode(path.read_bytes(), type=dict[str, msgspec.Raw]).items():
             statistics[split] = _decode_split(content)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (OSError, *INVALID_JSON) as error:
         raise ReleaseError(
             "invalid statistics",
             where=str(path),

@@ -12,6 +12,7 @@ import msgspec
 
 from builders.errors import SourceError
 from builders.reading.archives import open_raw
+from cards.manifest import INVALID_JSON
 from pipelines.files import write_atomically
 from pipelines.terminal import progress_bar
 
@@ -138,7 +139,7 @@ def _cache_path(cache: Path, state: _FileState) -> Path:
 def _read_cached(path: Path, state: _FileState) -> Digest | None:
     try:
         cached = msgspec.json.decode(path.read_bytes(), type=_CachedDigest)
-    except (OSError, UnicodeDecodeError, msgspec.DecodeError):
+    except (OSError, *INVALID_JSON):
         return None
     return cached.digest if cached.of == state else None
 

@@ -11,11 +11,12 @@ import json
 import logging
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from builders.errors import SourceError
+from cards.manifest import INVALID_JSON, Count, Sha256
 from pipelines.files import write_atomically
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pipelines.raw.digests import Digest
 
 LOCK_FILE = Path(__file__).parents[1] / "raw.lock.json"
-INVALID_JSON = (msgspec.DecodeError, UnicodeDecodeError)
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +33,8 @@ logger = logging.getLogger(__name__)
 class LockEntry:
     """The recorded digest and size of one raw file."""
 
-    sha256: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
-    bytes: Annotated[int, msgspec.Meta(ge=0)]
+    sha256: Sha256
+    bytes: Count
 
 
 def read_lock_file(path: Path) -> dict[str, LockEntry]:

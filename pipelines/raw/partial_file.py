@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 
 import msgspec
 
+from cards.manifest import INVALID_JSON
 from pipelines.files import write_atomically
 from pipelines.raw.digests import CHUNK, Digest, Hasher
 
@@ -142,7 +143,7 @@ class PartialFile:
         """The version of the bytes from an earlier command; empty where its note is missing, damaged or about another URL."""
         try:
             note = msgspec.json.decode(self._note_path.read_bytes(), type=_Note)
-        except (OSError, UnicodeDecodeError, msgspec.DecodeError):
+        except (OSError, *INVALID_JSON):
             return FileVersion()
         return FileVersion(note.etag, note.modified) if note.url == self._url else FileVersion()
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from builders.errors import ReleaseError
-from cards.manifest import Count, Sha256  # noqa: TC001 - msgspec reads the types of the records
+from cards.manifest import INVALID_JSON, Count, Sha256
 from pipelines.files import locked, write_atomically
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _read(ledger: Path) -> dict[str, dict[str, LedgerEntry]]:
         return {}
     try:
         return msgspec.json.decode(ledger.read_bytes(), type=dict[str, dict[str, LedgerEntry]])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except INVALID_JSON as error:
         todo = "repair it by hand, or restore it from version control"
         raise ReleaseError("damaged ledger", where=str(ledger), found=str(error), todo=todo) from None
 

@@ -145,6 +145,7 @@ def test_the_lock_file_of_the_package_comes_before_that_of_the_cache(
     [
         ("<<<<<<< HEAD\n{}", "JSON is malformed: invalid character (byte 0)"),
         ("[]", "Expected `object`, got `array`"),
+        ('{"a/b": ' + "[" * 100_000, "maximum recursion depth exceeded"),
         ('{"a/b": 1}', "a/b: Expected `object`, got `int`"),
         ('{"a/b": {"sha256": "' + "0" * 64 + '"}}', "a/b: Object missing required field `bytes`"),
         ('{"a/b": {"sha256": "0", "bytes": 1}}', "a/b: Expected `str` matching regex"),
@@ -154,6 +155,7 @@ def test_the_lock_file_of_the_package_comes_before_that_of_the_cache(
         ('{"a/b": {"sha256": "' + "0" * 64 + '", "bytes": "1"}}', "a/b: Expected `int`, got `str` - at `$.bytes`"),
         ('{"a/b": {"sha256": "' + "0" * 64 + '", "bytes": -1}}', "a/b: Expected `int` >= 0 - at `$.bytes`"),
     ],
+    ids=lambda value: value[:40],
 )
 def test_an_invalid_lock_file_is_an_error_that_names_the_invalid_entry(
     raw_settings: RawSettings, server: FaultyServer, text: str, found: str
