@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cards.manifest import Finding
+from pipelines.audit.findings import table_finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from builders.tasks import Layout
+    from cards.manifest import Finding
 
     Location = tuple[str, str]  # config, split
 
@@ -66,17 +67,17 @@ def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> Fitted
             continue
         sources.add(source)
         if source == column.replace("-", "_") != column:
-            findings.append(table_defect("missing_column", location, column, f"it is named {source}"))
+            findings.append(table_finding("missing_column", *location, column, detail=f"it is named {source}"))
         if column in ("label", "label_text"):
             columns[column] = pl.col(source)
             continue
         numbers_allowed = source == "_id" or (layout.config, column) in NUMBERS_ALLOWED
         columns[column], problem = _cast(frame, source, schema[source], expected, numbers_allowed=numbers_allowed)
         if problem:
-            findings.append(table_defect("wrong_type", location, column, problem))
+            findings.append(table_finding("wrong_type", *location, column, detail=problem))
     others = [column for column in schema if column not in sources]
     if layout.closed:
-        findings += [table_defect("unexpected_column", location, column) for column in others]
+        findings += [table_finding("unexpected_column", *location, column) for column in others]
     elif others:
         notes.append(f"{location[0]}: ignored columns {', '.join(others)}")
     if "id" not in layout.columns and layout.text:
@@ -89,11 +90,6 @@ def _source_column(column: str, schema: Mapping[str, Any]) -> str | None:
     """The name of a column in a table: `_id` for `id`, as in mteb, and `query_id` for `query-id`."""
     names = ["_id", "id"] if column == "id" else [column, column.replace("-", "_")]
     return next((name for name in names if name in schema), None)
-
-
-def table_defect(kind: str, location: Location, column: str, detail: str = "") -> Finding:
-    """The finding for a defect of a whole column. location: config and split."""
-    return Finding(kind, "error", *location, column, 1, 1.0, (), detail)
 
 
 def _cast(frame: pl.LazyFrame, name: str, dtype: Any, expected: str, *, numbers_allowed: bool) -> tuple[pl.Expr, str]:

@@ -15,6 +15,7 @@ from builders import tasks
 from builders.column_types import type_name
 from builders.errors import UsageError
 from cards.front_matter import LANGUAGES
+from pipelines.audit.tables import count_rows
 from pipelines.foreign.columns import fit_table
 from pipelines.foreign.file_formats import scan_files
 from pipelines.foreign.labels import number_labels, score_range
@@ -211,7 +212,7 @@ def _share_tables(
             judged = qrels[split].select(id="query-id").unique()
             frames["queries"][split] = queries.join(judged, on="id", how="semi", maintain_order="left")
         judged = pl.concat([frame.select(id="query-id") for frame in qrels.values()])
-        others = queries.join(judged, on="id", how="anti").select(pl.len()).collect(engine="streaming").item()
+        others = count_rows(queries.join(judged, on="id", how="anti"))
         name = "/".join(own_locations["queries", sharing[0]])
         notes += [f"{name}: {others:,} queries without judgements in any split ignored, as in mteb"] if others else []
     return frames, own_locations, notes

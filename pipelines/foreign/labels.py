@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pipelines.foreign.columns import is_list, table_defect
+from pipelines.audit.findings import table_finding
+from pipelines.foreign.columns import is_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,17 +44,17 @@ def number_labels(config: str, splits: Splits) -> tuple[tuple[str, ...], dict[st
     counts = pairs.group_by("label", "label_text").len().collect(engine="streaming")
     labels = counts["label"].unique().sort()
     findings = [
-        table_defect("wrong_type", (config, split), "label", "numbers, where another split has words")
+        table_finding("wrong_type", config, split, "label", detail="numbers, where another split has words")
         for split in usable
         if words and kinds[split] == "numbers"
     ]
     multilabel = [split for split, frame in usable.items() if is_list(frame.collect_schema()["label"])]
     if words and labels.len() == 2 and not multilabel:
         detail = "two labels that are words: mteb can score two labels only as numbers"
-        findings += [table_defect("wrong_type", (config, split), "label", detail) for split in usable]
+        findings += [table_finding("wrong_type", config, split, "label", detail=detail) for split in usable]
     if not words and (labels != labels.floor()).any():
         findings += [
-            table_defect("wrong_type", (config, split), "label", "fractions are not labels") for split in usable
+            table_finding("wrong_type", config, split, "label", detail="fractions are not labels") for split in usable
         ]
     names = _name_labels(labels, counts)
     frames, indices = dict(splits), pl.Series(range(labels.len()), dtype=pl.Int64)

@@ -11,6 +11,7 @@ from builders import tasks
 from cards.manifest import SEVERITIES
 from pipelines.audit import integrity, quality
 from pipelines.audit.languages import SAMPLE
+from pipelines.audit.tables import read_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,10 +149,7 @@ def _drop_dangling(frames: Tables) -> Tables:
     """The tables of a retrieval task without judgements and candidates of queries and documents that do not exist."""
     joined = {config: dict(tables) for config, tables in frames.items()}
     for split, qrels in frames["qrels"].items():
-        queries, documents = (
-            frames[config][split].select("id").collect(engine="streaming")["id"].implode()
-            for config in ("queries", "corpus")
-        )
+        queries, documents = (read_column(frames[config][split], "id").implode() for config in ("queries", "corpus"))
         has_query = pl.col("query-id").is_in(queries)
         joined["qrels"][split] = qrels.filter(has_query, pl.col("corpus-id").is_in(documents))
         if "top_ranked" in frames:

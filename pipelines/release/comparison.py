@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from pipelines.audit.statistics import as_json, read_statistics
+from pipelines.audit.tables import count_rows
 from pipelines.release.folder import STATISTICS, require_manifest, scan_tables
 
 if TYPE_CHECKING:
@@ -141,8 +142,7 @@ def _key(common: list[str], old: pl.LazyFrame, new: pl.LazyFrame) -> tuple[str, 
     key = next((names for names in KEYS if set(names) <= set(common)), ())
     for frame in (old, new) if key else ():
         names = frame.select(key)
-        rows, distinct = (one.select(pl.len()).collect(engine="streaming").item() for one in (names, names.unique()))
-        if rows != distinct:
+        if count_rows(names) != count_rows(names.unique()):
             return ()
     return key
 
