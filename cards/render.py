@@ -126,7 +126,6 @@ def bibtex(key: str) -> str:
 
 @cache
 def _template() -> jinja2.Template:
-
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(CARDS),
         undefined=jinja2.StrictUndefined,

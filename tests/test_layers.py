@@ -31,7 +31,8 @@ LAYERS = (
 )
 MODULES = sorted(path for package in ("builders", "cards", "pipelines") for path in (ROOT / package).rglob("*.py"))
 NETWORK = {
-    "socket", "ssl", "http", "urllib", "httpx", "requests", "huggingface_hub", "ftplib", "smtplib", "asyncio", "aiohttp",
+    "socket", "ssl", "http", "urllib", "httpx", "requests", "huggingface_hub", "datasets", "ftplib", "smtplib", "asyncio",
+    "aiohttp", "subprocess",
 }  # fmt: skip
 
 

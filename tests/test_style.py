@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.paths import ROOT
+from tests.support.processes import tracked_files
 
 # What is not written (a regular expression, case ignored) and what to write instead.
 PHRASES = {
@@ -49,10 +50,11 @@ TEXT = {".py", ".md", ".jinja", ".toml", ".json"}
 
 def files() -> list[str]:
     """The tracked and new text files that people write, golden rows and raw samples excepted."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
-    listed = listed or [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()]
-    written = [name for name in listed if Path(name).suffix in TEXT and name not in ALLOWED and (ROOT / name).is_file()]
+    try:
+        names = tracked_files()
+    except (OSError, subprocess.CalledProcessError):  # a copy of the files alone, or a machine without git
+        names = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()]
+    written = [name for name in names if Path(name).suffix in TEXT and name not in ALLOWED]
     return [name for name in written if not re.match(r"tests/golden/[^/]+/.*/|tests/golden/.*\.json", name)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -161,58 +160,6 @@ def test_a_golden_folder_holds_raw_files_and_datasets_of_its_source_only(source:
     present = {path.relative_to(folder / "raw").as_posix() for path in (folder / "raw").rglob("*") if path.is_file()}
     assert present == wanted
     assert {path.name for path in folder.iterdir() if path.is_dir()} == datasets | {"raw"}
-
-
-ALLOWED = {"builders": {"builders"}, "cards": {"builders", "cards"}, "pipelines": {"builders", "cards", "pipelines"}}
-NETWORK = {
-    "socket",
-    "ssl",
-    "http",
-    "urllib",
-    "httpx",
-    "requests",
-    "huggingface_hub",
-    "datasets",
-    "asyncio",
-    "subprocess",
-}
-
-
-def imports_of(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: a relative import"
-            found |= {node.module or ""} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
-
-
-@pytest.mark.parametrize("package", ALLOWED)
-def test_imports_run_from_pipelines_to_cards_to_builders_only(package: str) -> None:
-    for path in (ROOT / package).rglob("*.py"):
-        own = {name.split(".")[0] for name in imports_of(path)} & set(ALLOWED)
-        assert own <= ALLOWED[package], path
-
-
-@pytest.mark.parametrize("package", ["builders", "cards"])
-def test_builders_and_cards_import_nothing_that_opens_a_socket(package: str) -> None:
-    for path in (ROOT / package).rglob("*.py"):
-        assert not {name.split(".")[0] for name in imports_of(path)} & NETWORK, path
-
-
-def test_no_builder_imports_another_and_shaping_knows_no_builder() -> None:
-    folders = [ROOT / "builders" / folder for folder in catalogue.FOLDERS]
-    for path in (ROOT / "builders").rglob("*.py"):
-        folder = next((folder for folder in folders if path.is_relative_to(folder)), None)
-        own = (
-            ()
-            if folder is None
-            else (f"builders.{folder.name}.{path.relative_to(folder).parts[0].removesuffix('.py')}",)
-        )
-        sources = [name for name in imports_of(path) if name.startswith(("builders.rumteb.", "builders.ateb."))]
-        assert all(name.startswith(own) for name in sources), path
 
 
 def sample_build(output: Path, **environment: str) -> dict[str, str]:

@@ -538,19 +538,18 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
         def _reply(self, fault: Fault, url: Any) -> None:
             body = self._body(fault.cut_request)
             if fault.cut_request is not None:
-                return self._cut()
+                self._cut()
+                return
             request = Request(self.command, url.path, parse_qs(url.query), self.headers, body)
             for part in [part for part in hub.before_answer if part in request.path]:
                 hub.before_answer.pop(part)()
+            answer = hub.answer(request) if fault.executed or not (fault.stall or fault.status) else None
             if fault.stall:
-                if fault.executed:
-                    hub.answer(request)
                 select.select([self.connection], [], [], 60)
-                return self._cut()
-            answer = Answer(fault.status or 0, b'{"error": "a fault"}', {})
-            if fault.status is None or fault.executed:
-                real = hub.answer(request)
-                answer = real if fault.status is None else answer
+                self._cut()
+                return
+            if fault.status is not None or answer is None:
+                answer = Answer(fault.status or 0, b'{"error": "a fault"}', {})
             head = [f"HTTP/1.1 {answer.status} {self.responses.get(answer.status, ('-',))[0]}"]
             fields = {"Content-Length": str(len(answer.body)), **answer.headers, **fault.headers}
             head += [f"{name}: {quote(value, safe=SAFE)}" for name, value in fields.items()]
@@ -561,7 +560,6 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
                 self._log(answer.status)
             self.wfile.write(message[: fault.cut_answer])
             self.wfile.flush()
-            return None
 
         def _body(self, max_bytes: int | None) -> bytes:
             if self.headers.get("Transfer-Encoding", "") == "chunked":

@@ -34,20 +34,23 @@ def environment(hub: LoopbackHub, folder: Path, **more: str) -> dict[str, str]:
     )
 
 
+def tracked_files() -> list[str]:
+    """The files of this repository that git tracks or would add, by their path below it.
+
+    Raises CalledProcessError where this is not a repository.
+    """
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    return [name for name in listed if name and (ROOT / name).is_file()]
+
+
 def checkout(folder: Path) -> Path:
     """Copy the files of this repository that git tracks or would add into `folder`, and make it a repository like a clone.
 
     The tests that run inside the copy list its files with git too.
     """
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, folder / name)
+    for name in tracked_files():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, folder / name)
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     return folder
