@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pipelines.audit.languages import MIN_LETTERS, SAMPLE
-from pipelines.audit.near_duplicates import MIN_SHARED_PERCENT
 from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
+from pipelines.audit.similarity_join import MIN_SHARED_PERCENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,10 +20,9 @@ LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and t
 
 FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space one space"
 NEAR = (
-    f"the texts share at least {MIN_SHARED_PERCENT} % of their shingles (Jaccard similarity; of a pair, on both sides), which are"
-    f" the runs of {SHINGLE_WORDS} words of a folded text of {LONG_TEXT_WORDS} words or more, and the runs of"
-    f" {SHINGLE_CHARACTERS} characters of a shorter one; MinHash proposes the texts to compare and misses fewer than one"
-    " pair in a million, more if hundreds of texts are half alike"
+    f"the folded texts share at least {MIN_SHARED_PERCENT} % of their shingles (Jaccard similarity; of a pair, on both sides),"
+    f" which are all runs of {SHINGLE_WORDS} words if both have {LONG_TEXT_WORDS} words or more, else all runs of"
+    f" {SHINGLE_CHARACTERS} characters; MinHash proposes the texts to compare and misses fewer than one pair in a million"
 )
 
 

@@ -1,9 +1,11 @@
 """Rough shingles: numbers that texts share if they are equal after folding, read from their bytes much faster than folding is.
 
-The shingles of a text of LONG_TEXT_WORDS words or more are its runs of SHINGLE_WORDS words. Those of a shorter one are its runs
-of SHINGLE_CHARACTERS letters; the gap between two words counts as a letter. They ignore what builders.shaping.folding removes
-(case, punctuation, white space) and a little more (the end of a long word, a `+`, some differences between letters). So they only
-propose which texts may be near-duplicates; pipelines.audit.near_duplicates then compares the folded texts.
+Shingles are the runs of SHINGLE_WORDS words of a text of LONG_TEXT_WORDS words or more, and the runs of SHINGLE_CHARACTERS
+letters of one with fewer than OVERLAP_WORDS words; the gap between two words counts as a letter. A text between the two bounds
+has both kinds, so that it can be compared with a shorter text and with a longer one. Rough shingles ignore what
+builders.shaping.folding removes (case, punctuation, white space) and a little more (the end of a long word, a `+`, some
+differences between letters). So they only propose which texts may be near-duplicates; pipelines.audit.near_duplicates then
+compares the folded texts.
 
 English, German and Russian texts are read as they are. A text with any other character (UNUSUAL) is folded first.
 
@@ -17,14 +19,14 @@ SYMBOL_OF_BYTE keeps five bits of a letter, so that case is gone, gives 0 for ev
 
     22 25 25 00 00 40 31 40 36 00       22 25 25 00 40 31 40 36
 
-Without the 40s, with one 0 for a gap and none at the end, both texts become `22 25 25 00 31 36`. These six letters have six
-runs of five: (22 25 25 00 31), (25 25 00 31 36), and four that the end cuts short, from (25 00 31 36) to (36). Each is hashed to
-a uint64.
+Without the 40s, with one 0 for a gap and none at the end, both texts become `22 25 25 00 31 36`. These six letters have two
+runs of five: (22 25 25 00 31) and (25 25 00 31 36). Each is hashed to a uint64.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,14 +35,15 @@ import polars as pl
 from builders.shaping.folding import fold_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
     Array = npt.NDArray[Any]
     Numbers = npt.NDArray[np.int64]
 
-LONG_TEXT_WORDS = 60  # if one word of 60 differs, the texts share 57 of 63 runs, just over 90 %
+LONG_TEXT_WORDS = 60  # if one word of 60 differs, the texts share 55 of 61 runs, just over 90 %
+OVERLAP_WORDS = 80  # texts of which one has fewer than 60 words and one has 80 are never near-duplicates in practice
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 3, 5  # in a run
 
 # All except ASCII, most of Latin-1, the modern Cyrillic letters, dashes, quotation marks, wide spaces, the euro; and except №,
@@ -70,25 +73,36 @@ class Ragged:
         return self.offsets[1:] - self.offsets[:-1]
 
 
-def rough_shingles(texts: Sequence[pl.Series]) -> Ragged:
-    """The rough shingles (uint64) of each row of texts, repeated ones included.
+def rough_shingles(texts: Sequence[pl.Series]) -> tuple[Numbers, Ragged]:
+    """The rough shingles (uint64) of each row of texts, repeated ones included: rows, and the shingles of each of these.
 
-    texts: one or more columns of strings, of equal length, without nulls. The same shingle in two columns is two shingles.
+    texts: one or more columns of strings, of equal length, without nulls. The same shingle in two columns is two shingles. A row
+    occurs once for each choice of kinds that its texts have; it does not occur if one of them has no shingle.
     """
-    rows: list[Array] = []
-    parts: list[Ragged] = []
+    columns = []
     for position, column in enumerate(texts):
         symbols, word_starts, first_words, text_starts = _read_words(column)
         words_from, words_to = first_words[:-1], first_words[1:]
-        is_long = words_to - words_from >= LONG_TEXT_WORDS
-        is_short = ~is_long & (words_to > words_from)
+        is_long, has_letters = kinds_of_shingles(words_to - words_from)
         numbers = _word_numbers(symbols, word_starts)
-        words = _take_slices(numbers, words_from[is_long], words_to[is_long])
-        letters = _split_letters(_take_slices(symbols, word_starts[words_from[is_short]], text_starts[1:][is_short]))
-        for mask, units, size in ((is_long, words, SHINGLE_WORDS), (is_short, letters, SHINGLE_CHARACTERS)):
-            rows.append(np.flatnonzero(mask))
-            parts.append(hash_runs(units, size, salt=position + 1))
-    return gather_rows(rows, parts, len(texts[0]))
+        words = take_slices(numbers, words_from[is_long], words_to[is_long])
+        letters = _split_letters(
+            take_slices(symbols, word_starts[words_from[has_letters]], text_starts[1:][has_letters])
+        )
+        salt = 2 * position
+        columns.append(
+            (
+                (np.flatnonzero(is_long), hash_runs(words, SHINGLE_WORDS, salt=salt + 1)),
+                (np.flatnonzero(has_letters), hash_runs(letters, SHINGLE_CHARACTERS, salt=salt + 2)),
+            )
+        )
+    combined = [(rows, join_rows(parts)) for rows, _, parts in combine_kinds(columns, len(texts[0]))]
+    return np.concatenate([rows for rows, _ in combined]), stack_rows([part for _, part in combined])
+
+
+def kinds_of_shingles(words: Numbers) -> tuple[Array, Array]:
+    """For texts with these numbers of words: which have shingles of words, and which have shingles of letters."""
+    return words >= LONG_TEXT_WORDS, (words > 0) & (words < OVERLAP_WORDS)
 
 
 def _read_words(texts: pl.Series) -> tuple[Array, Numbers, Numbers, Numbers]:
@@ -140,7 +154,7 @@ def _word_numbers(symbols: Array, word_starts: Numbers) -> Array:
     return numbers
 
 
-def _take_slices(values: Array, starts: Numbers, stops: Numbers) -> Ragged:
+def take_slices(values: Array, starts: Numbers, stops: Numbers) -> Ragged:
     """The slices values[start:stop] as rows."""
     offsets = offsets_from_lengths(stops - starts)
     indices = np.repeat(starts - offsets[:-1], stops - starts)
@@ -165,36 +179,60 @@ def _split_letters(texts: Ragged) -> Ragged:
 
 
 def hash_runs(units: Ragged, size: int, *, salt: int = 0) -> Ragged:
-    """All runs of `size` neighbours in each row, as numbers (uint64). The end of a row cuts its last runs short.
+    """All runs of `size` neighbours in each row, as numbers (uint64) whose first bits differ; of a shorter row, all of it.
 
-    Of the row a, b, c the runs of two are ab, bc and c: as many as it has values.
+    Of the row a, b, c the runs of two are ab and bc, and the only run of five is abc.
     """
     factor, values = np.uint64(FACTORS[0]), np.append(units.values, np.zeros(size, units.values.dtype))
     numbers = np.full(len(units.values), salt, np.uint64)
     for position in range(size):
         numbers *= factor
         numbers += values[position : position + len(numbers)]
-    for length in range(1, size):  # of the runs that are cut short, which have taken values of the next row
-        starts = units.offsets[1:][units.lengths >= length] - length
-        short = np.full(len(starts), salt, np.uint64)
-        for position in range(size):
-            short *= factor
-            short += values[starts + position] if position < length else np.uint64(0)
-        numbers[starts] = short
-    return Ragged(numbers, units.offsets)
+    lengths, starts = units.lengths, units.offsets[:-1]
+    for length in range(1, size):  # rows too short for a run; what was computed for them has values of the next row
+        short = starts[lengths == length]
+        hashed = np.full(len(short), salt + length * FACTORS[1] & 0xFFFFFFFFFFFFFFFF, np.uint64)
+        for position in range(length):
+            hashed *= factor
+            hashed += values[short + position]
+        numbers[short] = hashed
+    numbers *= np.uint64(
+        FACTORS[2]
+    )  # the last value, so far in the last bits alone, reaches the first ones, which are kept
+    return take_slices(numbers, starts, starts + np.where(lengths < size, np.minimum(lengths, 1), lengths - size + 1))
 
 
-def gather_rows(rows: Sequence[Array], parts: Sequence[Ragged], count: int) -> Ragged:
-    """The rows of several tables combined into `count` rows.
+def combine_kinds(
+    columns: Sequence[Sequence[tuple[Numbers, Ragged]]], count: int
+) -> Iterator[tuple[Numbers, tuple[int, ...], list[Ragged]]]:
+    """For each choice of a kind of shingle for each text of a row: the rows, the kinds, and the shingles of each text.
 
-    rows: for each table, which of these each of its rows belongs to. Of rows that belong together, that of the first table comes
-    first.
+    columns: for each text of a row, for each kind, the rows whose text has it, ascending, and their shingles. count: the number
+    of rows.
     """
-    targets = np.concatenate(rows)
-    order = np.argsort(targets, kind="stable")
-    values = np.concatenate([part.values for part in parts])
-    part_starts = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
-    starts = np.concatenate([part.offsets[:-1] + start for part, start in zip(parts, part_starts, strict=True)])
+    for kinds in product(*(range(len(column)) for column in columns)):
+        chosen = [column[kind] for column, kind in zip(columns, kinds, strict=True)]
+        frequency = np.bincount(np.concatenate([rows for rows, _ in chosen]), minlength=count)
+        rows = np.flatnonzero(frequency == len(chosen))
+        yield rows, kinds, [take_rows(part, np.searchsorted(own, rows)) for own, part in chosen]
+
+
+def take_rows(ragged: Ragged, rows: Numbers) -> Ragged:
+    """Some rows, in this order."""
+    return take_slices(ragged.values, ragged.offsets[rows], ragged.offsets[rows + 1])
+
+
+def stack_rows(parts: Sequence[Ragged]) -> Ragged:
+    """The rows of several, one below the other."""
     lengths = np.concatenate([part.lengths for part in parts])
-    sorted_rows = _take_slices(values, starts[order], (starts + lengths)[order])
-    return Ragged(sorted_rows.values, sorted_rows.offsets[np.searchsorted(targets[order], np.arange(count + 1))])
+    return Ragged(np.concatenate([part.values for part in parts]), offsets_from_lengths(lengths))
+
+
+def join_rows(parts: Sequence[Ragged]) -> Ragged:
+    """Rows made of the rows at the same position of each part, one after another."""
+    if len(parts) == 1:
+        return parts[0]
+    count = len(parts[0].lengths)
+    order = np.arange(count * len(parts)).reshape(len(parts), count).T.ravel()
+    joined = take_rows(stack_rows(parts), order)
+    return Ragged(joined.values, joined.offsets[:: len(parts)])

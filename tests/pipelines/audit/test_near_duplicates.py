@@ -8,62 +8,78 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builders.shaping.folding import fold_text
-from pipelines.audit import near_duplicates
+from pipelines.audit import minhash, near_duplicates, similarity_join
 from pipelines.audit.near_duplicates import find_near_duplicates
-from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
+from pipelines.audit.shingles import LONG_TEXT_WORDS, OVERLAP_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
-    import pytest
+    import numpy.typing as npt
+
+    from pipelines.audit.similarity_join import Sets
 
 LEXICON = ("улей", "Дом", "река", "honey", "Bäcker", "это", "и", "в", "№5", "1,5", "Ёж", "конец", "ей-богу", "wax")
+
+
+def find_matches(
+    *columns: list[str], splits: list[int] | None = None, compared: list[bool] | None = None
+) -> list[tuple[int, int, int]]:
+    """All rows that are near-duplicates of an earlier one, each with a split and the earlier row found in it."""
+    rows = len(columns[0])
+    frame = pl.LazyFrame({f"text{number}": texts for number, texts in enumerate(columns)})
+    return (
+        find_near_duplicates(
+            frame,
+            {name: pl.col(name) for name in frame.collect_schema()},
+            pl.Series(splits or [0] * rows, dtype=pl.UInt32),
+            pl.Series(compared or [True] * rows),
+        )
+        .select("row", "split", "earlier")
+        .rows()
+    )
 
 
 def near_duplicate_rows(
     *columns: list[str], splits: list[int] | None = None, compared: list[bool] | None = None
 ) -> list[tuple[int, int]]:
     """All rows that are near-duplicates of an earlier one, each with the split of that one."""
-    rows = len(columns[0])
-    frame = pl.LazyFrame({f"text{number}": texts for number, texts in enumerate(columns)})
-    return find_near_duplicates(
-        frame,
-        {name: pl.col(name) for name in frame.collect_schema()},
-        pl.Series(splits or [0] * rows, dtype=pl.UInt32),
-        pl.Series(compared or [True] * rows),
-    ).rows()
+    return [(row, split) for row, split, _ in find_matches(*columns, splits=splits, compared=compared)]
 
 
-def plain_shingles(texts: list[str]) -> list[set[tuple[str, ...]]]:
-    """The shingles of texts by their definition, where the end of a text cuts its last runs short."""
-    shingles = []
-    for text in pl.DataFrame({"text": texts}).select(fold_text(pl.col("text")))["text"]:
-        words = text.split(" ")
-        is_long = len(words) >= LONG_TEXT_WORDS
-        units, size = (words, SHINGLE_WORDS) if is_long else (list(text), SHINGLE_CHARACTERS)
-        shingles.append({tuple(units[start : start + size]) for start in range(len(units))})
-    return shingles
+def is_near(one: str, other: str) -> bool:
+    """Whether two texts are near-duplicates by the definition."""
+    words = [text.split(" ") for text in (one, other)]
+    by_words = min(map(len, words)) >= LONG_TEXT_WORDS
+    size = SHINGLE_WORDS if by_words else SHINGLE_CHARACTERS
+    first, second = (
+        {tuple(units[start : start + size]) for start in range(max(1, len(units) - size + 1))}
+        for units in (words if by_words else (one, other))
+    )
+    return 10 * len(first & second) >= 9 * len(first | second)
 
 
-def compare_all_pairs(*columns: list[str], splits: list[int], compared: list[bool]) -> list[tuple[int, int]]:
-    shingles, matches = [plain_shingles(texts) for texts in columns], set()
-    for later in range(len(splits)):
-        for earlier in range(later):
-            pairs = [(column[earlier], column[later]) for column in shingles]
-            is_near = all(10 * len(one & other) >= 9 * len(one | other) for one, other in pairs)
-            if is_near and compared[earlier] and compared[later]:
-                matches.add((later, splits[earlier]))
-    return sorted(matches)
+def compare_all_pairs(*columns: list[str], splits: list[int], compared: list[bool]) -> set[tuple[int, int, int]]:
+    """All pairs of rows that are near-duplicates: the later row, the split of the earlier one, and that one."""
+    folded = [pl.DataFrame({"text": column}).select(fold_text(pl.col("text")))["text"].to_list() for column in columns]
+    return {
+        (later, splits[earlier], earlier)
+        for later in range(len(splits))
+        for earlier in range(later)
+        if compared[earlier] and compared[later] and all(is_near(column[earlier], column[later]) for column in folded)
+    }
 
 
 def random_text(rng: random.Random) -> str:
     """A text of any length; some are about as long as LONG_TEXT_WORDS."""
     words = rng.choice(
-        [1, 2, 5, 20, 40, LONG_TEXT_WORDS - 1, LONG_TEXT_WORDS, LONG_TEXT_WORDS + 1, 2 * LONG_TEXT_WORDS]
+        [1, 2, 5, 20, 40, LONG_TEXT_WORDS - 1, LONG_TEXT_WORDS, LONG_TEXT_WORDS + 1, OVERLAP_WORDS, 2 * LONG_TEXT_WORDS]
     )
     return " ".join(rng.choice(LEXICON) + rng.choice(["", ",", "."]) + str(rng.randrange(200)) for _ in range(words))
 
@@ -89,8 +105,10 @@ def test_the_result_is_that_of_comparing_all_pairs(seed: int, splits: int, colum
     rows = [[edit_text(text, rng) for text in rng.choice(originals)] for _ in range(20)]
     texts = [[row[column] for row in rows] for column in range(columns)]
     numbers, compared = sorted(rng.randrange(splits) for _ in rows), [rng.random() < 0.9 for _ in rows]
-    expected = compare_all_pairs(*texts, splits=numbers, compared=compared)
-    assert near_duplicate_rows(*texts, splits=numbers, compared=compared) == expected
+    pairs = compare_all_pairs(*texts, splits=numbers, compared=compared)
+    matches = find_matches(*texts, splits=numbers, compared=compared)
+    assert set(matches) <= pairs
+    assert [match[:2] for match in matches] == sorted({pair[:2] for pair in pairs})
 
 
 SENTENCE = "Пчёлы, что зимовали в улье, в марте вылетают искать вербу и орешник, которые цветут в долине раньше всех."
@@ -144,24 +162,48 @@ def test_a_row_is_reported_once_for_each_split_and_never_for_a_later_one() -> No
     assert near_duplicate_rows([SENTENCE] * 3, splits=[0, 0, 1], compared=[True, False, True]) == [(2, 0)]
 
 
-def test_all_near_duplicates_among_many_similar_texts_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_duplicates, "CANDIDATE_PAIRS", 30)
-    monkeypatch.setattr(near_duplicates, "COMPARED_PAIRS", 7)
-    texts = [SENTENCE.replace("марте", f"марте {number:05d}") for number in range(40)]
-    expected = compare_all_pairs(texts, splits=[0] * 40, compared=[True] * 40)
-    assert 0 < len(expected) < 40
-    assert near_duplicate_rows(texts) == expected
+def test_words_before_and_behind_a_text_count_the_same() -> None:
+    sentence = " ".join(SENTENCE.split(" ")[:12])
+    assert near_duplicate_rows([sentence, f"now {sentence}"]) == [(1, 0)]
+    assert near_duplicate_rows([sentence, f"{sentence} now"]) == [(1, 0)]
+
+
+@pytest.mark.parametrize("words", range(LONG_TEXT_WORDS - 2, OVERLAP_WORDS + 2))
+def test_a_text_without_its_last_word_is_a_near_duplicate_at_every_length(words: int) -> None:
+    text = " ".join(f"{LEXICON[number % 8]}{number}" for number in range(words))
+    assert near_duplicate_rows([text, text.rpartition(" ")[0]]) == [(1, 0)]
+
+
+PROMPT = f"{SENTENCE} {SENTENCE[::-1]} Задача номер {{number}}: назови птицу, которая в это время поёт над полем."
+
+
+def test_a_leak_is_found_among_many_texts_of_one_template_in_its_own_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(similarity_join, "MAX_NEIGHBOURS", 3)
+    texts = [PROMPT.format(number=number) for number in range(100_000, 100_400)]
+    matches = near_duplicate_rows(texts, splits=[0] * 200 + [1] * 200)
+    assert [row for row, split in matches if split == 0 and row >= 200] == list(range(200, 400))
+
+
+def test_all_near_duplicates_among_texts_of_one_template_are_found() -> None:
+    texts = [SENTENCE.replace("марте", f"марте {number:05d}") for number in range(0, 1000, 7)]
+    pairs = compare_all_pairs(texts, splits=[0] * len(texts), compared=[True] * len(texts))
+    expected = sorted({row for row, _, _ in pairs})
+    assert 0 < len(expected) < len(texts) - 1
+    assert [row for row, _ in near_duplicate_rows(texts)] == expected
 
 
 def test_a_text_is_compared_with_a_limited_number_of_earlier_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        near_duplicates, "_compare_pairs", lambda pairs, _: compared.append(pairs.height) or pairs.clear()
-    )
     compared: list[int] = []
+
+    def compare(_: Sets, earlier: list[int], later: list[int]) -> npt.NDArray[np.bool_]:
+        compared.append(len(later))
+        return np.zeros(len(earlier), np.bool_)
+
+    monkeypatch.setattr(similarity_join, "_compare_pairs", compare)
     texts = [f"{SENTENCE} {number}" for number in range(30)]
     assert near_duplicate_rows(texts) == []
     unlimited, compared = sum(compared), []
-    monkeypatch.setattr(near_duplicates, "MAX_NEIGHBOURS", 2)
+    monkeypatch.setattr(similarity_join, "MAX_NEIGHBOURS", 2)
     assert near_duplicate_rows(texts) == []
     assert 0 < sum(compared) < unlimited <= 30 * 29 / 2
 
@@ -170,10 +212,12 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(3)
     originals = [random_text(rng) for _ in range(5)]
     texts = [edit_text(rng.choice(originals), rng) for _ in range(60)]
-    whole = near_duplicate_rows(texts)
+    whole = find_matches(texts)
     monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 7)
-    monkeypatch.setattr(near_duplicates, "CHUNK_ROWS", 3)
-    assert near_duplicate_rows(texts) == whole != []
+    monkeypatch.setattr(near_duplicates, "EXACT_ROWS", 4)
+    monkeypatch.setattr(minhash, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(similarity_join, "COMPARED_PAIRS", 5)
+    assert find_matches(texts) == whole != []
 
 
 def test_an_empty_table_has_no_near_duplicates() -> None:
@@ -187,9 +231,9 @@ def test_an_empty_table_has_no_near_duplicates() -> None:
 SCRIPT = """
 import sys
 import polars as pl
-from pipelines.audit import near_duplicates
+from pipelines.audit.minhash import compute_bands
 texts = [sys.argv[1] + " " * n + str(n // 2) for n in range(50)]
-print(near_duplicates._compute_bands(pl.LazyFrame({"text": texts})).tolist())
+print(compute_bands([pl.DataFrame({"text": texts})])[1].tolist())
 """
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -22,8 +24,11 @@ TEXT = st.lists(PIECES, max_size=14).map(" ".join)
 
 
 def shingle_rows(*columns: list[str]) -> list[list[int]]:
-    rough = rough_shingles([pl.Series(texts, dtype=pl.String) for texts in columns])
-    return [rough.values[start:stop].tolist() for start, stop in zip(rough.offsets, rough.offsets[1:], strict=False)]
+    rows, rough = rough_shingles([pl.Series(texts, dtype=pl.String) for texts in columns])
+    shingles: list[list[int]] = [[] for _ in columns[0]]
+    for row, (start, stop) in zip(rows, pairwise(rough.offsets), strict=True):
+        shingles[row] += rough.values[start:stop].tolist()
+    return shingles
 
 
 def fold_texts(texts: list[str]) -> list[str]:
@@ -35,6 +40,7 @@ def fold_texts(texts: list[str]) -> list[str]:
 def test_folding_a_text_first_changes_nothing(texts: list[str], long: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shingles, "LONG_TEXT_WORDS", long)
+        patch.setattr(shingles, "OVERLAP_WORDS", long + 2)
         assert shingle_rows(texts) == shingle_rows(fold_texts(texts))
 
 
@@ -50,14 +56,17 @@ def test_the_shingles_of_a_text_do_not_depend_on_other_texts(texts: list[str]) -
 
 
 def test_the_units_of_a_long_text_are_words_and_those_of_a_short_one_letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shingles, "LONG_TEXT_WORDS", 5)
-    long, short = shingle_rows(["eins zwei drei vier fünf sechs", "ей-богу, да"])
-    assert (len(long), len(short)) == (6, len("ей богу да"))
-    assert (len(set(long)), len(set(short))) == (6, 10)
+    monkeypatch.setattr(shingles, "LONG_TEXT_WORDS", 4)
+    monkeypatch.setattr(shingles, "OVERLAP_WORDS", 6)
+    long, both, short = shingle_rows(["eins zwei drei vier fünf sechs", "eins zwei drei vier", "ей-богу, да"])
+    assert len(set(long)) == 4
+    assert len(set(both)) == 2 + len("eins zwei drei vier") - 4
+    assert len(set(short)) == len("ей богу да") - 4
 
 
 def test_words_differ_but_the_ends_of_long_words_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shingles, "LONG_TEXT_WORDS", 1)
+    monkeypatch.setattr(shingles, "OVERLAP_WORDS", 1)
     words = [
         "бобр",
         "бобра",
