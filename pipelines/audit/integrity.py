@@ -11,7 +11,7 @@ import polars as pl
 from builders import tasks
 from builders.column_types import NAMES, type_name
 from cards.manifest import Finding, Severity
-from pipelines.audit.findings import EXAMPLES, findings_where, table_finding
+from pipelines.audit.findings import EXAMPLES, NO_ROWS, FindingRows, findings_where, table_finding, with_examples
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.tables import Frames, count_rows, read_column
 
@@ -21,12 +21,23 @@ MIN_TRAIN_ROWS = 8  # mteb trains its classifiers on 8 texts of each label, or o
 def check_integrity(
     task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: bool = False
 ) -> list[Finding]:
+    """The findings of `audit_integrity`, without their rows."""
+    return [one.finding for one in audit_integrity(task, frames, splits, sample=sample)]
+
+
+def audit_integrity(
+    task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: bool = False
+) -> list[FindingRows]:
     """All integrity findings of the tables of one dataset.
 
     frames: config -> split -> lazy frame. splits: those that must exist. sample: whether this is a golden sample, where few
     rows of a label are only info. Rows are checked only if all tables, columns and types are right, and the rules of the task
     type only if all rows are.
     """
+    return with_examples(_check_stages(task, frames, splits, sample=sample), frames)
+
+
+def _check_stages(task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: bool) -> list[FindingRows]:
     layouts = tasks.layouts(task)
     configs = {layout.config for layout in layouts}
     findings = [finding for layout in layouts for finding in _check_structure(layout, frames, splits)]
@@ -45,7 +56,7 @@ def check_integrity(
     return [finding for split in splits for finding in _check_task(task, frames, split, sample=sample)]
 
 
-def _check_structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ...]) -> list[Finding]:
+def _check_structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ...]) -> list[FindingRows]:
     """Missing tables, missing columns, wrong types, columns that a closed table may not have."""
     findings = []
     for split in splits:
@@ -68,7 +79,7 @@ def _check_structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ..
     return findings + [table_finding("unexpected_table", layout.config, split) for split in others]
 
 
-def _check_rows(layout: tasks.Layout, split: str, frame: pl.LazyFrame) -> list[Finding]:
+def _check_rows(layout: tasks.Layout, split: str, frame: pl.LazyFrame) -> list[FindingRows]:
     """Tables without rows, nulls in any column, empty and repeated ids."""
     schema = frame.collect_schema()
     if not count_rows(frame):
@@ -88,7 +99,7 @@ def _check_rows(layout: tasks.Layout, split: str, frame: pl.LazyFrame) -> list[F
     return findings
 
 
-def _check_task(task: tasks.Task, frames: Frames, split: str, *, sample: bool) -> list[Finding]:
+def _check_task(task: tasks.Task, frames: Frames, split: str, *, sample: bool) -> list[FindingRows]:
     match task:
         case tasks.Retrieval():
             return _check_judgements(frames, split)
@@ -111,14 +122,14 @@ def _check_task(task: tasks.Task, frames: Frames, split: str, *, sample: bool) -
             return []
 
 
-def _check_judgements(frames: Frames, split: str) -> list[Finding]:
+def _check_judgements(frames: Frames, split: str) -> list[FindingRows]:
     """Judgements that are dangling, repeated or negative; queries without a relevant document."""
     qrels, corpus, queries = (frames[config][split] for config in ("qrels", "corpus", "queries"))
     document_ids = read_column(corpus, "id").implode()
     query_ids = read_column(queries, "id").implode()
     with_positive = read_column(qrels.filter(pl.col("score") > 0), "query-id").implode()
 
-    def qrels_where(kind: str, column: str, condition: pl.Expr) -> list[Finding]:
+    def qrels_where(kind: str, column: str, condition: pl.Expr) -> list[FindingRows]:
         return findings_where(kind, ("qrels", split, column), qrels, condition)
 
     return [
@@ -132,7 +143,7 @@ def _check_judgements(frames: Frames, split: str) -> list[Finding]:
     ]
 
 
-def _check_candidates(frames: Frames, split: str) -> list[Finding]:
+def _check_candidates(frames: Frames, split: str) -> list[FindingRows]:
     """Candidate lists that are missing, dangling or repeated, that have dangling or repeated documents, or lack a negative."""
     ranked, queries = frames["top_ranked"][split], frames["queries"][split]
     ranked_queries = read_column(ranked, "query-id").implode()
@@ -146,7 +157,7 @@ def _check_candidates(frames: Frames, split: str) -> list[Finding]:
     with_negative = read_column(negatives, "query-id").implode()
     is_repeating = pl.col("corpus-ids").list.n_unique() < pl.col("corpus-ids").list.len()
 
-    def ranked_where(kind: str, column: str, rows: pl.LazyFrame, condition: pl.Expr) -> list[Finding]:
+    def ranked_where(kind: str, column: str, rows: pl.LazyFrame, condition: pl.Expr) -> list[FindingRows]:
         return findings_where(kind, ("top_ranked", split, column), rows, condition)
 
     return [
@@ -162,7 +173,7 @@ def _check_candidates(frames: Frames, split: str) -> list[Finding]:
     ]
 
 
-def _check_labels(frame: pl.LazyFrame, split: str, labels: tuple[str, ...], *, sample: bool) -> list[Finding]:
+def _check_labels(frame: pl.LazyFrame, split: str, labels: tuple[str, ...], *, sample: bool) -> list[FindingRows]:
     """Labels outside the task's, names that belong to another label, labels with too few rows to train on."""
     label = pl.col("label")
     is_outside = ~label.is_between(0, len(labels) - 1)
@@ -175,7 +186,7 @@ def _check_labels(frame: pl.LazyFrame, split: str, labels: tuple[str, ...], *, s
     ]
 
 
-def _check_label_lists(frame: pl.LazyFrame, split: str, labels: tuple[str, ...], *, sample: bool) -> list[Finding]:
+def _check_label_lists(frame: pl.LazyFrame, split: str, labels: tuple[str, ...], *, sample: bool) -> list[FindingRows]:
     """Lists with a label outside the task's, lists that do not ascend, labels with too few rows to train on."""
     location, label = ("default", split, "label"), pl.col("label")
     is_outside = label.list.eval(~pl.element().is_between(0, len(labels) - 1)).list.any()
@@ -188,7 +199,7 @@ def _check_label_lists(frame: pl.LazyFrame, split: str, labels: tuple[str, ...],
     ]
 
 
-def _check_train_rows(counts: dict[int, int], split: str, labels: tuple[str, ...], *, sample: bool) -> list[Finding]:
+def _check_train_rows(counts: dict[int, int], split: str, labels: tuple[str, ...], *, sample: bool) -> list[FindingRows]:
     """Labels of the train split with fewer rows than mteb samples. mteb then uses fewer, so this is a warning, not an error."""
     rows = [(name, counts.get(label, 0)) for label, name in enumerate(labels)]
     rare = tuple(f"{name}: {count}" for name, count in rows if count < MIN_TRAIN_ROWS)
@@ -196,10 +207,11 @@ def _check_train_rows(counts: dict[int, int], split: str, labels: tuple[str, ...
         return []
     severity: Severity = "info" if sample else KINDS["few_rows_of_label"].severity
     share = len(rare) / len(labels)
-    return [Finding("few_rows_of_label", severity, "default", split, "label", len(rare), share, rare[:EXAMPLES])]
+    finding = Finding("few_rows_of_label", severity, "default", split, "label", len(rare), share, rare[:EXAMPLES])
+    return [FindingRows(finding, NO_ROWS)]
 
 
-def _check_pair_labels(frame: pl.LazyFrame, split: str) -> list[Finding]:
+def _check_pair_labels(frame: pl.LazyFrame, split: str) -> list[FindingRows]:
     """Labels of pairs other than 0 and 1, and splits with only one of them."""
     is_outside = ~pl.col("labels").is_in([0, 1])
     return [
@@ -208,7 +220,7 @@ def _check_pair_labels(frame: pl.LazyFrame, split: str) -> list[Finding]:
     ]
 
 
-def _check_class_count(frame: pl.LazyFrame, split: str, detail: str) -> list[Finding]:
+def _check_class_count(frame: pl.LazyFrame, split: str, detail: str) -> list[FindingRows]:
     """Splits whose rows have fewer than two different labels."""
     if frame.select(pl.col("labels").n_unique()).collect().item() >= 2:
         return []

@@ -12,10 +12,10 @@ import polars as pl
 from builders import tasks
 from builders.shaping.text import WHITE_SPACE
 from cards.manifest import Finding
-from pipelines.audit.findings import EXAMPLES, findings_where
+from pipelines.audit.findings import EXAMPLES, FindingRows, findings_where
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.labels import find_conflicting_labels
-from pipelines.audit.tables import model_input, read_column, row_name
+from pipelines.audit.tables import model_input, read_column
 
 if TYPE_CHECKING:
     from pipelines.audit.tables import Frames
@@ -23,32 +23,31 @@ if TYPE_CHECKING:
 
 def audit_judgements(
     task: tasks.Task, frames: Frames, split: str, corpus_survey: pl.DataFrame, seed: int
-) -> list[Finding]:
+) -> list[FindingRows]:
     """The findings about the relevance judgements of a split; none for a task other than retrieval and reranking.
 
     seed: the one that the hashes of the survey were computed with.
     """
     if not isinstance(task, tasks.Retrieval | tasks.Reranking):
         return []
-    documents = corpus_survey.select("texts", **{"corpus-id": "id"})
-    qrels = frames["qrels"][split].select("query-id", "corpus-id", "score").collect(engine="streaming")
+    ids = read_column(frames["corpus"][split], "id").alias("corpus-id")
+    documents = corpus_survey.select("texts", ids)
+    judgements = frames["qrels"][split].select("query-id", "corpus-id", "score")
+    qrels = judgements.with_row_index("position").collect(engine="streaming")
     qrels = qrels.join(documents, on="corpus-id", maintain_order="left")
-    judgements = qrels.select(
-        id=pl.concat_str("query-id", "corpus-id", separator=" "),
-        texts=pl.concat_str("query-id", "texts", separator=" "),
-        label="score",
-    )
-    findings = find_conflicting_labels(judgements, ("qrels", split, "score"))
+    labelled = qrels.select("position", "query-id", "texts", label="score", twin_split=pl.lit(split))
+    location = ("qrels", split, "score")
+    findings = find_conflicting_labels(labelled, location, {"": pl.struct("query-id", "texts")})
     if isinstance(task, tasks.Retrieval):
         findings += _find_unjudged_twins(qrels, documents, ["texts"], split)
     else:
         ranked = frames["top_ranked"][split].explode("corpus-ids").rename({"corpus-ids": "corpus-id"})
         candidates = ranked.collect(engine="streaming").join(documents, on="corpus-id", maintain_order="left")
         findings += _find_unjudged_twins(qrels, candidates, ["query-id", "texts"], split)
-    return findings + _find_queries_in_corpus(frames, split, corpus_survey, seed)
+    return findings + _find_queries_in_corpus(frames, split, documents.select("corpus-id", corpus_survey["hash text"]), seed)
 
 
-def _find_unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str], split: str) -> list[Finding]:
+def _find_unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str], split: str) -> list[FindingRows]:
     """A finding for the documents of a pool with the text of a positive of a query, not judged for that query.
 
     by: the columns in which twins of the pool agree: the texts, and the query if every query has its own pool. Twins are counted
@@ -67,14 +66,21 @@ def _find_unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str],
     count = texts.select(pl.col("copies") - pl.col("judged")).sum().item()
     if not count:
         return []
-    twins = texts.head(EXAMPLES).join(pool, on=by, maintain_order="left_right")
-    twins = twins.join(judged, on=["query-id", "corpus-id"], how="anti", maintain_order="left").head(EXAMPLES)
-    examples = tuple(twins.select(row_name(twins.columns).alias("id"))["id"])
+
+    def list_twins(texts: pl.DataFrame) -> pl.DataFrame:
+        twins = texts.join(pool, on=by, maintain_order="left_right")
+        return twins.join(judged, on=["query-id", "corpus-id"], how="anti", maintain_order="left")
+
+    name = row_id(["query-id", "corpus-id"])
+    examples = tuple(list_twins(texts.head(EXAMPLES)).head(EXAMPLES).select(row=name)["row"])
     severity, share = KINDS["unjudged_twin"].severity, count / (count + positives)
-    return [Finding("unjudged_twin", severity, "qrels", split, "", count, share, examples)]
+    finding = Finding("unjudged_twin", severity, "qrels", split, "", count, share, examples)
+    schema = {"row": pl.String}
+    rows = pl.defer(lambda: list_twins(texts).select(row=name), schema=schema)
+    return [FindingRows(finding, rows)]
 
 
-def _find_queries_in_corpus(frames: Frames, split: str, corpus_survey: pl.DataFrame, seed: int) -> list[Finding]:
+def _find_queries_in_corpus(frames: Frames, split: str, corpus_survey: pl.DataFrame, seed: int) -> list[FindingRows]:
     """A finding for the queries that equal a document or a title, ignoring surrounding white space."""
     corpus, queries = frames["corpus"][split], frames["queries"][split]
     query = pl.col("text").str.strip_chars(WHITE_SPACE)

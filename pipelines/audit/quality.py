@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from builders import tasks
 from cards.manifest import SEVERITIES
 from pipelines.audit.duplicates import audit_duplicates, find_near_duplicates_by_split
+from pipelines.audit.findings import with_examples
 from pipelines.audit.judgements import audit_judgements
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.labels import audit_labels
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from cards.manifest import Finding
+    from pipelines.audit.findings import FindingRows
     from pipelines.audit.languages import SampledTexts
     from pipelines.audit.tables import Frames
 
@@ -46,8 +47,8 @@ def audit_rows(
     seed: int | None = None,
     sampled_texts: SampledTexts | None = None,
     language_sample: int | None = SAMPLE,
-) -> list[Finding]:
-    """All findings of a dataset without integrity errors.
+) -> list[FindingRows]:
+    """All findings of a dataset without integrity errors, with their rows.
 
     frames: config -> split -> lazy frame. splits: those to audit. languages: the dataset's, as mteb writes them (`rus-Cyrl`);
     without any, languages are not checked (those of a bitext always are, by its pair). seed, sampled_texts: what
@@ -64,8 +65,7 @@ def audit_rows(
     def sample_batches(layout: tasks.Layout, split: str) -> Iterable[pl.DataFrame]:
         if sampled_texts is not None and language_sample == SAMPLE:
             return [sampled_texts[layout.config, split]]
-        ids = surveys[layout.config, split]["id"]
-        return sample_texts(frames[layout.config][split], model_inputs(layout), ids, language_sample)
+        return sample_texts(frames[layout.config][split], model_inputs(layout), language_sample)
 
     with ThreadPoolExecutor(1) as executor:  # language detection keeps one core busy; the other families use the rest
         pending = [
@@ -76,7 +76,7 @@ def audit_rows(
         ]
         findings = _audit_families(task, frames, splits, surveys, seed)
         findings += [finding for future in pending for finding in future.result()]
-    return _sort_findings(findings, task, splits)
+    return with_examples(_sort_findings(findings, task, splits), frames)
 
 
 def _audit_families(
@@ -85,7 +85,7 @@ def _audit_families(
     splits: tuple[str, ...],
     surveys: Mapping[tuple[str, str], pl.DataFrame],
     seed: int,
-) -> list[Finding]:
+) -> list[FindingRows]:
     """The findings of all families except wrong_language."""
     findings = []
     for layout in text_layouts(task):
@@ -100,18 +100,18 @@ def _audit_families(
             near_duplicates = find_near_duplicates_by_split(layout, frames[layout.config], group)
             findings += audit_duplicates(task, layout, group, near_duplicates)
             findings += audit_leaks(task, layout, group, near_duplicates)
+        findings += audit_labels(task, layout, frames, by_split)
     for split in splits:
-        if ("default", split) in surveys:
-            findings += audit_labels(task, frames, split, surveys["default", split])
         if ("corpus", split) in surveys:
             findings += audit_judgements(task, frames, split, surveys["corpus", split], seed)
     return findings
 
 
-def _sort_findings(findings: list[Finding], task: tasks.Task, splits: tuple[str, ...]) -> list[Finding]:
+def _sort_findings(findings: list[FindingRows], task: tasks.Task, splits: tuple[str, ...]) -> list[FindingRows]:
     configs, kinds = [layout.config for layout in tasks.layouts(task)], list(KINDS)
 
-    def sort_key(finding: Finding) -> tuple[int, int, int, int, str]:
+    def sort_key(one: FindingRows) -> tuple[int, int, int, int, str]:
+        finding = one.finding
         location = configs.index(finding.config), splits.index(finding.split), finding.column
         return SEVERITIES.index(finding.severity), kinds.index(finding.kind), *location
 

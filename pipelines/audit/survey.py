@@ -12,7 +12,7 @@ import polars as pl
 
 from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
-from pipelines.audit.tables import model_inputs, row_name, text_layouts
+from pipelines.audit.tables import model_inputs, text_layouts
 from pipelines.audit.text_hashes import collision_free_seed
 from pipelines.audit.texts import TEXT_CONDITIONS
 
@@ -30,15 +30,17 @@ def survey_tables(
 
     seed: a `collision_free_seed` of all texts. Columns:
 
-    - `id`: the name of the row in examples.
+    - `position`: that of the row, uint32.
     - `hash <column>`, `length <column>` and `<kind> <column>` for each text column: the number that represents the text, its
       characters, and whether a kind of TEXT_CONDITIONS applies to it.
+    - `folded <column>` for each text column: the number that represents the text after folding; only where texts are compared in
+      more than one split, or where they have labels.
     - `texts`: equal for two rows if all their texts are equal.
-    - `folded texts`: equal if all their texts are equal after folding; only where splits are compared.
     - `label`: equal if their labels are equal; only where the task has labels.
     """
     tables = [(layout, split, frames[layout.config][split]) for layout in text_layouts(task) for split in splits]
-    compared = [layout.config for layout in text_layouts(task) if layout.config != "corpus" and len(splits) > 1]
+    several = len(splits) > 1 or task.type.label
+    compared = [layout.config for layout in text_layouts(task) if layout.config != "corpus" and several]
     folding_seed = collision_free_seed(
         [
             table.select(text=fold_text(text))
@@ -50,16 +52,25 @@ def survey_tables(
     surveys = {}
     for layout, split, table in tables:
         schema, texts = table.collect_schema(), model_inputs(layout)
-        columns = {"id": row_name(schema.names()).cast(pl.String)}
+        columns = {"position": pl.col("position")}
         for column, text in texts.items():
             columns |= _text_columns(column, text, seed)
+            if layout.config in compared:
+                columns[f"folded {column}"] = fold_text(text).hash(folding_seed)
         columns["texts"] = _combine([text.hash(seed) for text in texts.values()])
-        if layout.config in compared:
-            columns["folded texts"] = _combine([fold_text(text).hash(folding_seed) for text in texts.values()])
         if label := task.type.label:
             columns["label"] = label_key(label, schema[label])
-        surveys[layout.config, split] = table.with_row_index("__row").select(**columns).collect(engine="streaming")
+        surveys[layout.config, split] = table.with_row_index("position").select(**columns).collect(engine="streaming")
     return surveys
+
+
+def texts_key(layout: tasks.Layout, *, folded: bool = False, ordered: bool = True) -> pl.Expr:
+    """One value for the texts of a row, equal for two rows if their texts are. From the columns of a survey.
+
+    folded: after folding. ordered: whether the order of two texts counts.
+    """
+    hashes = [pl.col(f"{'folded' if folded else 'hash'} {column}") for column in layout.text]
+    return _combine(hashes if ordered else [pl.min_horizontal(hashes), pl.max_horizontal(hashes)])
 
 
 def swapped_texts(layout: tasks.Layout) -> pl.Expr:

@@ -53,18 +53,13 @@ def finding_column(layout: tasks.Layout) -> str:
     return layout.text[0] if len(layout.text) == 1 else ""
 
 
-def row_name(columns: list[str]) -> pl.Expr:
-    """The name of a row in examples: its id, the ids of a relevance judgement, or else its position.
-
-    columns: those of the table. A position is 0-based and read from the column `__row`, which the caller adds.
-    """
+def row_id(columns: list[str]) -> pl.Expr | None:
+    """The name of a row from the ids that it has: its own, or those of a relevance judgement; None for a table without ids."""
     if "id" in columns:
         return pl.col("id")
     if "query-id" in columns and "corpus-id" in columns:
         return pl.concat_str("query-id", pl.lit(" "), "corpus-id", ignore_nulls=True)
-    if "query-id" in columns:
-        return pl.col("query-id")
-    return pl.concat_str(pl.lit("row "), pl.col("__row").cast(pl.String))
+    return pl.col("query-id") if "query-id" in columns else None
 
 
 def read_column(frame: pl.LazyFrame, column: str) -> pl.Series:

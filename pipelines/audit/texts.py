@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from builders import tasks
-    from cards.manifest import Finding
+    from pipelines.audit.findings import FindingRows
     from pipelines.audit.tables import Location
 
 _ELEMENTS = (
@@ -48,7 +48,7 @@ TEXT_CONDITIONS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = MappingProxyType(
 )
 
 
-def audit_texts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[Finding]:
+def audit_texts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[FindingRows]:
     """The findings about single texts of a table. survey: what pipelines.audit.survey read of its rows."""
     findings = []
     for column in layout.text:
@@ -59,7 +59,7 @@ def audit_texts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[
     return findings
 
 
-def _find_length_outliers(survey: pl.DataFrame, column: str, location: Location) -> list[Finding]:
+def _find_length_outliers(survey: pl.DataFrame, column: str, location: Location) -> list[FindingRows]:
     lengths = survey[column].filter(survey[column] > 0).sort()
     if lengths.is_empty():
         return []
