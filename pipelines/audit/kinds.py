@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pipelines.audit.languages import MIN_LETTERS, SAMPLE
+from cards.front_matter import MIN_LETTERS
+from pipelines.audit.languages import SAMPLE
 from pipelines.audit.near_duplicates import MIN_SHARED_PERCENT
 from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 
@@ -135,9 +136,13 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "wrong_language": Kind(
             "warning",
             f"A text of {MIN_LETTERS} letters or more is in none of the languages of its dataset (in bitext, not in that of its"
-            f" side): two detectors agree on another one, in a fixed sample of {SAMPLE:,} rows of each table"
-            " (`check --audit-language all`: in all rows).",
-            f"texts of these rows with {MIN_LETTERS} letters or more",
+            " side), as two of three detectors say; tables of more than"
+            f" {SAMPLE:,} rows are checked in a fixed sample of that size (`check --audit-language all`: in all rows).",
+            f"texts of the checked rows with {MIN_LETTERS} letters or more; the count says of how many",
+        ),
+        "wrong_script": Kind(
+            "warning",
+            "A text has letters, but none of them is of the script of a language of its dataset (`rus-Cyrl`: Cyrillic).",
         ),
         "short_text": Kind("info", "A text is a single character, ignoring surrounding white space."),
         "near_duplicate": Kind(

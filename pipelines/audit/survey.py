@@ -15,6 +15,7 @@ from builders.shaping.labels import label_key
 from pipelines.audit.tables import model_inputs, row_name, text_layouts
 from pipelines.audit.text_hashes import collision_free_seed
 from pipelines.audit.texts import TEXT_CONDITIONS
+from pipelines.audit.wrong_language import WRONG_SCRIPT, script_conditions
 
 if TYPE_CHECKING:
     from builders import tasks
@@ -24,15 +25,16 @@ Surveys = Mapping[str, pl.DataFrame]  # split -> survey, of the tables of one co
 
 
 def survey_tables(
-    task: tasks.Task, frames: Frames, splits: tuple[str, ...], seed: int
+    task: tasks.Task, frames: Frames, splits: tuple[str, ...], seed: int, languages: tuple[str, ...] = ()
 ) -> dict[tuple[str, str], pl.DataFrame]:
     """The survey of each table with texts, by config and split: a row for each of its rows, in their order.
 
-    seed: a `collision_free_seed` of all texts. Columns:
+    seed: a `collision_free_seed` of all texts. languages: the dataset's, as mteb writes them. Columns:
 
     - `id`: the name of the row in examples.
     - `hash <column>`, `length <column>` and `<kind> <column>` for each text column: the number that represents the text, its
       characters, and whether a kind of TEXT_CONDITIONS applies to it.
+    - `wrong_script <column>`: whether the text is in a wrong script; only where the languages are known.
     - `texts`: equal for two rows if all their texts are equal.
     - `folded texts`: equal if all their texts are equal after folding; only where splits are compared.
     - `label`: equal if their labels are equal; only where the task has labels.
@@ -53,6 +55,8 @@ def survey_tables(
         columns = {"id": row_name(schema.names()).cast(pl.String)}
         for column, text in texts.items():
             columns |= _text_columns(column, text, seed)
+        for column, condition in script_conditions(task, layout, languages).items():
+            columns[f"{WRONG_SCRIPT} {column}"] = condition
         columns["texts"] = _combine([text.hash(seed) for text in texts.values()])
         if layout.config in compared:
             columns["folded texts"] = _combine([fold_text(text).hash(folding_seed) for text in texts.values()])
