@@ -127,6 +127,10 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "rows after the first",
         ),
         "empty_text": Kind("warning", "A text is empty or only white space."),
+        "mojibake": Kind(
+            "warning",
+            "A text contains UTF-8 that was read as Windows-1252, Latin-1 or Windows-1251: `Ã©` for `é`, `РїСЂРё` for `при`.",
+        ),
         "encoding_residue": Kind(
             "warning",
             "A text contains the traces of a wrong decoding: U+FFFD, a C1 control character (U+0080 to U+009F), or an escape"
