@@ -10,24 +10,29 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from cards.manifest import Manifest, Table
 
-# From ISO 639-3, as in mteb, to ISO 639-1, as on the Hub, with the English name: all that pipelines.audit.languages detects.
+# From ISO 639-3, as in mteb, to ISO 639-1, as on the Hub, with the English name. pipelines.audit.languages detects them all: add
+# only languages that both fasttext and py3langid know.
 LANGUAGES = {
-    "afr": ("af", "Afrikaans"), "ara": ("ar", "Arabic"), "arb": ("ar", "Arabic"), "ben": ("bn", "Bengali"),
-    "bul": ("bg", "Bulgarian"), "cat": ("ca", "Catalan"), "ces": ("cs", "Czech"), "cmn": ("zh", "Chinese"),
-    "cym": ("cy", "Welsh"), "dan": ("da", "Danish"), "deu": ("de", "German"), "ell": ("el", "Greek"),
-    "eng": ("en", "English"), "est": ("et", "Estonian"), "fas": ("fa", "Persian"), "fin": ("fi", "Finnish"),
-    "fra": ("fr", "French"), "guj": ("gu", "Gujarati"), "heb": ("he", "Hebrew"), "hin": ("hi", "Hindi"),
-    "hrv": ("hr", "Croatian"), "hun": ("hu", "Hungarian"), "ind": ("id", "Indonesian"), "ita": ("it", "Italian"),
-    "jpn": ("ja", "Japanese"), "kan": ("kn", "Kannada"), "kor": ("ko", "Korean"), "lav": ("lv", "Latvian"),
-    "lit": ("lt", "Lithuanian"), "mal": ("ml", "Malayalam"), "mar": ("mr", "Marathi"), "mkd": ("mk", "Macedonian"),
-    "nep": ("ne", "Nepali"), "nld": ("nl", "Dutch"), "nob": ("no", "Norwegian"), "nor": ("no", "Norwegian"),
-    "pan": ("pa", "Punjabi"), "pes": ("fa", "Persian"), "pol": ("pl", "Polish"), "por": ("pt", "Portuguese"),
-    "ron": ("ro", "Romanian"), "rus": ("ru", "Russian"), "slk": ("sk", "Slovak"), "slv": ("sl", "Slovenian"),
-    "som": ("so", "Somali"), "spa": ("es", "Spanish"), "sqi": ("sq", "Albanian"), "swa": ("sw", "Swahili"),
-    "swe": ("sv", "Swedish"), "swh": ("sw", "Swahili"), "tam": ("ta", "Tamil"), "tel": ("te", "Telugu"),
-    "tgl": ("tl", "Tagalog"), "tha": ("th", "Thai"), "tur": ("tr", "Turkish"), "ukr": ("uk", "Ukrainian"),
-    "urd": ("ur", "Urdu"), "vie": ("vi", "Vietnamese"), "zho": ("zh", "Chinese"),
+    "afr": ("af", "Afrikaans"), "ara": ("ar", "Arabic"), "arb": ("ar", "Arabic"), "bel": ("be", "Belarusian"),
+    "ben": ("bn", "Bengali"), "bul": ("bg", "Bulgarian"), "cat": ("ca", "Catalan"), "ces": ("cs", "Czech"),
+    "cmn": ("zh", "Chinese"), "cym": ("cy", "Welsh"), "dan": ("da", "Danish"), "deu": ("de", "German"),
+    "ell": ("el", "Greek"), "eng": ("en", "English"), "est": ("et", "Estonian"), "eus": ("eu", "Basque"),
+    "fas": ("fa", "Persian"), "fin": ("fi", "Finnish"), "fra": ("fr", "French"), "gle": ("ga", "Irish"),
+    "glg": ("gl", "Galician"), "guj": ("gu", "Gujarati"), "heb": ("he", "Hebrew"), "hin": ("hi", "Hindi"),
+    "hrv": ("hr", "Croatian"), "hun": ("hu", "Hungarian"), "hye": ("hy", "Armenian"), "ind": ("id", "Indonesian"),
+    "isl": ("is", "Icelandic"), "ita": ("it", "Italian"), "jpn": ("ja", "Japanese"), "kan": ("kn", "Kannada"),
+    "kat": ("ka", "Georgian"), "kaz": ("kk", "Kazakh"), "kir": ("ky", "Kyrgyz"), "kor": ("ko", "Korean"),
+    "lav": ("lv", "Latvian"), "lit": ("lt", "Lithuanian"), "mal": ("ml", "Malayalam"), "mar": ("mr", "Marathi"),
+    "mkd": ("mk", "Macedonian"), "nep": ("ne", "Nepali"), "nld": ("nl", "Dutch"), "nob": ("no", "Norwegian"),
+    "nor": ("no", "Norwegian"), "pan": ("pa", "Punjabi"), "pes": ("fa", "Persian"), "pol": ("pl", "Polish"),
+    "por": ("pt", "Portuguese"), "ron": ("ro", "Romanian"), "rus": ("ru", "Russian"), "slk": ("sk", "Slovak"),
+    "slv": ("sl", "Slovenian"), "som": ("so", "Somali"), "spa": ("es", "Spanish"), "sqi": ("sq", "Albanian"),
+    "srp": ("sr", "Serbian"), "swa": ("sw", "Swahili"), "swe": ("sv", "Swedish"), "swh": ("sw", "Swahili"),
+    "tam": ("ta", "Tamil"), "tat": ("tt", "Tatar"), "tel": ("te", "Telugu"), "tgl": ("tl", "Tagalog"),
+    "tha": ("th", "Thai"), "tur": ("tr", "Turkish"), "ukr": ("uk", "Ukrainian"), "urd": ("ur", "Urdu"),
+    "vie": ("vi", "Vietnamese"), "zho": ("zh", "Chinese"),
 }  # fmt: skip
+MIN_LETTERS = 30  # of a text whose language is detected: with fewer, detectors guess
 
 SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B")
 

@@ -94,8 +94,10 @@ class Finding:
     """A problem of the data.
 
     kind: one of pipelines.audit.kinds. severity: `error` (no release is written), `warning` or `info`. config, split, column:
-    where; empty for all. count: rows concerned. share: of the rows examined, 0 to 1. examples: up to five row names. detail: what
-    tells it from other findings of its kind. why: why it stays, where a maintainer declared that (KnownFinding).
+    where; empty for all. count: rows concerned. share: of the rows examined, 0 to 1. examples: up to five row names. twins: for each
+    of these, the row that makes it a finding, as `<split>: <name>`; empty where a row is a finding by itself. detail: what
+    tells it from other findings of its kind. why: why it stays, where a maintainer declared that (KnownFinding). texts_checked: the
+    number of texts that were checked, where that was not every text; null where all were.
     """
 
     kind: str
@@ -108,6 +110,8 @@ class Finding:
     examples: tuple[str, ...] = ()
     detail: str = ""
     why: str = ""
+    texts_checked: int | None = None
+    twins: tuple[str, ...] = ()
 
     @property
     def location(self) -> str:

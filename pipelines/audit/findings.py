@@ -5,7 +5,7 @@ Every family of findings (integrity, texts, duplicates, leaks, labels, judgement
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -16,7 +16,7 @@ from pipelines.audit.row_names import name_rows
 from pipelines.audit.tables import Frames, Location, row_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 EXAMPLES = 5
 ROW_COLUMNS = ("position", "row", "twin_split", "twin")
@@ -26,16 +26,14 @@ ROW_COLUMNS = ("position", "row", "twin_split", "twin")
 class FindingRows:
     """A finding and its rows.
 
-    finding: without examples, unless it names no rows (labels). rows: one for each row of the finding, with `position` (in its
-    table, uint32), or with `row`, a name, where that is no row of the table. Where the row has a twin, the other row that makes it
-    a finding, `twin` is its position and `twin_split` its split, in the same config.
+    rows: one for each row of the finding, with `position` (in its table, uint32), or with `row`, a name, where it is not a row of
+    the table. Where another row makes it a finding, its twin, `twin` is the position of that and `twin_split` its split. tables:
+    those of the finding's config, by split, that the positions refer to.
     """
 
     finding: Finding
     rows: pl.LazyFrame
-
-
-NO_ROWS = pl.LazyFrame(schema={"position": pl.UInt32})
+    tables: Mapping[str, pl.LazyFrame] = field(default_factory=dict)
 
 
 def findings_where(
@@ -49,9 +47,9 @@ def findings_where(
 ) -> list[FindingRows]:
     """One finding for the rows that meet a condition, none if no row does. A null condition is not met.
 
-    rows: what the finding counts; its share is of all of them. With a column `position`, that names the row of the table (and the
-    columns `twin` and `twin_split` its twin); else, if it has ids, these name the row; else it is the table itself. severity: that
-    of the kind, unless given.
+    rows: what the finding counts; its share is of all of them. Its column `position` says which row of the table each is (and
+    the columns `twin` and `twin_split` its twin); without that column, its ids name it; without ids, it is the table itself.
+    severity: that of the kind, unless given. Examples are added later, by `with_examples`.
     """
     rows = rows.lazy()
     columns = rows.collect_schema().names()
@@ -63,27 +61,39 @@ def findings_where(
     total, count = counts.row(0)
     if not count:
         return []
-    finding = Finding(kind, severity or KINDS[kind].severity, *location, count, count / total, (), detail)
+    finding = Finding(kind, severity or KINDS[kind].severity, *location, count, count / total, detail=detail)
     kept = [column for column in ROW_COLUMNS if column in marked.collect_schema().names()]
     return [FindingRows(finding, marked.filter("__match").select(kept))]
 
 
-def table_finding(kind: str, config: str, split: str = "", column: str = "", *, detail: str = "") -> FindingRows:
+def table_finding(kind: str, config: str, split: str = "", column: str = "", *, detail: str = "") -> Finding:
     """A finding about a whole table or column, which counts once."""
-    return FindingRows(Finding(kind, KINDS[kind].severity, config, split, column, 1, 1.0, (), detail), NO_ROWS)
+    return Finding(kind, KINDS[kind].severity, config, split, column, 1, 1.0, detail=detail)
+
+
+def without_rows(finding: Finding) -> FindingRows:
+    """A finding about something else than rows: a table, a column, labels."""
+    return FindingRows(finding, pl.LazyFrame(schema={"position": pl.UInt32}))
 
 
 def with_examples(findings: Sequence[FindingRows], frames: Frames) -> list[FindingRows]:
-    """The findings with the names of their first rows as examples. frames: the tables that were audited, by config and split."""
-    return [one if one.finding.examples else _with_examples(one, frames) for one in findings]
+    """The findings with their tables and the names of their first rows. frames: the audited tables, by config and split."""
+    return [_with_examples(one, frames.get(one.finding.config, {})) for one in findings]
 
 
-def _with_examples(one: FindingRows, frames: Frames) -> FindingRows:
+def _with_examples(one: FindingRows, tables: Mapping[str, pl.LazyFrame]) -> FindingRows:
     rows = one.rows.head(EXAMPLES).collect()
-    if "row" in rows.columns:
-        names = rows["row"].cast(pl.String).to_list()
-    elif rows.is_empty():
-        names = []
-    else:
-        names = name_rows(frames[one.finding.config][one.finding.split], rows["position"]).to_list()
-    return replace(one, finding=replace(one.finding, examples=tuple(map(str, names))))
+    if one.finding.examples or rows.is_empty():
+        return replace(one, tables=tables)
+    names = rows["row"] if "row" in rows.columns else name_rows(tables[one.finding.split], rows["position"])
+    finding = replace(one.finding, examples=tuple(map(str, names)), twins=_name_twins(rows, tables))
+    return replace(one, finding=finding, tables=tables)
+
+
+def _name_twins(rows: pl.DataFrame, tables: Mapping[str, pl.LazyFrame]) -> tuple[str, ...]:
+    """The names of the twins of some rows, with their splits; empty where they have none."""
+    if "twin" not in rows.columns:
+        return ()
+    splits = rows["twin_split"].to_list()
+    names = {split: name_rows(tables[split], rows["twin"]) for split in dict.fromkeys(splits)}
+    return tuple(f"{split}: {names[split][number]}" for number, split in enumerate(splits))

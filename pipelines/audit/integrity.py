@@ -11,7 +11,7 @@ import polars as pl
 from builders import tasks
 from builders.column_types import NAMES, type_name
 from cards.manifest import Finding, Severity
-from pipelines.audit.findings import EXAMPLES, NO_ROWS, FindingRows, findings_where, table_finding, with_examples
+from pipelines.audit.findings import EXAMPLES, FindingRows, findings_where, table_finding, with_examples, without_rows
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.tables import Frames, count_rows, read_column
 
@@ -42,7 +42,7 @@ def _check_stages(task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, 
     configs = {layout.config for layout in layouts}
     findings = [finding for layout in layouts for finding in _check_structure(layout, frames, splits)]
     findings += [
-        table_finding("unexpected_table", config, detail="not a table of this task")
+        _whole("unexpected_table", config, detail="not a table of this task")
         for config in frames
         if config not in configs
     ]
@@ -61,29 +61,29 @@ def _check_structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ..
     findings = []
     for split in splits:
         if split not in frames.get(layout.config, {}):
-            findings.append(table_finding("missing_table", layout.config, split))
+            findings.append(_whole("missing_table", layout.config, split))
             continue
         schema = frames[layout.config][split].collect_schema()
         for column, expected in layout.columns.items():
             if column not in schema:
                 detail = f"expected {expected}"
-                findings.append(table_finding("missing_column", layout.config, split, column, detail=detail))
+                findings.append(_whole("missing_column", layout.config, split, column, detail=detail))
         for column, dtype in schema.items():
             expected_type, name = layout.columns.get(column), type_name(dtype)
             if name is None or expected_type not in (None, name):
                 detail = f"{dtype}, expected {expected_type or 'one of ' + ', '.join(NAMES.values())}"
-                findings.append(table_finding("wrong_type", layout.config, split, column, detail=detail))
+                findings.append(_whole("wrong_type", layout.config, split, column, detail=detail))
             if layout.closed and column not in layout.columns:
-                findings.append(table_finding("unexpected_column", layout.config, split, column))
+                findings.append(_whole("unexpected_column", layout.config, split, column))
     others = [split for split in frames.get(layout.config, {}) if split not in splits]
-    return findings + [table_finding("unexpected_table", layout.config, split) for split in others]
+    return findings + [_whole("unexpected_table", layout.config, split) for split in others]
 
 
 def _check_rows(layout: tasks.Layout, split: str, frame: pl.LazyFrame) -> list[FindingRows]:
     """Tables without rows, nulls in any column, empty and repeated ids."""
     schema = frame.collect_schema()
     if not count_rows(frame):
-        return [table_finding("empty_table", layout.config, split)]
+        return [_whole("empty_table", layout.config, split)]
     findings = []
     for column, dtype in schema.items():
         is_null = pl.col(column).is_null()
@@ -199,7 +199,9 @@ def _check_label_lists(frame: pl.LazyFrame, split: str, labels: tuple[str, ...],
     ]
 
 
-def _check_train_rows(counts: dict[int, int], split: str, labels: tuple[str, ...], *, sample: bool) -> list[FindingRows]:
+def _check_train_rows(
+    counts: dict[int, int], split: str, labels: tuple[str, ...], *, sample: bool
+) -> list[FindingRows]:
     """Labels of the train split with fewer rows than mteb samples. mteb then uses fewer, so this is a warning, not an error."""
     rows = [(name, counts.get(label, 0)) for label, name in enumerate(labels)]
     rare = tuple(f"{name}: {count}" for name, count in rows if count < MIN_TRAIN_ROWS)
@@ -208,7 +210,7 @@ def _check_train_rows(counts: dict[int, int], split: str, labels: tuple[str, ...
     severity: Severity = "info" if sample else KINDS["few_rows_of_label"].severity
     share = len(rare) / len(labels)
     finding = Finding("few_rows_of_label", severity, "default", split, "label", len(rare), share, rare[:EXAMPLES])
-    return [FindingRows(finding, NO_ROWS)]
+    return [without_rows(finding)]
 
 
 def _check_pair_labels(frame: pl.LazyFrame, split: str) -> list[FindingRows]:
@@ -224,4 +226,8 @@ def _check_class_count(frame: pl.LazyFrame, split: str, detail: str) -> list[Fin
     """Splits whose rows have fewer than two different labels."""
     if frame.select(pl.col("labels").n_unique()).collect().item() >= 2:
         return []
-    return [table_finding("one_class_only", "default", split, "labels", detail=detail)]
+    return [_whole("one_class_only", "default", split, "labels", detail=detail)]
+
+
+def _whole(kind: str, config: str, split: str = "", column: str = "", *, detail: str = "") -> FindingRows:
+    return without_rows(table_finding(kind, config, split, column, detail=detail))

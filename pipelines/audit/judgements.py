@@ -15,7 +15,7 @@ from cards.manifest import Finding
 from pipelines.audit.findings import EXAMPLES, FindingRows, findings_where
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.labels import find_conflicting_labels
-from pipelines.audit.tables import model_input, read_column
+from pipelines.audit.tables import model_input, read_column, row_id
 
 if TYPE_CHECKING:
     from pipelines.audit.tables import Frames
@@ -44,7 +44,9 @@ def audit_judgements(
         ranked = frames["top_ranked"][split].explode("corpus-ids").rename({"corpus-ids": "corpus-id"})
         candidates = ranked.collect(engine="streaming").join(documents, on="corpus-id", maintain_order="left")
         findings += _find_unjudged_twins(qrels, candidates, ["query-id", "texts"], split)
-    return findings + _find_queries_in_corpus(frames, split, documents.select("corpus-id", corpus_survey["hash text"]), seed)
+    return findings + _find_queries_in_corpus(
+        frames, split, documents.select("corpus-id", corpus_survey["hash text"]), seed
+    )
 
 
 def _find_unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str], split: str) -> list[FindingRows]:
@@ -86,7 +88,7 @@ def _find_queries_in_corpus(frames: Frames, split: str, corpus_survey: pl.DataFr
     query = pl.col("text").str.strip_chars(WHITE_SPACE)
     query_texts = read_column(queries.select(query).filter(pl.col("text") != "").unique(), "text")
     # Only a document whose hash is that of a query can have its text; the other documents need not be read again.
-    same_hash = corpus_survey.filter(pl.col("hash text").is_in(query_texts.hash(seed).implode()))["id"]
+    same_hash = corpus_survey.filter(pl.col("hash text").is_in(query_texts.hash(seed).implode()))["corpus-id"]
     documents = corpus.filter(pl.col("id").is_in(same_hash.implode())).select(text=model_input("corpus", "text"))
     titles = corpus.select(text=pl.col("title").str.strip_chars(WHITE_SPACE))
     sources = [titles] if same_hash.is_empty() else [titles, documents]

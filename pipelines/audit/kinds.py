@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pipelines.audit.languages import MIN_LETTERS, SAMPLE
+from cards.front_matter import MIN_LETTERS
+from pipelines.audit.languages import SAMPLE
 from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from pipelines.audit.similarity_join import MIN_SHARED_PERCENT
 
@@ -94,7 +95,8 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "conflicting_label": Kind(
             "warning",
             "A text (or pair of texts; in retrieval, a query with the text of a document) has two or more labels or scores"
-            " within a split.",
+            " within a split or, if the detail says so, only with the two texts in either order, only after folding, or only"
+            " together with an earlier split; within a split it counts once, with the strictest of these.",
             "distinct texts",
         ),
         "unjudged_twin": Kind(
@@ -110,8 +112,9 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         ),
         "duplicate_pair": Kind(
             "warning",
-            "A pair of texts, in the same order, also occurs in an earlier row of its split.",
-            "rows after the first",
+            "A pair of texts, in the same order, also occurs in an earlier row of its split, either exactly or, if the detail"
+            " says so, only after folding.",
+            "rows after the first; after folding, distinct pairs",
         ),
         "swapped_pair": Kind(
             "warning",
@@ -120,11 +123,15 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         ),
         "duplicate_text": Kind(
             "warning",
-            "A text also occurs in an earlier row of its split (info if texts recur by design: one side of a pair, the queries"
-            " and candidates of reranking).",
-            "rows after the first",
+            "A text also occurs in an earlier row of its split, either exactly or, if the detail says so, only after folding"
+            " (info if texts recur by design: one side of a pair, the queries and candidates of reranking).",
+            "rows after the first; after folding, distinct texts",
         ),
         "empty_text": Kind("warning", "A text is empty or only white space."),
+        "mojibake": Kind(
+            "warning",
+            "A text contains UTF-8 that was read as Windows-1252, Latin-1 or Windows-1251: `Ã©` for `é`, `РїСЂРё` for `при`.",
+        ),
         "encoding_residue": Kind(
             "warning",
             "A text contains the traces of a wrong decoding: U+FFFD, a C1 control character (U+0080 to U+009F), or an escape"
@@ -134,16 +141,25 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "wrong_language": Kind(
             "warning",
             f"A text of {MIN_LETTERS} letters or more is in none of the languages of its dataset (in bitext, not in that of its"
-            f" side): two detectors agree on another one, in a fixed sample of {SAMPLE:,} rows of each table"
-            " (`check --audit-language all`: in all rows).",
-            f"texts of these rows with {MIN_LETTERS} letters or more",
+            " side), as two of three detectors say; tables of more than"
+            f" {SAMPLE:,} rows are checked in a fixed sample of that size (`check --audit-language all`: in all rows).",
+            f"texts of the checked rows with {MIN_LETTERS} letters or more; the count says of how many",
+        ),
+        "wrong_script": Kind(
+            "warning",
+            "A text has letters, but none of them is of the script of a language of its dataset (`rus-Cyrl`: Cyrillic).",
         ),
         "short_text": Kind("info", "A text is a single character, ignoring surrounding white space."),
         "near_duplicate": Kind(
             "info",
-            "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it:"
-            f" {NEAR}.",
+            "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it after"
+            f" folding: {NEAR}; the detail counts those with another label or score than the text that they resemble.",
             "distinct texts",
+        ),
+        "side_leak": Kind(
+            "info",
+            "One text of a pair, or both in different pairs, also occurs on either side of a pair of an earlier split, while the"
+            " pair itself does not (pair classification and STS).",
         ),
         "length_outlier": Kind(
             "info",

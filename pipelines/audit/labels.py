@@ -13,7 +13,7 @@ import polars as pl
 from builders import tasks
 from cards.manifest import Finding
 from pipelines.audit.duplicates import FOLDED_DETAIL
-from pipelines.audit.findings import EXAMPLES, NO_ROWS, FindingRows, findings_where
+from pipelines.audit.findings import EXAMPLES, FindingRows, findings_where, without_rows
 from pipelines.audit.kinds import KINDS, LABEL_IMBALANCE_FACTOR
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.survey import Surveys, texts_key
@@ -93,5 +93,5 @@ def _find_label_imbalance(task: tasks.Task, frame: pl.LazyFrame, location: Locat
         return []
     severity, share = KINDS["label_imbalance"].severity, len(rare) / len(counts)
     detail = f"the most frequent label has {highest} rows"
-    finding = Finding("label_imbalance", severity, *location, len(rare), share, rare[:EXAMPLES], detail)
-    return [FindingRows(finding, NO_ROWS)]
+    finding = Finding("label_imbalance", severity, *location, len(rare), share, rare[:EXAMPLES], detail=detail)
+    return [without_rows(finding)]

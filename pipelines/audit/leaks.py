@@ -1,4 +1,4 @@
-"""Findings about texts of a split that an earlier split also holds: exactly, after folding, nearly, in reverse order, or one side.
+"""Findings about texts of a split that an earlier split also holds: exactly, folded, nearly, in reverse order, or one side.
 
 Every two splits are compared separately; the detail of a finding begins with `in <earlier split>`.
 """
@@ -32,7 +32,9 @@ def audit_leaks(
         rows = _with_twin(rows, "texts", "exact", surveys[earlier], texts_key(layout))
         rows = _with_twin(rows, "folded", "folded twin", surveys[earlier], texts_key(layout, folded=True))
         near = near_duplicates[later, earlier].select("position", near="twin")
-        rows = rows.join(near, on="position", how="left", maintain_order="left").with_columns(twin_split=pl.lit(earlier))
+        rows = rows.join(near, on="position", how="left", maintain_order="left").with_columns(
+            twin_split=pl.lit(earlier)
+        )
         is_exact, is_folded, is_near = (pl.col(name).is_not_null() for name in ("exact", "folded twin", "near"))
         exact = rows.with_columns(twin=pl.col("exact"))
         findings += findings_where("split_leak", location, exact, is_exact, detail=detail)
@@ -63,9 +65,9 @@ def _find_leaking_pairs(layout: tasks.Layout, splits: tuple[str, str], surveys: 
     is_swapped = pl.col("twin").is_not_null()
     findings = findings_where("swapped_pair", location, rows, is_swapped, detail=detail)
     known_pairs = surveys[earlier].select(texts_key(layout, folded=True, ordered=False)).to_series().unique()
-    sides = pl.concat(
-        [surveys[earlier].select("position", side=f"hash {column}") for column in layout.text]
-    ).sort("position", maintain_order=True)
+    sides = pl.concat([surveys[earlier].select("position", side=f"hash {column}") for column in layout.text]).sort(
+        "position", maintain_order=True
+    )
     for number, column in enumerate(layout.text):
         rows = _with_twin(rows, f"hash {column}", f"twin {number}", sides, pl.col("side"))
     count = pl.sum_horizontal(pl.col(f"twin {number}").is_not_null() for number in range(len(layout.text)))

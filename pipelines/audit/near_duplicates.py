@@ -97,7 +97,7 @@ def _read_sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array) -
 def _shingle_sets(batch: pl.DataFrame) -> Sets:
     """The sets of up to EXACT_ROWS rows. batch: the column __row, and columns of texts."""
     folded = batch.select("__row", fold_text(pl.exclude("__row")))
-    texts = folded.select(pl.struct(pl.exclude("__row")).hash()).to_series().to_numpy()
+    texts = folded.drop("__row").hash_rows().to_numpy()
     rows = folded["__row"].to_numpy().astype(np.int64)
     shingled = [_exact_shingles(column, salt=2 * number) for number, column in enumerate(folded.get_columns()[1:])]
     is_long = np.stack([long for long, _ in shingled], axis=1)

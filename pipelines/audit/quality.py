@@ -1,11 +1,11 @@
 """The audit of a dataset that a reader can load: all findings but those of integrity, in all rows of all splits.
 
 This module only runs the families and sorts what they find. A new kind of finding goes into its family (texts, duplicates,
-leaks, labels, judgements, wrong_language) and into pipelines.audit.kinds, which says what it means.
+leaks, labels, judgements, wrong_language for languages and scripts) and into pipelines.audit.kinds, which says what it means.
 
 Texts are compared whole and exactly, by the numbers that represent them (pipelines.audit.text_hashes); only these numbers are
-all in memory at once. The text of a document is its title and text as mteb joins them. One kind is checked on a sample unless
-all rows are requested: detecting the language of every text would take longer than building the dataset.
+all in memory at once. The text of a document is its title and text as mteb joins them. One kind is checked on a sample of large
+tables unless all rows are requested: detecting the language of every text would take longer than building the dataset.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from pipelines.audit.survey import Surveys, survey_tables
 from pipelines.audit.tables import model_inputs, text_layouts
 from pipelines.audit.text_hashes import hash_seed
 from pipelines.audit.texts import audit_texts
-from pipelines.audit.wrong_language import audit_languages, expected_languages
+from pipelines.audit.wrong_language import audit_languages, audit_scripts, expected_languages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     import polars as pl
 
+    from cards.manifest import Finding
     from pipelines.audit.findings import FindingRows
     from pipelines.audit.languages import SampledTexts
     from pipelines.audit.tables import Frames
@@ -45,31 +46,49 @@ def audit_rows(
     languages: tuple[str, ...] = (),
     *,
     seed: int | None = None,
-    sampled_texts: SampledTexts | None = None,
+    sampled_texts: Callable[[], SampledTexts] | None = None,
+    language_sample: int | None = SAMPLE,
+) -> list[Finding]:
+    """The findings of `audit_tables`, without their rows."""
+    found = audit_tables(
+        task, frames, splits, languages, seed=seed, sampled_texts=sampled_texts, language_sample=language_sample
+    )
+    return [one.finding for one in found]
+
+
+def audit_tables(
+    task: tasks.Task,
+    frames: Frames,
+    splits: tuple[str, ...],
+    languages: tuple[str, ...] = (),
+    *,
+    seed: int | None = None,
+    sampled_texts: Callable[[], SampledTexts] | None = None,
     language_sample: int | None = SAMPLE,
 ) -> list[FindingRows]:
     """All findings of a dataset without integrity errors, with their rows.
 
     frames: config -> split -> lazy frame. splits: those to audit. languages: the dataset's, as mteb writes them (`rus-Cyrl`);
-    without any, languages are not checked (those of a bitext always are, by its pair). seed, sampled_texts: what
-    text_hashes.hash_seed and languages.sample_tables return, if the caller has them. language_sample: the number of rows of each
-    table whose language is checked; None for all. The findings are sorted by severity, then by kind in the order of KINDS, then
-    by config in the order of the task's layouts, by split in the order of the task, and by column.
+    without any, languages are not checked (those of a bitext always are, by its pair). seed: what text_hashes.hash_seed returns,
+    if the caller has it. sampled_texts: returns what languages.sample_tables does, if the caller has it. language_sample: the
+    number of rows of each table whose language is checked; None for all. The findings are sorted by severity, then by kind in the
+    order of KINDS, then by config in the order of the task's layouts, by split in the order of the task, and by column.
 
     Raises ValueError for a language that cards.front_matter does not know.
     """
     splits = tuple(split for split in task.splits if split in splits)
     seed = hash_seed(task, frames) if seed is None else seed
-    surveys = survey_tables(task, frames, splits, seed)
+    surveys = survey_tables(task, frames, splits, seed, languages)
 
-    def sample_batches(layout: tasks.Layout, split: str) -> Iterable[pl.DataFrame]:
+    def find_foreign_texts(layout: tasks.Layout, split: str, expected: Mapping[str, set[str]]) -> list[FindingRows]:
         if sampled_texts is not None and language_sample == SAMPLE:
-            return [sampled_texts[layout.config, split]]
-        return sample_texts(frames[layout.config][split], model_inputs(layout), language_sample)
+            return audit_languages(layout, split, expected, [sampled_texts()[layout.config, split]])
+        batches = sample_texts(frames[layout.config][split], model_inputs(layout), language_sample)
+        return audit_languages(layout, split, expected, batches)
 
     with ThreadPoolExecutor(1) as executor:  # language detection keeps one core busy; the other families use the rest
         pending = [
-            executor.submit(audit_languages, layout, split, expected, sample_batches(layout, split))
+            executor.submit(find_foreign_texts, layout, split, expected)
             for layout in text_layouts(task)
             if any((expected := expected_languages(task, layout, languages)).values())
             for split in splits
@@ -92,6 +111,7 @@ def _audit_families(
         by_split = {split: surveys[layout.config, split] for split in splits}
         for split, survey in by_split.items():
             findings += audit_texts(layout, split, survey)
+            findings += audit_scripts(layout, split, survey)
         # Two splits may share a corpus: documents cannot leak.
         groups: list[Surveys] = (
             [{split: by_split[split]} for split in splits] if layout.config == "corpus" else [by_split]

@@ -1,9 +1,9 @@
 """The names of rows: the same in every version of a dataset that has the row, wherever in its table it is.
 
-A row is named by its own id where its table has one: `id`, `query-id`, or `query-id` and `corpus-id`. Any other row is named by its
-values: the first 16 hex digits of the SHA-256 of its values as a JSON list without spaces, in UTF-8, in the order of the columns.
-The second of two equal rows has `-2` behind that, the third `-3`. Names are computed where they are needed and never stored with
-the rows.
+A row is named by its own id where its table has one: `id`, `query-id`, or `query-id` and `corpus-id`. Any other row is named by
+its values: the first 16 hex digits of the SHA-256 of its values as a JSON list without spaces, in UTF-8, in the order of the
+columns. The second of two equal rows has `-2` behind that, the third `-3`. Names are computed where they are needed and never
+stored with the rows.
 """
 
 from __future__ import annotations

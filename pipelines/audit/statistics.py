@@ -32,6 +32,7 @@ from pipelines.audit.text_hashes import hash_seed
 from pipelines.audit.text_statistics import TextStatistics, describe_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pipelines.audit.languages import SampledTexts
@@ -138,15 +139,17 @@ Texts = Mapping[Location, TextStatistics]
 
 
 def describe_tables(
-    task: tasks.Task, frames: Frames, seed: int | None = None, sampled_texts: SampledTexts | None = None
+    task: tasks.Task, frames: Frames, seed: int | None = None, sampled_texts: Callable[[], SampledTexts] | None = None
 ) -> dict[str, SplitStatistics]:
     """The statistics of each split, in the task's order, as mteb's `calculate_descriptive_statistics` computes them.
 
-    frames: config -> split -> lazy frame. seed, sampled_texts: what text_hashes.hash_seed and languages.sample_tables return, if
-    the caller has them.
+    frames: config -> split -> lazy frame. seed: what text_hashes.hash_seed returns, if the caller has it. sampled_texts: returns
+    what languages.sample_tables does, if the caller has it.
     """
     seed = hash_seed(task, frames) if seed is None else seed
-    texts = describe_texts(task, frames, seed, sample_tables(task, frames) if sampled_texts is None else sampled_texts)
+    texts = describe_texts(
+        task, frames, seed, sample_tables(task, frames) if sampled_texts is None else sampled_texts()
+    )
     return {split: _describe_split(task, frames, split, texts, seed) for split in available_splits(task, frames)}
 
 

@@ -15,6 +15,7 @@ from builders.shaping.labels import label_key
 from pipelines.audit.tables import model_inputs, text_layouts
 from pipelines.audit.text_hashes import collision_free_seed
 from pipelines.audit.texts import TEXT_CONDITIONS
+from pipelines.audit.wrong_language import WRONG_SCRIPT, script_conditions
 
 if TYPE_CHECKING:
     from builders import tasks
@@ -24,17 +25,18 @@ Surveys = Mapping[str, pl.DataFrame]  # split -> survey, of the tables of one co
 
 
 def survey_tables(
-    task: tasks.Task, frames: Frames, splits: tuple[str, ...], seed: int
+    task: tasks.Task, frames: Frames, splits: tuple[str, ...], seed: int, languages: tuple[str, ...] = ()
 ) -> dict[tuple[str, str], pl.DataFrame]:
     """The survey of each table with texts, by config and split: a row for each of its rows, in their order.
 
-    seed: a `collision_free_seed` of all texts. Columns:
+    seed: a `collision_free_seed` of all texts. languages: the dataset's, as mteb writes them. Columns:
 
     - `position`: that of the row, uint32.
     - `hash <column>`, `length <column>` and `<kind> <column>` for each text column: the number that represents the text, its
       characters, and whether a kind of TEXT_CONDITIONS applies to it.
     - `folded <column>` for each text column: the number that represents the text after folding; only where texts are compared in
       more than one split, or where they have labels.
+    - `wrong_script <column>`: whether the text is in a wrong script; only where the languages are known.
     - `texts`: equal for two rows if all their texts are equal.
     - `label`: equal if their labels are equal; only where the task has labels.
     """
@@ -57,6 +59,8 @@ def survey_tables(
             columns |= _text_columns(column, text, seed)
             if layout.config in compared:
                 columns[f"folded {column}"] = fold_text(text).hash(folding_seed)
+        for column, condition in script_conditions(task, layout, languages).items():
+            columns[f"{WRONG_SCRIPT} {column}"] = condition
         columns["texts"] = _combine([text.hash(seed) for text in texts.values()])
         if label := task.type.label:
             columns["label"] = label_key(label, schema[label])

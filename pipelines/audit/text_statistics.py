@@ -21,9 +21,9 @@ QUANTILES = (1, 5, 25, 50, 75, 95, 99)  # per cent
 
 @dataclass(frozen=True)
 class LanguageStatistics:
-    """The languages of a fixed sample of the texts.
+    """The languages of the texts with 30 letters or more; of a large table, of those in a fixed sample of its rows.
 
-    texts: those with enough letters to detect a language. shares: of these in each language (ISO 639-1, `und` if uncertain),
+    texts: how many these are. shares: of these in each language (ISO 639-1, `und` if uncertain),
     the most frequent first.
     """
 
@@ -53,12 +53,14 @@ def describe_texts(
 ) -> dict[Location, TextStatistics]:
     """The statistics of every column of texts of a dataset. seed: a `collision_free_seed` of all texts."""
     return {
-        (config, split, column): _describe_column(frame, seed, sampled_texts[config, split][column].drop_nulls())
+        (config, split, column): _describe_column(
+            frame, seed, sampled_texts[config, split][f"guesses {column}"].drop_nulls()
+        )
         for (config, split, column), frame in text_columns(task, frames).items()
     }
 
 
-def _describe_column(frame: pl.LazyFrame, seed: int, sample: pl.Series) -> TextStatistics:
+def _describe_column(frame: pl.LazyFrame, seed: int, guesses: pl.Series) -> TextStatistics:
     length = pl.col("text").str.len_chars().cast(pl.Int64)  # polars sums UInt32 as UInt32, and a corpus may exceed 2^32
     measures = frame.select(length=length, hash=pl.col("text").hash(seed)).collect(engine="streaming")
     lengths = measures["length"].sort()
@@ -70,7 +72,7 @@ def _describe_column(frame: pl.LazyFrame, seed: int, sample: pl.Series) -> TextS
         max_text_length=lengths[-1],
         unique_texts=measures["hash"].n_unique(),
         text_length_quantiles={f"p{percent:02d}": _quantile(lengths, percent) for percent in QUANTILES},
-        languages=LanguageStatistics(texts=len(sample), shares=language_shares(sample)),
+        languages=LanguageStatistics(texts=len(guesses), shares=language_shares(guesses)),
     )
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from builders.shaping.text import WHITE_SPACE
 from pipelines.audit.findings import findings_where
 from pipelines.audit.kinds import LENGTH_OUTLIER_FACTOR
+from pipelines.audit.mojibake import is_mojibake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,6 +43,7 @@ TEXT_CONDITIONS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = MappingProxyType(
     {
         "empty_text": lambda text: _stripped_length(text) == 0,
         "short_text": lambda text: _stripped_length(text) == 1,
+        "mojibake": is_mojibake,
         "html_residue": lambda text: text.str.contains(HTML),
         "encoding_residue": lambda text: text.str.contains(ENCODING),
     }

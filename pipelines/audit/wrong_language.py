@@ -1,7 +1,8 @@
-"""Findings about texts in a language that their column should not contain, as pipelines.audit.languages detects them."""
+"""Findings about texts in a language or a script that their column should not contain, as languages and scripts decide."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,11 +11,15 @@ from builders import tasks
 from cards.front_matter import language
 from pipelines.audit.findings import findings_where
 from pipelines.audit.languages import foreign_languages
+from pipelines.audit.scripts import in_wrong_script, script
+from pipelines.audit.tables import model_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cards.manifest import Finding
+    from pipelines.audit.findings import FindingRows
+
+WRONG_SCRIPT = "wrong_script"
 
 
 def expected_languages(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, set[str]]:
@@ -29,23 +34,43 @@ def expected_languages(task: tasks.Task, layout: tasks.Layout, languages: tuple[
     return {column: {language(code)[0] for code in languages} for column in layout.text}
 
 
+def script_conditions(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, pl.Expr]:
+    """Whether the text of each column is in a wrong script; no columns without languages.
+
+    languages: as for `expected_languages`. The sides of a bitext may be in the script of any of them.
+    """
+    scripts = {script(code) for code in languages}
+    return {column: in_wrong_script(text, scripts) for column, text in model_inputs(layout).items() if scripts}
+
+
+def audit_scripts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[FindingRows]:
+    """The findings about texts in another script than expected. survey: what pipelines.audit.survey read of the rows."""
+    findings = []
+    for column in layout.text:
+        condition = f"{WRONG_SCRIPT} {column}"
+        if condition in survey.columns:
+            location = (layout.config, split, column)
+            findings += findings_where(WRONG_SCRIPT, location, survey, pl.col(condition))
+    return findings
+
+
 def audit_languages(
     layout: tasks.Layout, split: str, expected: Mapping[str, set[str]], batches: Iterable[pl.DataFrame]
-) -> list[Finding]:
+) -> list[FindingRows]:
     """The findings about texts in another language than expected. batches: the sampled texts, see languages.sample_texts."""
-    schema = {"id": pl.String, "foreign": pl.String}
+    schema = {"position": pl.UInt32, "foreign": pl.String}
     parts = {column: [pl.DataFrame(schema=schema)] for column in expected}
     for batch in batches:
         for column, codes in expected.items():
             texts = batch.drop_nulls(column)
-            foreign = pl.Series("foreign", foreign_languages(texts[column], codes), pl.String)
-            parts[column].append(texts.select("id", foreign))
+            foreign = foreign_languages(texts[column], texts[f"guesses {column}"], codes)
+            parts[column].append(texts.select("position", foreign))
     findings = []
     for column, frames in parts.items():
         rows = pl.concat(frames)
         counts = rows["foreign"].drop_nulls().value_counts().sort("count", "foreign", descending=[True, False])
-        numbers = ", ".join(f"{code} {count}" for code, count in counts.iter_rows())
-        detail = f"{numbers}; texts checked: {rows.height:,}"
+        detail = ", ".join(f"{code} {count}" for code, count in counts.iter_rows())
         location = (layout.config, split, column)
-        findings += findings_where("wrong_language", location, rows, pl.col("foreign").is_not_null(), detail=detail)
+        foreign = findings_where("wrong_language", location, rows, pl.col("foreign").is_not_null(), detail=detail)
+        findings += [replace(one, finding=replace(one.finding, texts_checked=rows.height)) for one in foreign]
     return findings

@@ -86,15 +86,16 @@ def _audit(
     Raises FindingsError for findings that no release may have, ReleaseError for files that hold other rows than were written.
     """
     task, splits = definition.dataset.task, identity.splits
-    with ThreadPoolExecutor(1) as background:  # one more reader of the rows: neither keeps all cores busy
+    with ThreadPoolExecutor(2) as background:  # none of the readers of the rows keeps all cores busy
         read_back = background.submit(_read_back, written, release_dir)
         try:
             findings = integrity.check_integrity(task, frames, splits, sample=identity.sample)
             _refuse_errors(identity, findings)
-            seed, samples = text_hashes.hash_seed(task, frames), sample_tables(task, frames)
-            description = background.submit(statistics.describe_tables, task, frames, seed, samples)
+            sampled_texts = background.submit(sample_tables, task, frames).result
+            seed = text_hashes.hash_seed(task, frames)
+            description = background.submit(statistics.describe_tables, task, frames, seed, sampled_texts)
             languages = definition.dataset.languages
-            findings += quality.audit_rows(task, frames, splits, languages, seed=seed, sampled_texts=samples)
+            findings += quality.audit_rows(task, frames, splits, languages, seed=seed, sampled_texts=sampled_texts)
             return findings, statistics.as_json(description.result())
         finally:
             read_back.result()  # rows that differ from what was written explain every other error

@@ -20,7 +20,8 @@ from cards.manifest import SEVERITIES
 from cards.render import CARDS
 from pipelines.audit import kinds, statistics
 from pipelines.audit.label_statistics import count_labels
-from pipelines.audit.tables import count_rows, model_input, row_name
+from pipelines.audit.row_names import name_rows
+from pipelines.audit.tables import count_rows, model_input
 from pipelines.files import write_atomically
 
 if TYPE_CHECKING:
@@ -132,8 +133,8 @@ def _rows_by_name(frames: Frames, location: tuple[str, str], names: set[str]) ->
     frame = frames.get(location[0], {}).get(location[1])
     if frame is None or not names:
         return {}
-    name = row_name(frame.collect_schema().names()).cast(pl.String)
-    named = frame.with_row_index("__row").with_columns(__name=name)
+    positions = pl.int_range(count_rows(frame), dtype=pl.UInt32, eager=True)
+    named = frame.with_columns(__name=name_rows(frame, positions))
     rows = named.filter(pl.col("__name").is_in(sorted(names))).collect(engine="streaming")
     first = rows.unique("__name", keep="first", maintain_order=True)
     return {row["__name"]: row for row in first.iter_rows(named=True)}

@@ -11,6 +11,7 @@ import polars as pl
 from builders import tasks
 from pipelines.audit.integrity import check_integrity
 from pipelines.audit.quality import audit_rows
+from pipelines.audit.row_names import name_rows
 
 if TYPE_CHECKING:
     from cards.manifest import Finding
@@ -19,6 +20,8 @@ Tables = dict[str, dict[str, pl.DataFrame]]  # config -> split -> table
 Change = Callable[[Tables], Tables]
 
 COLOURS = ("red", "green", "blue")
+# Of 24 sentences that are no near-duplicates of each other: `1 ... 1` and `11 ... 11` would be.
+NUMBERS = tuple(number for number in range(26) if number not in (11, 22))
 
 TASKS: dict[str, tasks.Task] = {
     task.type.name: task
@@ -60,24 +63,24 @@ def _reranking(split: str) -> dict[str, pl.DataFrame]:
 
 def _classification(split: str) -> dict[str, pl.DataFrame]:
     labels = [0, 1, 2] * 8
-    texts = [f"{split} sentence number {number}" for number in range(24)]
+    texts = [f"{number} {split} sentence number {number}" for number in NUMBERS]
     names = [COLOURS[label] for label in labels]
     return {"default": pl.DataFrame({"text": texts, "label": labels, "label_text": names})}
 
 
 def _multilabel(split: str) -> dict[str, pl.DataFrame]:
-    texts = [f"{split} sentence number {number}" for number in range(24)]
+    texts = [f"{number} {split} sentence number {number}" for number in NUMBERS]
     return {"default": pl.DataFrame({"text": texts, "label": [[0, 1], [1, 2], [0, 2], []] * 6})}
 
 
 def _pairs(split: str, **column: list[Any]) -> dict[str, pl.DataFrame]:
-    first = [f"{split} sentence number {number}" for number in range(4)]
-    second = [f"{split} Satz Nummer {number}" for number in range(4)]
+    first = [f"{number} {split} sentence number {number}" for number in range(4)]
+    second = [f"{number} {split} Satz Nummer {number}" for number in range(4)]
     return {"default": pl.DataFrame({"id": list("abcd"), "sentence1": first, "sentence2": second} | column)}
 
 
 def _clustering(split: str) -> dict[str, pl.DataFrame]:
-    texts = [f"{split} sentence number {number}" for number in range(4)]
+    texts = [f"{number} {split} sentence number {number}" for number in range(4)]
     return {"default": pl.DataFrame({"sentences": texts, "labels": ["wax", "honey"] * 2})}
 
 
@@ -91,6 +94,18 @@ _CLEAN_SPLIT: dict[str, Callable[[str], dict[str, pl.DataFrame]]] = {
     "Clustering": _clustering,
     "BitextMining": lambda split: {"en-de": _pairs(split)["default"]},
 }
+
+
+def resolve_names(tables: Tables, config: str, split: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of rows in tests as the audit has them: `row 3`, the fourth row of a table, as the name of its values."""
+
+    def resolve(name: str) -> str:
+        if not name.startswith("row "):
+            return name
+        position = pl.Series([int(name.removeprefix("row "))], dtype=pl.UInt32)
+        return str(name_rows(tables[config][split].lazy(), position).item())
+
+    return tuple(resolve(name) for name in names)
 
 
 def as_lazy(tables: Tables) -> dict[str, dict[str, pl.LazyFrame]]:
@@ -147,7 +162,11 @@ def combine(*changes: Change) -> Change:
 
 @dataclass(frozen=True)
 class PlantedFinding:
-    """A change of a clean dataset, and the finding that it causes. other_kinds: those of the findings that come with it."""
+    """A change of a clean dataset, and the finding that it causes.
+
+    examples: names of rows; `row 3` for the name of the fourth row of a table without ids. twins: those of the examples, if any.
+    other_kinds: those of the findings that come with it.
+    """
 
     kind: str
     task_type: str
@@ -158,6 +177,7 @@ class PlantedFinding:
     examples: tuple[str, ...] = ()
     other_kinds: tuple[str, ...] = ()
     detail: str = ""
+    twins: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.kind} {self.task_type} {self.location}"

@@ -16,7 +16,7 @@ def duplicate_severities(task_type: str, change: Change) -> dict[str, str]:
 
 
 def test_a_text_that_recurs_by_design_is_only_info() -> None:
-    premises = with_value("default", "test", "sentence1", 1, "test sentence number 0")
+    premises = with_value("default", "test", "sentence1", 1, "0 test sentence number 0")
     assert duplicate_severities("PairClassification", premises) == {"default/test.sentence1": "info"}
     assert duplicate_severities("STS", premises) == {"default/test.sentence1": "info"}
     queries = with_value("queries", "test", "text", 1, "who makes honey (test)")

@@ -23,6 +23,7 @@ from tests.support.tables import (
     combine,
     integrity_findings,
     quality_findings,
+    resolve_names,
     with_edit,
     with_rows,
     with_value,
@@ -36,35 +37,38 @@ PLANTED = [
     PlantedFinding(
         "split_leak",
         "Classification",
-        with_value("default", "test", "text", 3, "train sentence number 5"),
+        with_value("default", "test", "text", 5, "5 train sentence number 5"),
         "default/test.text",
         1,
         1 / 24,
-        ("row 3",),
+        ("row 5",),
         detail="in train",
+        twins=("train: row 5",),
     ),
     PlantedFinding(
         "split_leak",
         "Classification",
-        with_value("default", "test", "text", 3, " «Validation\u00a0 sentence»,\nnumber \u2464!"),
+        with_value("default", "test", "text", 5, " \u2464 «Validation\u00a0 sentence»,\nnumber \u2464!"),
         "default/test.text",
         1,
         1 / 24,
-        ("row 3",),
+        ("row 5",),
         detail=f"in validation, {FOLDED_DETAIL}",
+        twins=("validation: row 5",),
     ),
     PlantedFinding(
         "split_leak",
         "STS",
         combine(
-            with_value("default", "test", "sentence1", 1, "train sentence number 2"),
-            with_value("default", "test", "sentence2", 1, "train Satz Nummer 2"),
+            with_value("default", "test", "sentence1", 2, "2 train sentence number 2"),
+            with_value("default", "test", "sentence2", 2, "2 train Satz Nummer 2"),
         ),
         "default/test",
         1,
         1 / 4,
-        ("b",),
+        ("c",),
         detail="in train",
+        twins=("train: c",),
     ),
     PlantedFinding(
         "split_leak",
@@ -75,6 +79,7 @@ PLANTED = [
         1 / 2,
         ("q1",),
         detail="in validation",
+        twins=("validation: q1",),
     ),
     PlantedFinding(
         "near_leak",
@@ -87,7 +92,8 @@ PLANTED = [
         1,
         1 / 24,
         ("row 3",),
-        detail="in train",
+        detail="in train, with another label than the text that they resemble: 1",
+        twins=("train: row 7",),
     ),
     PlantedFinding(
         "near_leak",
@@ -101,6 +107,7 @@ PLANTED = [
         1 / 2,
         ("q1",),
         detail="in validation",
+        twins=("validation: q2",),
     ),
     PlantedFinding(
         "near_leak",
@@ -115,36 +122,40 @@ PLANTED = [
         1,
         1 / 4,
         ("c",),
-        detail="in train",
+        detail="in train, with another label than the text that they resemble: 1",
+        twins=("train: a",),
     ),
     PlantedFinding(
         "swapped_pair",
         "PairClassification",
-        with_rows("default", "test", ("e", "test Satz Nummer 1", "test sentence number 1", 1)),
+        with_rows("default", "test", ("e", "1 test Satz Nummer 1", "1 test sentence number 1", 1)),
         "default/test",
         1,
         1 / 5,
         ("e",),
+        twins=("test: b",),
     ),
     PlantedFinding(
         "swapped_pair",
         "STS",
-        with_rows("default", "test", ("e", "train Satz Nummer 1", "train sentence number 1", 1.5)),
+        with_rows("default", "test", ("e", "1 train Satz Nummer 1", "1 train sentence number 1", 2.5)),
         "default/test",
         1,
         1 / 5,
         ("e",),
         detail="in train",
+        twins=("train: b",),
     ),
     PlantedFinding(
         "conflicting_label",
         "Clustering",
-        with_value("default", "test", "sentences", 1, "test sentence number 0"),
+        with_value("default", "test", "sentences", 1, "0 test sentence number 0"),
         "default/test.labels",
         1,
         1 / 3,
         ("row 0",),
         other_kinds=("duplicate_text",),
+        twins=("test: row 1",),
     ),
     PlantedFinding(
         "conflicting_label",
@@ -155,16 +166,18 @@ PLANTED = [
         1 / 23,
         ("row 3",),
         other_kinds=("duplicate_text",),
+        twins=("test: row 5",),
     ),
     PlantedFinding(
         "conflicting_label",
         "STS",
-        with_rows("default", "test", ("e", "test sentence number 3", "test Satz Nummer 3", 1.5)),
+        with_rows("default", "test", ("e", "3 test sentence number 3", "3 test Satz Nummer 3", 1.5)),
         "default/test.score",
         1,
         1 / 4,
         ("d",),
         other_kinds=("duplicate_pair", "duplicate_text", "duplicate_text"),
+        twins=("test: e",),
     ),
     PlantedFinding(
         "conflicting_label",
@@ -175,6 +188,7 @@ PLANTED = [
         1 / 2,
         ("q2 d2",),
         other_kinds=("duplicate_text",),
+        twins=("test: q2 d3",),
     ),
     PlantedFinding(
         "unjudged_twin",
@@ -213,12 +227,13 @@ PLANTED = [
     PlantedFinding(
         "duplicate_pair",
         "BitextMining",
-        with_rows("en-de", "test", ("e", "test sentence number 3", "test Satz Nummer 3")),
+        with_rows("en-de", "test", ("e", "3 test sentence number 3", "3 test Satz Nummer 3")),
         "en-de/test",
         1,
         1 / 5,
         ("e",),
         other_kinds=("duplicate_text", "duplicate_text"),
+        twins=("test: d",),
     ),
     PlantedFinding(
         "duplicate_text",
@@ -228,6 +243,7 @@ PLANTED = [
         2,
         2 / 24,
         ("row 8", "row 20"),
+        twins=("train: row 2", "train: row 2"),
     ),
     PlantedFinding(
         "duplicate_text",
@@ -237,18 +253,19 @@ PLANTED = [
         1,
         1 / 4,
         ("d4",),
+        twins=("test: d3",),
     ),
     PlantedFinding(
         "empty_text",
         "Clustering",
         combine(
-            with_value("default", "test", "sentences", 2, ""),
+            with_value("default", "test", "sentences", 1, ""),
             with_value("default", "test", "sentences", 3, " \u3000\n"),
         ),
         "default/test.sentences",
         2,
         2 / 4,
-        ("row 2", "row 3"),
+        ("row 1", "row 3"),
     ),
     PlantedFinding(
         "encoding_residue",
@@ -276,7 +293,7 @@ PLANTED = [
         1,
         1 / 1,
         ("b",),
-        detail="en 1; texts checked: 1",
+        detail="en 1",
     ),
     PlantedFinding(
         "short_text",
@@ -299,15 +316,17 @@ PLANTED = [
         1,
         1 / 6,
         ("d5",),
+        twins=("test: d4",),
     ),
     PlantedFinding(
         "near_duplicate",
         "BitextMining",
-        with_rows("en-de", "test", ("e", "Test -- sentence number 3", "TEST: Satz Nummer 3.")),
+        with_rows("en-de", "test", ("e", SENTENCE, "Honig."), ("f", f"So {SENTENCE}", "HONIG")),
         "en-de/test",
         1,
-        1 / 5,
-        ("e",),
+        1 / 6,
+        ("f",),
+        twins=("test: e",),
     ),
     PlantedFinding(
         "length_outlier",
@@ -349,6 +368,66 @@ PLANTED = [
         ("yes: 2",),
         detail="the most frequent label has 21 rows",
     ),
+    PlantedFinding(
+        "duplicate_text",
+        "Classification",
+        with_value("default", "test", "text", 4, "1: TEST sentence; number 1?"),
+        "default/test.text",
+        1,
+        1 / 24,
+        ("row 4",),
+        detail=FOLDED_DETAIL,
+        twins=("test: row 1",),
+        other_kinds=(),
+    ),
+    PlantedFinding(
+        "duplicate_pair",
+        "BitextMining",
+        with_rows("en-de", "test", ("e", "3 Test -- sentence number 3", "3 TEST: Satz Nummer 3.")),
+        "en-de/test",
+        1,
+        1 / 5,
+        ("e",),
+        detail=FOLDED_DETAIL,
+        twins=("test: d",),
+    ),
+    PlantedFinding(
+        "conflicting_label",
+        "Classification",
+        with_value("default", "test", "text", 6, "5: Test sentence number 5?"),
+        "default/test.label",
+        1,
+        1 / 23,
+        ("row 5",),
+        detail=FOLDED_DETAIL,
+        twins=("test: row 6",),
+        other_kinds=("duplicate_text",),
+    ),
+    PlantedFinding(
+        "side_leak",
+        "STS",
+        with_value("default", "test", "sentence2", 1, "2 train sentence number 2"),
+        "default/test",
+        1,
+        1 / 4,
+        ("b",),
+        detail="in train, one text",
+        twins=("train: c",),
+    ),
+    PlantedFinding(
+        "side_leak",
+        "PairClassification",
+        combine(
+            with_value("default", "test", "sentence1", 3, "2 train sentence number 2"),
+            with_value("default", "test", "sentence2", 3, "0 train Satz Nummer 0"),
+        ),
+        "default/test",
+        1,
+        1 / 4,
+        ("d",),
+        detail="in train, both texts, in different pairs",
+        twins=("train: c",),
+    ),
 ]
 
 
@@ -362,17 +441,22 @@ def test_a_planted_finding_is_reported_with_all_its_fields(planted: PlantedFindi
     tables = planted.change(clean_tables(planted.task_type))
     assert integrity_findings(planted.task_type, tables) == []
     first, *others = quality_findings(planted.task_type, tables)
+    location = first.config, first.split
     assert first == Finding(
         planted.kind,
         KINDS[planted.kind].severity,
-        first.config,
-        first.split,
+        *location,
         first.column,
         planted.count,
         pytest.approx(planted.share),
-        planted.examples,
+        resolve_names(tables, *location, planted.examples),
         planted.detail,
+        texts_checked=first.texts_checked,
+        twins=first.twins,
     )
+    twins = [twin.split(": ") for twin in planted.twins]
+    resolved = [(split, *resolve_names(tables, first.config, split, (name,))) for split, name in twins]
+    assert first.twins == tuple(": ".join(twin) for twin in resolved)
     assert first.location == planted.location
     assert tuple(other.kind for other in others) == planted.other_kinds
 
@@ -412,7 +496,7 @@ def test_findings_are_sorted_by_severity_then_kind_then_location() -> None:
 
 
 def test_only_the_requested_splits_are_audited() -> None:
-    tables = with_value("default", "test", "text", 0, "train sentence number 0")(clean_tables("Classification"))
+    tables = with_value("default", "test", "text", 0, "0 train sentence number 0")(clean_tables("Classification"))
     part = {"default": {split: tables["default"][split].lazy() for split in ("validation", "test")}}
     assert audit_rows(TASKS["Classification"], part, ("test", "validation")) == []
 

@@ -1,11 +1,10 @@
-"""pipelines.audit.tables: the texts that a model receives, and the names of rows."""
+"""pipelines.audit.tables: the texts that a model receives."""
 
 from __future__ import annotations
 
 import polars as pl
-import pytest
 
-from pipelines.audit.tables import model_input, row_name
+from pipelines.audit.tables import model_input
 
 
 def test_a_document_is_stripped_of_exactly_the_white_space_of_python() -> None:
@@ -20,17 +19,3 @@ def test_a_document_is_its_title_and_text_and_other_texts_are_unchanged() -> Non
     documents = pl.DataFrame({"title": ["Bees", ""], "text": ["make honey\n", " ants "]})
     inputs = documents.select(document=model_input("corpus", "text"), query=model_input("queries", "text"))
     assert inputs.rows() == [("Bees make honey", "make honey\n"), ("ants", " ants ")]
-
-
-@pytest.mark.parametrize(
-    ("columns", "name"),
-    [
-        ({"id": "d1", "query-id": "q1"}, "d1"),
-        ({"query-id": "q1", "corpus-id": "d1", "score": 1}, "q1 d1"),
-        ({"query-id": "q1", "corpus-ids": ["d1"]}, "q1"),
-        ({"text": "bees"}, "row 0"),
-    ],
-)
-def test_a_row_is_named_by_its_ids_or_its_position(columns: dict[str, object], name: str) -> None:
-    table = pl.DataFrame([columns]).with_row_index("__row")
-    assert table.select(name=row_name(list(columns)))["name"].to_list() == [name]

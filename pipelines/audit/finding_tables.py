@@ -1,0 +1,81 @@
+"""Writes all rows of all findings as Parquet, so that a dataset can be fixed: five examples are not enough.
+
+DIR/<kind>/<config>-<split>.parquet holds the rows of one kind in one table, in row order within each finding. Its columns:
+
+- `row`: the name of the row (pipelines.audit.row_names); `column` and `detail`: those of the finding.
+- the columns of the table, with the row's values; not where the row is not in the table (an unjudged pair). A column that has one
+  of the names used here gets a `_` behind its own.
+- `twin_split` and `twin`: the split and the name of the row that makes it a finding; `twin <column>`: the values of that row.
+  Only for kinds that compare rows.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from pipelines.audit.row_names import name_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pipelines.audit.findings import FindingRows
+
+
+OWN_COLUMNS = ("row", "column", "detail", "twin_split", "twin")
+
+
+def write_findings(folder: Path, findings: Sequence[FindingRows]) -> list[Path]:
+    """Write the rows of the findings below a folder; returns the files, sorted. Findings about no rows (a label) are left out."""
+    parts: dict[tuple[str, str], list[pl.DataFrame]] = {}
+    for one in findings:
+        rows = list_rows(one)
+        if not rows.is_empty():
+            location = f"{_file_name(one.finding.config)}-{_file_name(one.finding.split)}.parquet"
+            parts.setdefault((one.finding.kind, location), []).append(rows)
+    paths = []
+    for (kind, name), frames in parts.items():
+        path = folder / kind / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pl.concat(frames, how="diagonal").write_parquet(path)
+        paths.append(path)
+    return sorted(paths)
+
+
+def list_rows(one: FindingRows, limit: int | None = None) -> pl.DataFrame:
+    """The rows of a finding with their values and those of their twins, see above. limit: only the first so many."""
+    rows = (one.rows if limit is None else one.rows.head(limit)).collect(engine="streaming")
+    head = {"column": pl.lit(one.finding.column), "detail": pl.lit(one.finding.detail)}
+    if "row" in rows.columns:
+        return rows.select("row", **head)
+    if rows.is_empty():
+        return pl.DataFrame()
+    table = one.tables[one.finding.split]
+    values = _values(table, rows["position"])
+    values = values.rename({name: f"{name}_" for name in OWN_COLUMNS if name in values.columns})
+    listed = rows.select(name_rows(table, rows["position"]), **head).hstack(values)
+    if "twin" not in rows.columns:
+        return listed
+    numbered = rows.select("twin", "twin_split").with_row_index("__order")
+    parts = []
+    for part in numbered.partition_by("twin_split", maintain_order=True):
+        table = one.tables[part["twin_split"][0]]
+        values = _values(table, part["twin"]).rename(lambda column: f"twin {column}")
+        parts.append(part.select("__order", "twin_split", name_rows(table, part["twin"]).alias("twin")).hstack(values))
+    return listed.hstack(pl.concat(parts, how="diagonal").sort("__order").drop("__order"))
+
+
+def _values(table: pl.LazyFrame, positions: pl.Series) -> pl.DataFrame:
+    """The rows at some positions, in their order; positions may repeat or be null."""
+    numbered = table.with_row_index("__position").filter(pl.col("__position").is_in(positions.drop_nulls().implode()))
+    asked = pl.DataFrame({"__position": positions.cast(pl.UInt32)})
+    rows = asked.join(numbered.collect(engine="streaming"), on="__position", how="left", maintain_order="left")
+    return rows.drop("__position")
+
+
+def _file_name(part: str) -> str:
+    """A config or split as part of a file name: names of foreign datasets may hold anything."""
+    return re.sub(r"[^\w-]", "_", part) or "all"
