@@ -62,14 +62,14 @@ def audit_duplicates(
 
 
 def different_labels(rows: pl.DataFrame, twins: pl.DataFrame) -> str:
-    """How many rows have another label or score than their twin, in words; empty where they have none.
+    """How many rows have another label or score than their twin, in words; empty where the task has none.
 
     rows: `twin` and, where the task has labels, `label`. twins: the survey of the rows that `twin` names.
     """
     if "label" not in twins.columns or rows.is_empty():
         return ""
     different = (rows["label"] != twins["label"].gather(rows["twin"])).sum()
-    return f"with another label than the text that they resemble: {different:,}"
+    return f"{different:,} with another label than the text that they resemble" if different else "with the same label"
 
 
 def find_near_duplicates_by_split(

@@ -92,7 +92,7 @@ PLANTED = [
         1,
         1 / 24,
         ("row 3",),
-        detail="in train, with another label than the text that they resemble: 1",
+        detail="in train, 1 with another label than the text that they resemble",
         twins=("train: row 7",),
     ),
     PlantedFinding(
@@ -122,7 +122,7 @@ PLANTED = [
         1,
         1 / 4,
         ("c",),
-        detail="in train, with another label than the text that they resemble: 1",
+        detail="in train, 1 with another label than the text that they resemble",
         twins=("train: a",),
     ),
     PlantedFinding(
