@@ -95,8 +95,8 @@ class Finding:
 
     kind: one of pipelines.audit.kinds. severity: `error` (no release is written), `warning` or `info`. config, split, column:
     where; empty for all. count: rows concerned. share: of the rows examined, 0 to 1. examples: up to five row names. detail: what
-    tells it from other findings of its kind. why: why it stays, where a maintainer declared that (KnownFinding). texts_checked: the
-    number of texts that were checked, where that was not every text; null where all were.
+    tells it from other findings of its kind. why: why it stays, where a maintainer declared that (KnownFinding). texts_checked: of
+    how many texts the count is, where not every text was checked; null where all were.
     """
 
     kind: str
@@ -110,6 +110,11 @@ class Finding:
     detail: str = ""
     why: str = ""
     texts_checked: int | None = None
+
+    @property
+    def count_text(self) -> str:
+        """The count as it is shown."""
+        return count_text(self.count, self.texts_checked)
 
     @property
     def location(self) -> str:
@@ -201,6 +206,11 @@ class Manifest:
     def has_identity(self, identity: Identity) -> bool:
         """Whether a build with this identity would give this release again."""
         return all(getattr(self, one.name) == getattr(identity, one.name) for one in fields(identity))
+
+
+def count_text(count: int, texts_checked: int | None) -> str:
+    """The count of a finding as it is shown: `1,234`, or `2 of 1,741 looked at` where not every text was checked."""
+    return f"{count:,}" if texts_checked is None else f"{count:,} of {texts_checked:,} looked at"
 
 
 def decode(data: bytes, where: str) -> Manifest:

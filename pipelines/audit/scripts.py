@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
+from pipelines.audit.mojibake import is_mojibake
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import polars as pl
 
 # ISO 15924 -> the scripts of its letters, as regular expressions name them (Unicode's property Script).
 SCRIPTS = {
@@ -30,13 +32,13 @@ LETTER = r"[\p{L}--[\p{Common}\p{Inherited}]]"
 
 
 def script(language: str) -> str:
-    """The script of a language, as ISO 15924 names it. language: as mteb writes it (`rus-Cyrl`), or without its script (`rus`)."""
+    """The script of a language, as ISO 15924 names it. language: as mteb writes it (`rus-Cyrl`), with or without its script."""
     code, _, name = language.partition("-")
     return name if name in SCRIPTS else DEFAULTS.get(code, "Latn")
 
 
 def in_wrong_script(text: pl.Expr, expected: Iterable[str]) -> pl.Expr:
-    """Whether a text has letters, but none of the expected scripts. expected: as ISO 15924 names them."""
+    """Whether a text has letters, but none of the expected scripts, and is not mojibake. expected: as ISO 15924 names them."""
     names = sorted({name for code in expected for name in SCRIPTS[code]})
     letters = "".join(rf"\p{{{name}}}" for name in names)
-    return text.str.contains(LETTER) & ~text.str.contains(rf"[\p{{L}}&&[{letters}]]")
+    return text.str.contains(LETTER) & ~text.str.contains(rf"[\p{{L}}&&[{letters}]]") & ~is_mojibake(text)

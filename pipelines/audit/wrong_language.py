@@ -34,10 +34,10 @@ def expected_languages(task: tasks.Task, layout: tasks.Layout, languages: tuple[
     return {column: {language(code)[0] for code in languages} for column in layout.text}
 
 
-def script_conditions(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, pl.Expr]:
+def script_conditions(layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, pl.Expr]:
     """Whether the text of each column is in a wrong script; no columns without languages.
 
-    languages: as for `expected_languages`. The sides of a bitext may be in the script of any of them.
+    languages: as for `expected_languages`. Each side of a bitext may be in the script of either.
     """
     scripts = {script(code) for code in languages}
     return {column: in_wrong_script(text, scripts) for column, text in model_inputs(layout).items() if scripts}
@@ -63,7 +63,7 @@ def audit_languages(
     for batch in batches:
         for column, codes in expected.items():
             texts = batch.drop_nulls(column)
-            foreign = foreign_languages(texts[column], texts[f"guesses {column}"], codes)
+            foreign = foreign_languages(texts[column], texts[f"guess {column}"], codes)
             parts[column].append(texts.select("id", foreign))
     findings = []
     for column, frames in parts.items():
@@ -71,6 +71,6 @@ def audit_languages(
         counts = rows["foreign"].drop_nulls().value_counts().sort("count", "foreign", descending=[True, False])
         detail = ", ".join(f"{code} {count}" for code, count in counts.iter_rows())
         location = (layout.config, split, column)
-        foreign = findings_where("wrong_language", location, rows, pl.col("foreign").is_not_null(), detail=detail)
-        findings += [replace(finding, texts_checked=rows.height) for finding in foreign]
+        found = findings_where("wrong_language", location, rows, pl.col("foreign").is_not_null(), detail=detail)
+        findings += [replace(finding, texts_checked=rows.height) for finding in found]
     return findings
