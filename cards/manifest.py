@@ -95,8 +95,8 @@ class Finding:
 
     kind: one of pipelines.audit.kinds. severity: `error` (no release is written), `warning` or `info`. config, split, column:
     where; empty for all. count: rows concerned. share: of the rows examined, 0 to 1. examples: up to five row names. detail: what
-    tells it from other findings of its kind. why: why it stays, where a maintainer declared that (KnownFinding). texts_checked: of
-    how many texts the count is, where not every text was checked; null where all were.
+    tells it from other findings of its kind. why: why it stays, where a maintainer declared that (KnownFinding). texts_checked:
+    of how many texts the count is, where not every text was checked; null where all were.
     """
 
     kind: str

@@ -151,27 +151,37 @@ def foreign_languages(texts: pl.Series, guesses: pl.Series, expected: Collection
 
 def _foreign_language(text: str, expected: set[str]) -> str | None:
     """The language of a text in none of the expected languages; None if it may be in one of them."""
-    guesses = guess_fasttext(text)
-    votes = [_is_foreign(guesses, expected, FASTTEXT)]
-    if votes == [False]:
+    first = guess_fasttext(text)
+    vote = _is_foreign(first, expected, FASTTEXT)
+    if vote is False:
         return None
     second = guess_langid(text)
-    votes.append(_is_foreign(second, expected, LANGID))
+    votes = vote, _is_foreign(second, expected, LANGID)
+    third: Guesses = []
     if False in votes or True not in votes:
         return None
-    guesses += second
     if None in votes:
-        if not expected & langdetect_languages():
-            return None
         third = guess_langdetect(text)
-        if not _is_foreign(third, expected, LANGDETECT):
+        voter, other = (first, second) if vote else (second, first)
+        if not _confirms_foreign(voter[0][0], other, third, expected):
             return None
-        guesses += third
     sums: dict[str, float] = {}
-    for language, probability in guesses:
+    for language, probability in (*first, *second, *third):
         if language not in expected:
             sums[language] = sums.get(language, 0.0) + probability
     return max(sums, key=sums.__getitem__)
+
+
+def _confirms_foreign(language: str, uncertain: Guesses, third: Guesses, expected: set[str]) -> bool:
+    """Whether a text is foreign that one detector takes for some language. uncertain, third: of the others; third: langdetect's.
+
+    langdetect has no say about languages that it does not know: there, the best guess of the uncertain detector counts too.
+    """
+    known = langdetect_languages()
+    if not expected & known:
+        return False
+    by_uncertain = language not in known and bool(uncertain) and uncertain[0][0] not in expected
+    return by_uncertain or _is_foreign(third, expected, LANGDETECT) is True
 
 
 def _is_foreign(guesses: Guesses, expected: set[str], limits: Limits) -> bool | None:
