@@ -96,7 +96,7 @@ class Finding:
     kind: one of pipelines.audit.kinds. severity: `error` (no release is written), `warning` or `info`. config, split, column:
     where; empty for all. count: rows concerned. share: of the rows examined, 0 to 1. examples: up to five row names. detail: what
     tells it from other findings of its kind. why: why it stays, where a maintainer declared that (KnownFinding). texts_checked:
-    of how many texts the count is, where not every text was checked; null where all were.
+    of how many texts the count is, where not every text was checked; null, or missing in the file, where all were.
     """
 
     kind: str
@@ -243,8 +243,15 @@ def decode(data: bytes, where: str) -> Manifest:
 
 
 def encode(manifest: Manifest) -> bytes:
-    """The bytes of a manifest.json: indented, UTF-8, keys in the order of the records, with a final newline."""
-    return msgspec.json.format(msgspec.json.encode(asdict(manifest)), indent=2) + b"\n"
+    """The bytes of a manifest.json: indented, UTF-8, keys in the order of the records, with a final newline.
+
+    `texts_checked` is left out where it is null: older manifests do not have it.
+    """
+    values = asdict(manifest)
+    for finding in values["findings"]:
+        if finding["texts_checked"] is None:
+            del finding["texts_checked"]
+    return msgspec.json.format(msgspec.json.encode(values), indent=2) + b"\n"
 
 
 def schema() -> dict[str, Any]:

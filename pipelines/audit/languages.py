@@ -48,7 +48,7 @@ CLOSE = (
 class Limits:
     """When a detector votes, by the probability that it gives to the expected languages together.
 
-    It says foreign below `foreign` if its best guess is another language, and expected from `expected` on; between, it abstains.
+    It says foreign below `foreign` if its best guess is another language, and expected from `expected` on; else it abstains.
     """
 
     foreign: float
@@ -60,6 +60,9 @@ class Limits:
 FASTTEXT = Limits(0.25, 0.6)
 LANGID = Limits(0.1, 0.5)
 LANGDETECT = Limits(0.3, 0.8)
+MIN_GUESS = (
+    0.3  # of a detector that says foreign: with less, it knows no language for the text (a list of names or of terms)
+)
 
 
 def sample_tables(task: tasks.Task, frames: Frames) -> SampledTexts:
@@ -185,11 +188,14 @@ def _confirms_foreign(language: str, uncertain: Guesses, third: Guesses, expecte
 
 
 def _is_foreign(guesses: Guesses, expected: set[str], limits: Limits) -> bool | None:
-    """The vote of a detector: foreign, expected, or neither."""
+    """The vote of a detector: foreign, expected, or neither (None)."""
     probability = sum(probability for language, probability in guesses if language in expected)
     if probability >= limits.expected:
         return False
-    return True if guesses and guesses[0][0] not in expected and probability < limits.foreign else None
+    if not guesses or probability >= limits.foreign:
+        return None
+    language, certainty = guesses[0]
+    return True if language not in expected and certainty >= MIN_GUESS else None
 
 
 def language_shares(guesses: pl.Series) -> dict[str, float]:

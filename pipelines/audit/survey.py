@@ -55,7 +55,7 @@ def survey_tables(
         columns = {"id": row_name(schema.names()).cast(pl.String)}
         for column, text in texts.items():
             columns |= _text_columns(column, text, seed)
-        for column, condition in script_conditions(layout, languages).items():
+        for column, condition in script_conditions(task, layout, languages).items():
             columns[f"{WRONG_SCRIPT} {column}"] = condition
         columns["texts"] = _combine([text.hash(seed) for text in texts.values()])
         if layout.config in compared:

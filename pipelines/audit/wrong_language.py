@@ -11,7 +11,7 @@ from builders import tasks
 from cards.front_matter import language
 from pipelines.audit.findings import findings_where
 from pipelines.audit.languages import foreign_languages
-from pipelines.audit.scripts import in_wrong_script, script
+from pipelines.audit.scripts import in_wrong_script, scripts_by_language
 from pipelines.audit.tables import model_inputs
 
 if TYPE_CHECKING:
@@ -34,13 +34,18 @@ def expected_languages(task: tasks.Task, layout: tasks.Layout, languages: tuple[
     return {column: {language(code)[0] for code in languages} for column in layout.text}
 
 
-def script_conditions(layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, pl.Expr]:
-    """Whether the text of each column is in a wrong script; no columns without languages.
+def script_conditions(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, pl.Expr]:
+    """Whether the text of each column is in a wrong script; no column whose languages, or their scripts, are unknown.
 
-    languages: as for `expected_languages`. Each side of a bitext may be in the script of either.
+    languages: as for `expected_languages`.
     """
-    scripts = {script(code) for code in languages}
-    return {column: in_wrong_script(text, scripts) for column, text in model_inputs(layout).items() if scripts}
+    known = scripts_by_language(languages)
+    conditions = {}
+    for column, codes in expected_languages(task, layout, languages).items():
+        if codes and codes <= known.keys():
+            scripts = {script for code in codes for script in known[code]}
+            conditions[column] = in_wrong_script(model_inputs(layout)[column], scripts)
+    return conditions
 
 
 def audit_scripts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[Finding]:

@@ -158,6 +158,7 @@ class PlantedFinding:
     examples: tuple[str, ...] = ()
     other_kinds: tuple[str, ...] = ()
     detail: str = ""
+    texts_checked: int | None = None
 
     def __str__(self) -> str:
         return f"{self.kind} {self.task_type} {self.location}"

@@ -188,6 +188,7 @@ FOREIGN, EXPECTED, UNCERTAIN = [("bg", 0.99)], [("ru", 0.99)], [("ru", 0.4), ("b
         (FOREIGN, UNCERTAIN, EXPECTED, None),
         (FOREIGN, [], UNCERTAIN, None),
         (FOREIGN, [], [], None),
+        ([("ext", 0.2), ("es", 0.1)], FOREIGN, UNCERTAIN, None),
         ([], FOREIGN, FOREIGN, "bg"),
         (FOREIGN, EXPECTED, None, None),
         (UNCERTAIN, UNCERTAIN, None, None),
@@ -377,10 +378,11 @@ def test_the_detectors_accept_any_text(text: str) -> None:
         ("iwslt17-bitext", {}),
         ("nc2016-bitext", {}),
         ("terra-pairclassification", {}),
+        ("arc-challenge-retrieval", {"test": 1}),  # in the corpus; one in the queries of three words only
         ("cedr-classification", {"train": 10, "test": 3}),
     ],
 )
-def test_only_the_ukrainian_texts_of_cedr_are_in_a_wrong_language(
+def test_few_texts_of_real_datasets_are_in_a_wrong_language_or_script(
     name: str, expected: dict[str, int], real_sources: Path, tmp_path: Path
 ) -> None:
     source, dataset = definition_of(name).source, definition_of(name).dataset

@@ -276,7 +276,17 @@ PLANTED = [
         1,
         1 / 1,
         ("b",),
-        detail="en 1; texts checked: 1",
+        detail="en 1",
+        texts_checked=1,
+    ),
+    PlantedFinding(
+        "wrong_script",
+        "BitextMining",
+        with_value("en-de", "test", "sentence2", 1, "Пчёлы."),
+        "en-de/test.sentence2",
+        1,
+        1 / 4,
+        ("b",),
     ),
     PlantedFinding(
         "short_text",
@@ -372,6 +382,7 @@ def test_a_planted_finding_is_reported_with_all_its_fields(planted: PlantedFindi
         pytest.approx(planted.share),
         planted.examples,
         planted.detail,
+        texts_checked=planted.texts_checked,
     )
     assert first.location == planted.location
     assert tuple(other.kind for other in others) == planted.other_kinds

@@ -54,7 +54,7 @@ def test_a_language_without_a_known_script_has_its_usual_one(language: str, expe
 
 def test_every_usual_script_is_known() -> None:
     assert set(DEFAULTS.values()) <= set(SCRIPTS)
-    assert set(DEFAULTS) <= set(LANGUAGES)
+    assert set(DEFAULTS) <= {short for short, _ in LANGUAGES.values()}
     for code in SCRIPTS:
         wrong_script(["x"], code)  # every name is one that regular expressions know
 
@@ -70,6 +70,19 @@ def test_all_rows_are_checked_and_short_texts_too(monkeypatch: pytest.MonkeyPatc
     ]
     findings = audit_rows(tasks.Clustering(), frames, ("test",))
     assert not [one for one in findings if one.kind == "wrong_script"], "without languages, scripts are unknown"
+
+
+def test_each_side_of_a_bitext_has_its_own_script() -> None:
+    table = pl.DataFrame({"id": ["a", "b", "c"], "sentence1": ["yes", "no", "да"], "sentence2": ["да", "no", "нет"]})
+
+    def found(pair: str, *languages: str) -> dict[str, tuple[str, ...]]:
+        findings = audit_rows(tasks.BitextMining(pair), {pair: {"test": table.lazy()}}, ("test",), languages)
+        return {one.column: one.examples for one in findings if one.kind == "wrong_script"}
+
+    assert found("en-ru", "eng-Latn", "rus-Cyrl") == {"sentence1": ("c",), "sentence2": ("b",)}
+    assert found("en-ru") == {"sentence1": ("c",), "sentence2": ("b",)}
+    assert found("en-kv") == {"sentence1": ("c",)}, "nobody knows in which script Komi is here"
+    assert found("en-sr", "eng-Latn", "srp-Cyrl", "srp-Latn") == {"sentence1": ("c",)}
 
 
 def test_each_column_and_the_title_of_a_document_count() -> None:
