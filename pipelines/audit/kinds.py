@@ -107,7 +107,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         ),
         "query_in_corpus": Kind(
             "warning",
-            "A query equals a whole document or the title of one, ignoring surrounding white space.",
+            "A query equals a document, its text or its title, ignoring surrounding white space.",
             "queries",
         ),
         "duplicate_pair": Kind(

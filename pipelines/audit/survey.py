@@ -13,6 +13,7 @@ import polars as pl
 from builders import tasks
 from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
+from builders.shaping.text import WHITE_SPACE
 from pipelines.audit.tables import model_inputs, row_name, text_layouts
 from pipelines.audit.text_hashes import collision_free_seed
 from pipelines.audit.text_patterns import suspects
@@ -34,6 +35,7 @@ def survey_tables(
     - `id`: the name of the row in examples.
     - `hash <column>`, `length <column>` and the condition_column of each of TEXT_CONDITIONS for each text column: the number that
       represents the text, its characters, and whether the condition applies to it.
+    - `hash own text`: the number of a document's text without its title, stripped; only in a corpus.
     - `texts`: equal for two rows if all their texts are equal.
     - `folded texts`: equal if all their texts are equal after folding; only where splits are compared.
     - `label`: equal if their labels are equal; only where the task has labels.
@@ -60,6 +62,8 @@ def survey_tables(
                 of_retrieval=isinstance(task, tasks.Retrieval) and layout.config == "corpus",
             )
             columns |= _text_columns(column, forms, seed)
+        if layout.config == "corpus":
+            columns["hash own text"] = pl.col("text").str.strip_chars(WHITE_SPACE).hash(seed)
         columns["texts"] = _combine([text.hash(seed) for text in texts.values()])
         if layout.config in compared:
             columns["folded texts"] = _combine([fold_text(text).hash(folding_seed) for text in texts.values()])

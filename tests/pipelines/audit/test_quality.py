@@ -213,6 +213,15 @@ PLANTED = [
         other_kinds=("surrounding_whitespace",),
     ),
     PlantedFinding(
+        "query_in_corpus",
+        "Reranking",
+        with_value("queries", "test", "text", 1, "They build with it."),
+        "queries/test.text",
+        1,
+        1 / 2,
+        ("q2",),
+    ),
+    PlantedFinding(
         "duplicate_pair",
         "BitextMining",
         with_rows("en-de", "test", ("e", "test sentence number 3", "test Satz Nummer 3")),
