@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipelines.audit.mojibake import is_mojibake
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -51,7 +49,7 @@ def scripts_by_language(codes: Iterable[str]) -> dict[str, set[str]]:
 
 
 def in_wrong_script(text: pl.Expr, expected: Iterable[str]) -> pl.Expr:
-    """Whether a text has letters, but none of the expected scripts, and is not mojibake. expected: as ISO 15924 names them."""
+    """Whether a text has letters, but none of the expected scripts. expected: as ISO 15924 names them."""
     names = sorted({name for code in expected for name in SCRIPTS[code]})
     letters = "".join(rf"\p{{{name}}}" for name in names)
-    return text.str.contains(LETTER) & ~text.str.contains(rf"[\p{{L}}&&[{letters}]]") & ~is_mojibake(text)
+    return text.str.contains(LETTER) & ~text.str.contains(rf"[\p{{L}}&&[{letters}]]")

@@ -13,6 +13,7 @@ from pipelines.audit.findings import findings_where
 from pipelines.audit.languages import foreign_languages
 from pipelines.audit.scripts import in_wrong_script, scripts_by_language
 from pipelines.audit.tables import model_inputs
+from pipelines.audit.texts import condition_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,13 +50,14 @@ def script_conditions(task: tasks.Task, layout: tasks.Layout, languages: tuple[s
 
 
 def audit_scripts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[Finding]:
-    """The findings about texts in another script than expected. survey: what pipelines.audit.survey read of the rows."""
+    """The findings about texts in another script than expected, mojibake excepted. survey: as for texts.audit_texts."""
     findings = []
     for column in layout.text:
         condition = f"{WRONG_SCRIPT} {column}"
         if condition in survey.columns:
             location = (layout.config, split, column)
-            findings += findings_where(WRONG_SCRIPT, location, survey, pl.col(condition))
+            is_damaged = pl.col(condition_column("mojibake", "", column))
+            findings += findings_where(WRONG_SCRIPT, location, survey, pl.col(condition) & ~is_damaged)
     return findings
 
 
