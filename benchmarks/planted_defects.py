@@ -21,25 +21,37 @@ if TYPE_CHECKING:
     Row = tuple[Any, ...]  # config, split, and the position of the row, or its name where it is in no table
 
 GERMAN = [
-    "der",
-    "die",
-    "das",
-    "und",
-    "nicht",
-    "Bäcker",
-    "Ufer",
-    "gestern",
+    "Gestern",
     "Abend",
-    "öffnet",
-    "selbst",
+    "saßen",
+    "wir",
+    "lange",
+    "am",
+    "Ufer",
+    "und",
+    "sahen",
+    "den",
+    "Booten",
+    "nach,",
+    "während",
+    "der",
+    "Bäcker",
+    "an",
+    "der",
+    "Ecke",
     "noch",
     "immer",
+    "sein",
     "Brot",
+    "selbst",
+    "machte",
+    "und",
+    "ohne",
     "Regenschirm",
-    "Tal",
-    "lange",
-    "sahen",
-    "wir",
+    "aus",
+    "dem",
+    "Haus",
+    "ging",
 ]
 LABELS = tuple(f"label {number}" for number in range(4))
 TASKS: dict[str, tasks.Task] = {
@@ -221,9 +233,8 @@ def shout(text: str, rng: random.Random) -> str:
 
 
 def misspell(text: str, rng: random.Random) -> str:
-    """The text with one letter doubled: a near-duplicate if it is not short."""
-    position = rng.randrange(len(text) // 2, len(text) - 1)
-    return text[:position] + text[position] + text[position:]
+    """The text with one letter before it: a near-duplicate."""
+    return rng.choice("абв") + text
 
 
 PLANTERS: dict[str, Planter] = {

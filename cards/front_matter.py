@@ -33,6 +33,11 @@ LANGUAGES = {
     "vie": ("vi", "Vietnamese"), "zho": ("zh", "Chinese"),
 }  # fmt: skip
 MIN_LETTERS = 30  # of a text whose language is detected: with fewer, detectors guess
+# The keys of the statistics of languages as they are shown: they are of some texts only.
+LANGUAGE_FIGURES = {
+    "texts": f"texts with {MIN_LETTERS} letters or more",
+    "shares": f"shares of the texts with {MIN_LETTERS} letters or more",
+}
 
 SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B")
 

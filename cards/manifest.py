@@ -94,10 +94,10 @@ class Finding:
     """A problem of the data.
 
     kind: one of pipelines.audit.kinds. severity: `error` (no release is written), `warning` or `info`. config, split, column:
-    where; empty for all. count: rows concerned. share: of the rows examined, 0 to 1. examples: up to five row names. twins: for each
-    of these, the row that makes it a finding, as `<split>: <name>`; empty where a row is a finding by itself. detail: what
-    tells it from other findings of its kind. why: why it stays, where a maintainer declared that (KnownFinding). texts_checked: the
-    number of texts that were checked, where that was not every text; null where all were.
+    where; empty for all. count: rows concerned. share: of the rows examined, 0 to 1. examples: up to five row names. detail: what
+    tells it from other findings of its kind. why: why it stays, where a maintainer declared that (KnownFinding). texts_checked:
+    of how many texts the count is, where not every text was checked; null, or missing in the file, where all were. twins: for
+    each example, the row that makes it a finding, as `<split>: <name>`; empty where a row is a finding by itself.
     """
 
     kind: str
@@ -112,6 +112,11 @@ class Finding:
     why: str = ""
     texts_checked: int | None = None
     twins: tuple[str, ...] = ()
+
+    @property
+    def count_text(self) -> str:
+        """The count as it is shown."""
+        return count_text(self.count, self.texts_checked)
 
     @property
     def location(self) -> str:
@@ -205,6 +210,11 @@ class Manifest:
         return all(getattr(self, one.name) == getattr(identity, one.name) for one in fields(identity))
 
 
+def count_text(count: int, texts_checked: int | None) -> str:
+    """The count of a finding as it is shown: `1,234`, or `2 of 1,741 looked at` where not every text was checked."""
+    return f"{count:,}" if texts_checked is None else f"{count:,} of {texts_checked:,} looked at"
+
+
 def decode(data: bytes, where: str) -> Manifest:
     """A manifest from the bytes of a manifest.json; keys that are not known are ignored.
 
@@ -235,8 +245,15 @@ def decode(data: bytes, where: str) -> Manifest:
 
 
 def encode(manifest: Manifest) -> bytes:
-    """The bytes of a manifest.json: indented, UTF-8, keys in the order of the records, with a final newline."""
-    return msgspec.json.format(msgspec.json.encode(asdict(manifest)), indent=2) + b"\n"
+    """The bytes of a manifest.json: indented, UTF-8, keys in the order of the records, with a final newline.
+
+    `texts_checked` is left out where it is null: older manifests do not have it.
+    """
+    values = asdict(manifest)
+    for finding in values["findings"]:
+        if finding["texts_checked"] is None:
+            del finding["texts_checked"]
+    return msgspec.json.format(msgspec.json.encode(values), indent=2) + b"\n"
 
 
 def schema() -> dict[str, Any]:

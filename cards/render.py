@@ -217,9 +217,11 @@ def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tup
         if key == "text_length_quantiles":
             ranks = " / ".join(str(int(quantile.removeprefix("p"))) for quantile in value)
             yield " / ".join((*path, f"{name}, % {ranks}")), " / ".join(map(markdown.number, value.values()))
-        elif key == "shares" and path[-1:] == ("languages",):
+        elif path[-1:] == ("languages",) and key == "texts":
+            yield " / ".join((*path, front_matter.LANGUAGE_FIGURES[key])), markdown.number(value)
+        elif path[-1:] == ("languages",) and key == "shares":
             shares = [f"{language} {markdown.percent(share)}" for language, share in value.items()]
-            yield " / ".join((*path, name)), ", ".join(shares) or "–"
+            yield " / ".join((*path, front_matter.LANGUAGE_FIGURES[key])), ", ".join(shares) or "–"
         elif isinstance(value, dict):
             yield from _flat(value, (*path, name))
         elif isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -196,7 +196,7 @@ def _as_json(result: BuildResult, publication: Publication | None) -> dict[str, 
 
 
 def _findings(findings: Sequence[Finding]) -> str:
-    shown = [f"{one.kind} {one.count:,} ({'/'.join(filter(None, (one.config, one.split)))})" for one in findings]
+    shown = [f"{one.kind} {one.count_text} ({'/'.join(filter(None, (one.config, one.split)))})" for one in findings]
     more = f"; and {len(shown) - 4} more: see README.md" if len(shown) > 4 else ""
     return "; ".join(shown[:4]) + more
 

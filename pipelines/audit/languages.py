@@ -1,9 +1,9 @@
 """The languages of texts: which texts are looked at, in which language each is, and when a text is foreign.
 
-Three detectors vote (pipelines.audit.detectors), each by the probability that it gives to the expected languages. The fast one sees
-every text; where it is certain of an expected language, nobody else is asked. Otherwise a text is foreign if two of the three say
-so; langdetect, the slow one, is asked only where the first two do not both say so, but one of them does. Each alone mistakes some short Russian
-texts for Bulgarian, and English sentences full of names for Italian or Spanish.
+Three detectors vote (pipelines.audit.detectors), each by the probability that it gives to the expected languages. fasttext sees
+every text; where it is certain of an expected language, no other is asked. Otherwise a text is foreign if two of the three say
+so. langdetect, the slow one, is asked only where one of the first two says so and the other is uncertain. Each alone mistakes
+some short Russian texts for Bulgarian, and some English sentences full of names for Italian or Spanish.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import polars as pl
 from builders.shaping.sampling import hash_order
 from cards.front_matter import MIN_LETTERS
 from pipelines.audit.detectors import guess_fasttext, guess_langdetect, guess_langid, langdetect_languages
+from pipelines.audit.mojibake import is_mojibake
 from pipelines.audit.tables import model_inputs, row_id, text_layouts
 
 if TYPE_CHECKING:
@@ -30,12 +31,12 @@ SampledTexts = Mapping[tuple[str, str], pl.DataFrame]  # (config, split) -> the 
 
 SAMPLE = 20_000  # rows of a table: all of them in most tables
 MAX_CHARACTERS = 200  # of a text, from its start: more make no difference to the detectors
-MIN_CERTAINTY = 0.8  # of the fast detector, for a text to count among the texts in a language
+MIN_CERTAINTY = 0.8  # of fasttext, for a text to count among those in a language
 SEED = "wrong_language"
 HASHED_ROWS = 100_000  # rows hashed at a time, which bounds the memory
 BATCH_ROWS = 10_000
 UNDETERMINED = "und"  # ISO 639-3
-GUESSES = pl.List(pl.Struct({"language": pl.String, "probability": pl.Float64}))
+GUESS = pl.Struct({"language": pl.String, "probability": pl.Float64})
 # Languages between which the detectors waver, for any text in one of them: expecting one means expecting all.
 CLOSE = (
     {"en", "sco", "pcm"}, {"hr", "bs", "sh", "sr"}, {"no", "nb", "nn"}, {"id", "ms"}, {"zh", "yue", "wuu"},
@@ -47,18 +48,21 @@ CLOSE = (
 class Limits:
     """When a detector votes, by the probability that it gives to the expected languages together.
 
-    It says foreign below `foreign` if its best guess is another language, and expected from `expected` on; between, it abstains.
+    It says foreign below `foreign` if its best guess is another language, and expected from `expected` on; else it abstains.
     """
 
     foreign: float
     expected: float
 
 
-# Measured on 160,000 real texts and the short sentences of tests/pipelines/audit/language_samples.py. fasttext is the least certain
-# about Serbian, whose sentences it gives up to 0.55 of Russian; py3langid about Russian headlines full of names.
+# Measured on 160,000 real texts and the short sentences of tests/pipelines/audit/language_samples.py. fasttext gives a Serbian
+# sentence up to 0.55 of Russian; py3langid is uncertain about Russian headlines full of names.
 FASTTEXT = Limits(0.25, 0.6)
 LANGID = Limits(0.1, 0.5)
 LANGDETECT = Limits(0.3, 0.8)
+MIN_GUESS = (
+    0.3  # of a detector that says foreign: with less, it knows no language for the text (a list of names or of terms)
+)
 
 
 def sample_tables(task: tasks.Task, frames: Frames) -> SampledTexts:
@@ -76,7 +80,8 @@ def sample_texts(
 ) -> Iterator[pl.DataFrame]:
     """The sampled texts of a table, in batches in row order.
 
-    Columns: the `position` of the row, the `text_prefix` of each text under its name, and `guesses <name>`, the guesses of the fast detector.
+    Columns: the `position` of the row, the `text_prefix` of each text under its name, and `guess <name>`, what fasttext guesses
+    first.
 
     size: that of the sample; None for all rows.
     """
@@ -88,7 +93,7 @@ def sample_texts(
         numbered = numbered.filter(pl.col("position").is_in(sample_rows(keys, size).implode()))
     rows = numbered.select("position", **{name: text_prefix(text) for name, text in texts.items()})
     for batch in rows.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
-        yield batch.with_columns(guess_languages(batch[name]).alias(f"guesses {name}") for name in texts)
+        yield batch.with_columns(guess_languages(batch[name]).alias(f"guess {name}") for name in texts)
 
 
 def sample_rows(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
@@ -107,79 +112,99 @@ def sample_rows(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
 
 
 def text_prefix(text: pl.Expr) -> pl.Expr:
-    """The start of a text, as long as the detectors need it; null if it has too few letters.
+    """The start of a text, as long as the detectors need it; null if it has too few letters, and for mojibake.
 
-    A text that is mostly in capitals is returned in lower case: the detectors learned from texts in lower case.
+    Mojibake is a finding of its own, and detectors take it for some language. A text that is mostly in capitals is returned in
+    lower case, which the detectors know best.
     """
     start = text.str.slice(0, MAX_CHARACTERS)
     letters, capitals = start.str.count_matches(r"\p{L}"), start.str.count_matches(r"\p{Lu}")
     lowered = pl.when(2 * capitals > letters).then(start.str.to_lowercase()).otherwise(start)
-    return pl.when(letters >= MIN_LETTERS).then(lowered)
+    return pl.when((letters >= MIN_LETTERS) & ~is_mojibake(text)).then(lowered)
 
 
 def guess_languages(texts: pl.Series) -> pl.Series:
-    """The guesses of the fast detector for each text, of the type GUESSES; null for null."""
-    names = ("language", "probability")
-    guesses = [
-        None if text is None else [dict(zip(names, guess, strict=True)) for guess in guess_fasttext(text)]
-        for text in texts
-    ]
-    return pl.Series(guesses, dtype=GUESSES)
+    """The best guess of fasttext for each text, of the type GUESS; null for null, null fields for a text without any clue."""
+    guesses = [None if text is None else guess_fasttext(text, 1) for text in texts]
+    best = [guess[0] if guess else (None, None) for guess in guesses]
+    languages, probabilities = zip(*best, strict=True) if best else ((), ())
+    columns = {
+        "language": pl.Series(languages, dtype=pl.String),
+        "probability": pl.Series(probabilities, dtype=pl.Float64),
+    }
+    return pl.DataFrame(columns).select(pl.when(texts.is_not_null()).then(pl.struct(pl.all())).alias("guess"))["guess"]
 
 
 def foreign_languages(texts: pl.Series, guesses: pl.Series, expected: Collection[str]) -> pl.Series:
     """The language of each text that is in none of the expected languages; null for every other text.
 
-    guesses: what `guess_languages` returns for the texts. expected: ISO 639-1 codes (`ru`), as the languages that are returned; ISO
-    639-3 codes if there is none.
+    guesses: what `guess_languages` returns for the texts. expected: ISO 639-1 codes (`ru`), as the languages that are returned;
+    ISO 639-3 codes if there is none.
     """
     languages = set(expected).union(*(group for group in CLOSE if group & set(expected)))
-    guess = pl.element().struct
-    of_expected = guess.field("probability").filter(guess.field("language").is_in(languages)).sum()
-    table = pl.DataFrame({"text": texts, "guesses": guesses}).with_row_index("row")
-    doubtful = table.drop_nulls().filter(pl.col("guesses").list.eval(of_expected).list.first() < FASTTEXT.expected)
+    guess = pl.col("guess").struct
+    is_expected = guess.field("language").is_in(languages) & (guess.field("probability") >= FASTTEXT.expected)
+    table = pl.DataFrame({"text": texts, "guess": guesses}).with_row_index("row")
+    doubtful = table.filter(pl.col("text").is_not_null() & ~is_expected.fill_null(value=False))
     foreign: list[str | None] = [None] * len(texts)
-    for row, text, found in doubtful.iter_rows():
-        foreign[row] = _foreign_language(text, [(one["language"], one["probability"]) for one in found], languages)
+    for row, text in doubtful.select("row", "text").iter_rows():
+        foreign[row] = _foreign_language(text, languages)
     return pl.Series("foreign", foreign, pl.String)
 
 
-def _foreign_language(text: str, first: Guesses, expected: set[str]) -> str | None:
-    """The language of a text in none of the expected languages; None if it may be in one of them. first: of fasttext."""
+def _foreign_language(text: str, expected: set[str]) -> str | None:
+    """The language of a text in none of the expected languages; None if it may be in one of them."""
+    first = guess_fasttext(text)
+    vote = _is_foreign(first, expected, FASTTEXT)
+    if vote is False:
+        return None
     second = guess_langid(text)
-    votes = [_is_foreign(first, expected, FASTTEXT), _is_foreign(second, expected, LANGID)]
+    votes = vote, _is_foreign(second, expected, LANGID)
+    third: Guesses = []
     if False in votes or True not in votes:
         return None
-    guesses = [*first, *second]
     if None in votes:
-        if not expected & langdetect_languages():
-            return None
         third = guess_langdetect(text)
-        if not _is_foreign(third, expected, LANGDETECT):
+        voter, other = (first, second) if vote else (second, first)
+        if not _confirms_foreign(voter[0][0], other, third, expected):
             return None
-        guesses += third
     sums: dict[str, float] = {}
-    for language, probability in guesses:
+    for language, probability in (*first, *second, *third):
         if language not in expected:
             sums[language] = sums.get(language, 0.0) + probability
     return max(sums, key=sums.__getitem__)
 
 
+def _confirms_foreign(language: str, uncertain: Guesses, third: Guesses, expected: set[str]) -> bool:
+    """Whether a text is foreign that one detector takes for some language. uncertain, third: of the others; third: langdetect's.
+
+    langdetect has no say about languages that it does not know: there, the best guess of the uncertain detector counts too.
+    """
+    known = langdetect_languages()
+    if not expected & known:
+        return False
+    by_uncertain = language not in known and bool(uncertain) and uncertain[0][0] not in expected
+    return by_uncertain or _is_foreign(third, expected, LANGDETECT) is True
+
+
 def _is_foreign(guesses: Guesses, expected: set[str], limits: Limits) -> bool | None:
-    """The vote of a detector: foreign, expected, or neither."""
+    """The vote of a detector: foreign, expected, or neither (None)."""
     probability = sum(probability for language, probability in guesses if language in expected)
     if probability >= limits.expected:
         return False
-    return True if guesses and guesses[0][0] not in expected and probability < limits.foreign else None
+    if not guesses or probability >= limits.foreign:
+        return None
+    language, certainty = guesses[0]
+    return True if language not in expected and certainty >= MIN_GUESS else None
 
 
 def language_shares(guesses: pl.Series) -> dict[str, float]:
-    """The share of texts in each language, by the fast detector alone; the most frequent first, then by code.
+    """The share of texts in each language, by fasttext alone; the most frequent first, then by code.
 
-    guesses: what `guess_languages` returns. Languages as in `foreign_languages`; UNDETERMINED for texts for which the certainty is
-    below MIN_CERTAINTY.
+    guesses: what `guess_languages` returns. Languages as in `foreign_languages`; UNDETERMINED for texts whose best guess is below
+    MIN_CERTAINTY.
     """
-    best = guesses.drop_nulls().list.first().rename("best").to_frame().unnest("best")
+    best = guesses.drop_nulls().rename("best").to_frame().unnest("best")
     certain = pl.col("probability") >= MIN_CERTAINTY
     languages = best.select(language=pl.when(certain).then("language").otherwise(pl.lit(UNDETERMINED)))
     counts = languages.group_by("language").len().sort("len", "language", descending=[True, False])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import polars as pl
+
+from cards.front_matter import LANGUAGES, language
 
 # ISO 15924 -> the scripts of its letters, as regular expressions name them (Unicode's property Script).
 SCRIPTS = {
@@ -17,22 +19,33 @@ SCRIPTS = {
     "Kore": ("Hangul", "Han"), "Latn": ("Latin",), "Mlym": ("Malayalam",), "Taml": ("Tamil",), "Telu": ("Telugu",),
     "Thai": ("Thai",),
 }  # fmt: skip
-# The script of a language (ISO 639-3) that is named without one; Latin for all others.
+# The script of a language (ISO 639-1) that is named without one; Latin for all others.
 DEFAULTS = {
-    "ara": "Arab", "arb": "Arab", "bel": "Cyrl", "ben": "Beng", "bul": "Cyrl", "cmn": "Hans", "ell": "Grek", "fas": "Arab",
-    "guj": "Gujr", "heb": "Hebr", "hin": "Deva", "hye": "Armn", "jpn": "Jpan", "kan": "Knda", "kat": "Geor", "kaz": "Cyrl",
-    "kir": "Cyrl", "kor": "Kore", "mal": "Mlym", "mar": "Deva", "mkd": "Cyrl", "nep": "Deva", "pan": "Guru", "pes": "Arab",
-    "rus": "Cyrl", "srp": "Cyrl", "tam": "Taml", "tat": "Cyrl", "tel": "Telu", "tha": "Thai", "ukr": "Cyrl", "urd": "Arab",
-    "zho": "Hans",
+    "ar": "Arab", "be": "Cyrl", "bg": "Cyrl", "bn": "Beng", "el": "Grek", "fa": "Arab", "gu": "Gujr", "he": "Hebr",
+    "hi": "Deva", "hy": "Armn", "ja": "Jpan", "ka": "Geor", "kk": "Cyrl", "kn": "Knda", "ko": "Kore", "ky": "Cyrl",
+    "mk": "Cyrl", "ml": "Mlym", "mr": "Deva", "ne": "Deva", "pa": "Guru", "ru": "Cyrl", "sr": "Cyrl", "ta": "Taml",
+    "te": "Telu", "th": "Thai", "tt": "Cyrl", "uk": "Cyrl", "ur": "Arab", "zh": "Hans",
 }  # fmt: skip
 # Letters of one script only, which excludes the likes of ʼ and mathematical letters.
 LETTER = r"[\p{L}--[\p{Common}\p{Inherited}]]"
 
 
-def script(language: str) -> str:
-    """The script of a language, as ISO 15924 names it. language: as mteb writes it (`rus-Cyrl`), or without its script (`rus`)."""
-    code, _, name = language.partition("-")
-    return name if name in SCRIPTS else DEFAULTS.get(code, "Latn")
+def script(code: str) -> str:
+    """The script of a language, as ISO 15924 names it. code: as mteb writes it (`rus-Cyrl`), with or without its script.
+
+    Raises ValueError for a language that cards.front_matter does not know.
+    """
+    name = code.partition("-")[2]
+    return name if name in SCRIPTS else DEFAULTS.get(language(code)[0], "Latn")
+
+
+def scripts_by_language(codes: Iterable[str]) -> dict[str, set[str]]:
+    """The scripts of each language (ISO 639-1): the usual one, or those that the codes name. codes: as for `script`."""
+    scripts = {short: {DEFAULTS.get(short, "Latn")} for short, _ in LANGUAGES.values()}
+    named: dict[str, set[str]] = {}
+    for code in codes:
+        named.setdefault(language(code)[0], set()).add(script(code))
+    return scripts | named
 
 
 def in_wrong_script(text: pl.Expr, expected: Iterable[str]) -> pl.Expr:

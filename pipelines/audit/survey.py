@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders import tasks
 from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
+from builders.shaping.text import WHITE_SPACE
 from pipelines.audit.tables import model_inputs, text_layouts
 from pipelines.audit.text_hashes import collision_free_seed
-from pipelines.audit.texts import TEXT_CONDITIONS
+from pipelines.audit.text_patterns import suspects
+from pipelines.audit.texts import TEXT_CONDITIONS, TextForms, condition_column
 from pipelines.audit.wrong_language import WRONG_SCRIPT, script_conditions
 
 if TYPE_CHECKING:
-    from builders import tasks
     from pipelines.audit.tables import Frames
 
 Surveys = Mapping[str, pl.DataFrame]  # split -> survey, of the tables of one config
@@ -32,11 +34,12 @@ def survey_tables(
     seed: a `collision_free_seed` of all texts. languages: the dataset's, as mteb writes them. Columns:
 
     - `position`: that of the row, uint32.
-    - `hash <column>`, `length <column>` and `<kind> <column>` for each text column: the number that represents the text, its
-      characters, and whether a kind of TEXT_CONDITIONS applies to it.
+    - `hash <column>`, `length <column>` and the condition_column of each of TEXT_CONDITIONS for each text column: the number that
+      represents the text, its characters, and whether the condition applies to it.
     - `folded <column>` for each text column: the number that represents the text after folding; only where texts are compared in
       more than one split, or where they have labels.
     - `wrong_script <column>`: whether the text is in a wrong script; only where the languages are known.
+    - `hash own text`: the number of a document's text without its title, stripped; only in a corpus.
     - `texts`: equal for two rows if all their texts are equal.
     - `label`: equal if their labels are equal; only where the task has labels.
     """
@@ -56,15 +59,25 @@ def survey_tables(
         schema, texts = table.collect_schema(), model_inputs(layout)
         columns = {"position": pl.col("position")}
         for column, text in texts.items():
-            columns |= _text_columns(column, text, seed)
+            forms = TextForms(
+                received=text,
+                own=pl.col(column),
+                suspect=pl.col(_suspect_column(column)),
+                of_retrieval=isinstance(task, tasks.Retrieval) and layout.config == "corpus",
+            )
+            columns |= _text_columns(column, forms, seed)
             if layout.config in compared:
                 columns[f"folded {column}"] = fold_text(text).hash(folding_seed)
+        if layout.config == "corpus":
+            columns["hash own text"] = pl.col("text").str.strip_chars(WHITE_SPACE).hash(seed)
         for column, condition in script_conditions(task, layout, languages).items():
             columns[f"{WRONG_SCRIPT} {column}"] = condition
         columns["texts"] = _combine([text.hash(seed) for text in texts.values()])
         if label := task.type.label:
             columns["label"] = label_key(label, schema[label])
-        surveys[layout.config, split] = table.with_row_index("position").select(**columns).collect(engine="streaming")
+        suspect = {_suspect_column(column): suspects(text) for column, text in texts.items()}
+        rows = table.with_row_index("position").with_columns(**suspect).select(**columns)
+        surveys[layout.config, split] = rows.collect(engine="streaming")
     return surveys
 
 
@@ -88,10 +101,15 @@ def first_rows(survey: pl.DataFrame) -> pl.DataFrame:
     return survey.unique("texts", keep="first", maintain_order=True)
 
 
-def _text_columns(column: str, text: pl.Expr, seed: int) -> dict[str, pl.Expr]:
-    measures = {"hash": text.hash(seed), "length": text.str.len_chars()}
-    conditions = {kind: condition(text) for kind, condition in TEXT_CONDITIONS.items()}
-    return {f"{name} {column}": value for name, value in (measures | conditions).items()}
+def _text_columns(column: str, text: TextForms, seed: int) -> dict[str, pl.Expr]:
+    measures = {f"hash {column}": text.received.hash(seed), f"length {column}": text.received.str.len_chars()}
+    return measures | {
+        condition_column(kind, part, column): applies(text) for (kind, part), applies in TEXT_CONDITIONS.items()
+    }
+
+
+def _suspect_column(column: str) -> str:
+    return f"__suspect {column}"
 
 
 def _combine(hashes: list[pl.Expr]) -> pl.Expr:

@@ -54,7 +54,7 @@ def describe_texts(
     """The statistics of every column of texts of a dataset. seed: a `collision_free_seed` of all texts."""
     return {
         (config, split, column): _describe_column(
-            frame, seed, sampled_texts[config, split][f"guesses {column}"].drop_nulls()
+            frame, seed, sampled_texts[config, split][f"guess {column}"].drop_nulls()
         )
         for (config, split, column), frame in text_columns(task, frames).items()
     }

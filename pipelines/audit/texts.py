@@ -1,20 +1,24 @@
-"""Findings about a text by itself: empty, short, with residue of HTML or of a wrong decoding, or far too long.
+"""Findings about a text by itself: empty, short or far too long, with traces of what was done to it before, and the like.
 
-A new kind of finding that one text decides on its own is an entry in `TEXT_CONDITIONS` and in `KINDS`.
+A new kind of finding that one text decides on its own is an entry in `TEXT_CONDITIONS` and in `KINDS`; a pattern that it looks
+for belongs in text_patterns.
 """
 
 from __future__ import annotations
 
-from html.entities import name2codepoint
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from builders.shaping.text import WHITE_SPACE
+from pipelines.audit import text_patterns as patterns
 from pipelines.audit.findings import findings_where
 from pipelines.audit.kinds import LENGTH_OUTLIER_FACTOR
+from pipelines.audit.lookalikes import has_lookalike_word
 from pipelines.audit.mojibake import is_mojibake
+from pipelines.audit.repeated_sentences import repeats_a_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,31 +27,76 @@ if TYPE_CHECKING:
     from pipelines.audit.findings import FindingRows
     from pipelines.audit.tables import Location
 
-_ELEMENTS = (
-    "a|abbr|article|aside|b|big|blockquote|body|br|button|center|cite|code|dd|del|div|dl|dt|em|embed|figcaption|figure|font"
-    "|footer|form|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|label|li|link|main|meta|nav|nobr|noscript|ol|option|p"
-    "|pre|s|script|section|select|small|span|strike|strong|style|sub|sup|table|tbody|td|textarea|tfoot|th|thead|title|tr|u|ul"
-)
-_ENTITIES = "|".join(sorted(name2codepoint))
-HTML = rf"(?i:</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>)|<!--|&(?:apos|{_ENTITIES}|#[0-9]{{1,7}}|#[xX][0-9a-fA-F]{{1,6}});"
-# An alternation of characters, not a character class: the search is several times as fast.
-ENCODING = "|".join(map(chr, (*range(0x80, 0xA0), 0xFFFD))) + "|_x[0-9A-F]{4}_"
+
+@dataclass(frozen=True)
+class TextForms:
+    """The forms of a text that conditions use.
+
+    received: what a model receives. own: the value of the column, which for a document lacks the title. suspect: received, or
+    empty if text_patterns has no pattern that occurs in it. of_retrieval: whether it is a document of a retrieval task.
+    """
+
+    received: pl.Expr
+    own: pl.Expr
+    suspect: pl.Expr
+    of_retrieval: bool = False
+
+
+def _strip(text: pl.Expr) -> pl.Expr:
+    return text.str.strip_chars(WHITE_SPACE)
 
 
 def _stripped_length(text: pl.Expr) -> pl.Expr:
-    return text.str.strip_chars(WHITE_SPACE).str.len_chars()
+    return _strip(text).str.len_chars()
 
 
-# For each kind of finding that a text decides on its own, whether it applies to the text.
-TEXT_CONDITIONS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = MappingProxyType(
+def _has_stray_mark(suspect: pl.Expr) -> pl.Expr:
+    return suspect.str.contains(patterns.BIDI) & ~suspect.str.contains(patterns.RIGHT_TO_LEFT)
+
+
+# For each kind of finding that a text decides on its own, and for each part of it that the detail counts (empty if it has no
+# parts), whether it applies to the text. A part of a kind is counted on its own, and a text with two parts once for the kind.
+TEXT_CONDITIONS: Mapping[tuple[str, str], Callable[[TextForms], pl.Expr]] = MappingProxyType(
     {
-        "empty_text": lambda text: _stripped_length(text) == 0,
-        "short_text": lambda text: _stripped_length(text) == 1,
-        "mojibake": is_mojibake,
-        "html_residue": lambda text: text.str.contains(HTML),
-        "encoding_residue": lambda text: text.str.contains(ENCODING),
+        ("empty_text", ""): lambda text: _stripped_length(text.received) == 0,
+        ("empty_text", "beside a title"): lambda text: (
+            (_stripped_length(text.own) == 0) & (_stripped_length(text.received) > 0)
+        ),
+        ("mojibake", ""): lambda text: is_mojibake(text.suspect),
+        ("encoding_residue", ""): lambda text: text.suspect.str.contains(patterns.ENCODING),
+        ("html_residue", ""): lambda text: text.suspect.str.contains(patterns.HTML),
+        ("preprocessing_residue", "treebank brackets"): lambda text: text.suspect.str.contains(
+            patterns.TREEBANK_BRACKET
+        ),
+        ("preprocessing_residue", "link stumps"): lambda text: text.suspect.str.contains(patterns.LINK_STUMP),
+        ("invisible_character", ""): lambda text: (
+            text.suspect.str.contains(f"{patterns.INVISIBLE}|{patterns.STRAY_JOINER}") | _has_stray_mark(text.suspect)
+        ),
+        ("lookalike_word", ""): lambda text: has_lookalike_word(text.suspect),
+        ("short_text", ""): lambda text: _stripped_length(text.received) == 1,
+        ("surrounding_whitespace", ""): lambda text: (
+            (_strip(text.received).str.len_bytes() != text.received.str.len_bytes())
+            & (_stripped_length(text.received) > 0)
+        ),
+        ("double_full_stop", ""): lambda text: (
+            _strip(text.received).str.ends_with("..") & ~_strip(text.received).str.ends_with("...")
+        ),
+        # The slowest condition by far, and an article may well quote itself: not worth the time in a corpus of millions.
+        ("repeated_sentence", ""): lambda text: (
+            pl.lit(value=False) if text.of_retrieval else repeats_a_sentence(text.received)
+        ),
+        ("personal_data", "e-mail addresses"): lambda text: text.suspect.str.contains(patterns.E_MAIL),
+        ("personal_data", "phone numbers"): lambda text: text.suspect.str.contains(patterns.PHONE),
+        ("prompt_residue", ""): lambda text: (
+            text.suspect.str.contains(patterns.ROLE) & ~text.suspect.str.contains(patterns.TRANSCRIPT)
+        ),
     }
 )
+
+
+def condition_column(kind: str, part: str, column: str) -> str:
+    """The column of a survey that says whether a condition applies to the texts of a column."""
+    return f"{kind} {part} {column}"
 
 
 def audit_texts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[FindingRows]:
@@ -55,10 +104,18 @@ def audit_texts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[
     findings = []
     for column in layout.text:
         location = (layout.config, split, column)
-        for kind in TEXT_CONDITIONS:
-            findings += findings_where(kind, location, survey, pl.col(f"{kind} {column}"))
+        for kind in dict.fromkeys(kind for kind, _ in TEXT_CONDITIONS):
+            findings += _find_condition(kind, survey, location)
         findings += _find_length_outliers(survey, f"length {column}", location)
     return findings
+
+
+def _find_condition(kind: str, survey: pl.DataFrame, location: Location) -> list[FindingRows]:
+    """The finding for the texts to which a part of a kind applies; its detail counts the parts that have a name."""
+    columns = {part: condition_column(kind, part, location[2]) for one, part in TEXT_CONDITIONS if one == kind}
+    counts = {part: survey[column].sum() for part, column in columns.items()}
+    detail = ", ".join(f"{part} {count:,}" for part, count in counts.items() if part and count)
+    return findings_where(kind, location, survey, pl.any_horizontal(columns.values()), detail=detail)
 
 
 def _find_length_outliers(survey: pl.DataFrame, column: str, location: Location) -> list[FindingRows]:

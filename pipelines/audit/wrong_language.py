@@ -11,8 +11,9 @@ from builders import tasks
 from cards.front_matter import language
 from pipelines.audit.findings import findings_where
 from pipelines.audit.languages import foreign_languages
-from pipelines.audit.scripts import in_wrong_script, script
+from pipelines.audit.scripts import in_wrong_script, scripts_by_language
 from pipelines.audit.tables import model_inputs
+from pipelines.audit.texts import condition_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,22 +36,28 @@ def expected_languages(task: tasks.Task, layout: tasks.Layout, languages: tuple[
 
 
 def script_conditions(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, pl.Expr]:
-    """Whether the text of each column is in a wrong script; no columns without languages.
+    """Whether the text of each column is in a wrong script; no column whose languages, or their scripts, are unknown.
 
-    languages: as for `expected_languages`. The sides of a bitext may be in the script of any of them.
+    languages: as for `expected_languages`.
     """
-    scripts = {script(code) for code in languages}
-    return {column: in_wrong_script(text, scripts) for column, text in model_inputs(layout).items() if scripts}
+    known = scripts_by_language(languages)
+    conditions = {}
+    for column, codes in expected_languages(task, layout, languages).items():
+        if codes and codes <= known.keys():
+            scripts = {script for code in codes for script in known[code]}
+            conditions[column] = in_wrong_script(model_inputs(layout)[column], scripts)
+    return conditions
 
 
 def audit_scripts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[FindingRows]:
-    """The findings about texts in another script than expected. survey: what pipelines.audit.survey read of the rows."""
+    """The findings about texts in another script than expected, mojibake excepted. survey: as for texts.audit_texts."""
     findings = []
     for column in layout.text:
         condition = f"{WRONG_SCRIPT} {column}"
         if condition in survey.columns:
             location = (layout.config, split, column)
-            findings += findings_where(WRONG_SCRIPT, location, survey, pl.col(condition))
+            is_damaged = pl.col(condition_column("mojibake", "", column))
+            findings += findings_where(WRONG_SCRIPT, location, survey, pl.col(condition) & ~is_damaged)
     return findings
 
 
@@ -63,7 +70,7 @@ def audit_languages(
     for batch in batches:
         for column, codes in expected.items():
             texts = batch.drop_nulls(column)
-            foreign = foreign_languages(texts[column], texts[f"guesses {column}"], codes)
+            foreign = foreign_languages(texts[column], texts[f"guess {column}"], codes)
             parts[column].append(texts.select("position", foreign))
     findings = []
     for column, frames in parts.items():
@@ -71,6 +78,6 @@ def audit_languages(
         counts = rows["foreign"].drop_nulls().value_counts().sort("count", "foreign", descending=[True, False])
         detail = ", ".join(f"{code} {count}" for code, count in counts.iter_rows())
         location = (layout.config, split, column)
-        foreign = findings_where("wrong_language", location, rows, pl.col("foreign").is_not_null(), detail=detail)
-        findings += [replace(one, finding=replace(one.finding, texts_checked=rows.height)) for one in foreign]
+        found = findings_where("wrong_language", location, rows, pl.col("foreign").is_not_null(), detail=detail)
+        findings += [replace(one, finding=replace(one.finding, texts_checked=rows.height)) for one in found]
     return findings

@@ -16,7 +16,8 @@ import polars as pl
 
 from builders import tasks
 from cards import markdown
-from cards.manifest import SEVERITIES
+from cards.front_matter import LANGUAGE_FIGURES
+from cards.manifest import SEVERITIES, count_text
 from cards.render import CARDS
 from pipelines.audit import kinds, statistics
 from pipelines.audit.label_statistics import count_labels
@@ -81,7 +82,12 @@ def section(result: CheckResult) -> dict[str, Any]:
         "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),
         "state": "damaged" if report["problems"] else "defective" if report["defects"] else "sound",
         "findings": [
-            finding | {"definition": kinds.KINDS[finding["kind"]].definition, "rows": examples}
+            finding
+            | {
+                "definition": kinds.KINDS[finding["kind"]].definition,
+                "count_text": count_text(finding["count"], finding["texts_checked"]),
+                "rows": examples,
+            }
             for finding, examples in zip(report["findings"], _examples(result), strict=True)
         ],
         "charts": _charts(result),
@@ -233,7 +239,8 @@ def _statistics_rows(described: Mapping[str, Any]) -> list[tuple[str, list[str]]
 def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """Name and value of every leaf of nested statistics; quantiles, and shares of languages, are one leaf."""
     for key, value in values.items():
-        name = " / ".join((*path, key.replace("_", " ")))
+        figure = LANGUAGE_FIGURES.get(key, key) if path[-1:] == ("languages",) else key
+        name = " / ".join((*path, figure.replace("_", " ")))
         if key in OMITTED_STATISTICS:
             continue
         if isinstance(value, dict) and key in ("text_length_quantiles", "shares"):

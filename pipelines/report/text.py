@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cards import markdown
+from cards.manifest import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +84,7 @@ def _findings_table(findings: Sequence[Mapping[str, Any]]) -> str:
             finding["severity"],
             finding["kind"],
             "/".join(filter(None, (finding["config"], finding["split"], finding["column"]))),
-            f"{finding['count']:,}",
+            count_text(finding["count"], finding["texts_checked"]),
             f"{finding['share']:.2%}",
             "; ".join(finding["examples"])[:60] or finding["detail"][:60],
             *([finding["why"]] if explained else []),

@@ -207,8 +207,11 @@ def test_quantiles_and_language_shares_have_one_row_each() -> None:
     statistics = {"test": {"text1_statistics": texts}}
     card = render(definition, manifest_for(definition, frames), statistics, examples_for(frames))
     assert "| text1 statistics / text length quantiles, % 1 / 50 / 99 | 3 / 1,200 / 20,000 |" in card
-    assert "| text1 statistics / languages / texts | 2,000 |" in card
-    assert "| text1 statistics / languages / shares | ru 100.00 %, uk &lt;0.01 % |" in card
+    assert "| text1 statistics / languages / texts with 30 letters or more | 2,000 |" in card
+    assert (
+        "| text1 statistics / languages / shares of the texts with 30 letters or more | ru 100.00 %, uk &lt;0.01 % |"
+        in card
+    )
 
 
 def test_findings_are_listed_by_severity_with_their_share() -> None:

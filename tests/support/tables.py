@@ -100,12 +100,15 @@ def resolve_names(tables: Tables, config: str, split: str, names: tuple[str, ...
     """The names of rows in tests as the audit has them: `row 3`, the fourth row of a table, as the name of its values."""
 
     def resolve(name: str) -> str:
-        if not name.startswith("row "):
-            return name
-        position = pl.Series([int(name.removeprefix("row "))], dtype=pl.UInt32)
-        return str(name_rows(tables[config][split].lazy(), position).item())
+        is_position = name.startswith("row ")
+        return row_names(tables[config][split], int(name.removeprefix("row ")))[0] if is_position else name
 
     return tuple(resolve(name) for name in names)
+
+
+def row_names(frame: pl.DataFrame, *positions: int) -> tuple[str, ...]:
+    """The names of the rows at some positions of a table."""
+    return tuple(name_rows(frame.lazy(), pl.Series(positions, dtype=pl.UInt32)))
 
 
 def as_lazy(tables: Tables) -> dict[str, dict[str, pl.LazyFrame]]:
@@ -178,6 +181,7 @@ class PlantedFinding:
     other_kinds: tuple[str, ...] = ()
     detail: str = ""
     twins: tuple[str, ...] = ()
+    texts_checked: int | None = None
 
     def __str__(self) -> str:
         return f"{self.kind} {self.task_type} {self.location}"

@@ -25,4 +25,4 @@ def test_beavertails_has_the_published_rows_and_every_unsafe_row_a_category_of_h
     assert len(harms) == 14
     assert (harms["violence,aiding_and_abetting,incitement"], harms["self_harm"]) == (724, 19)
     assert all(kinds == sorted(kinds) for kinds in rows["category"].to_list()), "upstream's order is alphabetical"
-    assert warning_counts(result) == {"duplicate_text": 2, "html_residue": 1}
+    assert warning_counts(result) == {"duplicate_text": 2, "invisible_character": 1}

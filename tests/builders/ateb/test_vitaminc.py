@@ -23,4 +23,7 @@ def test_vitaminc_has_the_published_rows_duplicates_and_conflicts(real_release: 
         "duplicate_text": 55_197 - 54_668,
         "conflicting_label": 12,
         "encoding_residue": 144,
+        "mojibake": 142,
+        "preprocessing_residue": 3_040,
+        "invisible_character": 8,
     }

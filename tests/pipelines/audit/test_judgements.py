@@ -39,6 +39,16 @@ def test_an_empty_query_does_not_match_an_empty_document() -> None:
     assert "query_in_corpus" not in {finding.kind for finding in findings}
 
 
+def test_a_query_matches_a_document_with_and_without_its_title_and_the_title_alone() -> None:
+    texts = ["Wax They build with it.", "\nThey build with it. ", "Wax", "They build with", "Wax They build"]
+    queries = pl.DataFrame({"id": [f"q{number}" for number in range(len(texts))], "text": texts})
+    tables = clean_tables("Retrieval")
+    tables["corpus"]["test"] = tables["corpus"]["test"].with_columns(text=pl.col("text") + "\n")
+    tables["queries"]["test"] = queries
+    (finding,) = (one for one in quality_findings("Retrieval", tables) if one.kind == "query_in_corpus")
+    assert (finding.count, finding.examples) == (3, ("q0", "q1", "q2"))
+
+
 @settings(max_examples=80, deadline=None)
 @given(
     st.lists(st.sampled_from("ab"), min_size=4, max_size=4),

@@ -6,36 +6,165 @@ import pytest
 
 from tests.support.tables import clean_tables, combine, quality_findings, with_value
 
-RESIDUE = {
+FOUND = {
     "html_residue": [
-        *("<p>", "</DIV>", "<br/>", "<br />", '<a href="x">', "<!-- x -->", "<h2\nid=x>", "&nbsp;", "&#8211;", "&#x2F;")
+        *(
+            "<p>",
+            "</DIV>",
+            "<br/>",
+            "<br />",
+            '<a href="x">',
+            "<A HREF='x'>",
+            "<!-- x -->",
+            "<h2\nid=x>",
+            "<H2>",
+            "</ i >",
+            "</i\n>",
+        ),
+        *("<link rel='x'>", "&nbsp;", "&#8211;", "&#x2F;"),
     ],
     "encoding_residue": ["\ufffd", "\x80", "\x85", "\x9f", "_x000D_", "a_x005F_b"],
-    "": [
-        *(
-            "a < b > c",
-            "<unk>",
-            "<name>",
-            "< p>",
-            "<3",
-            "x<y",
-            "<pretty>",
-            "<<p",
-            "AT&T;",
-            "R & D;",
-            "&nbsp",
-            "&;",
-            "&#;",
-        ),
-        *("\xa0", "é", "\x7f", "_x00_", "_xyzw_", "x000D"),
+    "preprocessing_residue": [
+        *("-LRB-", "a-RSB-b", "-RCB-", "tts://", "tt://x", "ttp://honey.example", "мёдttps://", "(ttp://"),
     ],
+    "invisible_character": [
+        *(
+            "\u00ad",
+            "a\u200bb",
+            "\ufeff",
+            "\u2060",
+            "\u200e",
+            "\u202atext\u202c",
+            "a\u200db",
+            "\ufe0f",
+            "мёд\u200c",
+            "\u3164",
+        ),
+    ],
+    "lookalike_word": ["сaхар", "Cотовый", "MЁД", "Аpple", "HОNЕY", "Сталiн", "слово, cлово!", "«cлово»"],
+    "personal_data": [
+        *("bee@hive.example", "a.bee+1@mail.hive-2.example.", "<bee@hive.example>", "mailto:bee@hive.example"),
+        *("(555) 010-0199", "555-010-0199", "1-555-010-0199", "+1 (555) 010-0199", "call:555.010.0199,"),
+        *("+7 (999) 010-01-99", "8-999-010-01-99", "8 (999) 010 01 99", "+79990100199", "+380 99 010 01 99"),
+    ],
+    "prompt_residue": ["mead.\n\nHuman: Why?", "mead. Input: wax", "x\n  ASSISTANT: Yes", "x\n### Response:"],
 }
+NOT_FOUND = [
+    *("a < b > c", "<unk>", "<name>", "< p>", "<3", "x<y", "<pretty>", "<<p", "AT&T;", "R & D;", "&nbsp", "&;", "&#;"),
+    *("<Link>", "<link>", "<LINK>", "<Body>", "</ Link >", "</ pretty >"),
+    *("\xa0", "é", "\x7f", "_x00_", "_xyzw_", "x000D"),
+    *(
+        "-lrb-",
+        "LRB",
+        "-LXB-",
+        "http://honey.example",
+        "https://",
+        "mqtts://hive",
+        "://",
+        "attp:",
+        "HTTP://honey.example",
+    ),
+    *("\U0001f469\u200d\U0001f33e", "\u2764\ufe0f", "1\ufe0f\u20e3", "\U0001f926\U0001f3fc\u200d\u2640\ufe0f"),
+    *(
+        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "نامه\u200cای",
+        "क्\u200dष",
+        "\u200eשלום\u200e",
+    ),
+    *(
+        "IT-специалист",
+        "PRщик",
+        "3D-сот",
+        "idА",
+        "SkyТеперь",
+        "web-сайт",
+        "KSHMЯ",
+        "мёд honey",
+        "СССР USSR",
+        "чайf",
+        "YouTubeр",
+    ),
+    *("bee@hive", "@hive", "@ 5 pm", "bee @ hive.example", "a@b.c"),
+    *(
+        "2008-2009",
+        "555-0199",
+        "978-0-555-01019-9",
+        "978-555-010-0199-1",
+        "2021-01-01 12:00",
+        "1,555,010,019",
+        "12345678901",
+        "555-01-0199",
+    ),
+    *("8 999 тонн", "192.168.100.1000", "3.1415926535", "10 000 000 000"),
+    *(
+        "Human: Why?\n\nAssistant: So.",
+        "\n\nHuman: a\n\nAssistant: b",
+        "The input: wax",
+        "a human: b",
+        "x\nNote: y",
+        "Output: 5",
+    ),
+]
 
 
-@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in RESIDUE.items() for text in texts])
-def test_residue_is_distinguished_from_text(kind: str, text: str) -> None:
-    tables = with_value("default", "test", "sentences", 0, f"before {text} after")(clean_tables("Clustering"))
-    assert [finding.kind for finding in quality_findings("Clustering", tables)] == [kind] * bool(kind)
+def kinds_of(text: str) -> list[str]:
+    tables = with_value("default", "test", "sentences", 0, text)(clean_tables("Clustering"))
+    return [
+        finding.kind for finding in quality_findings("Clustering", tables) if finding.kind != "surrounding_whitespace"
+    ]
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in FOUND.items() for text in texts])
+def test_what_does_not_belong_in_a_text_is_found(kind: str, text: str) -> None:
+    for surrounded in (f"{text} after", f"before {text} after", f"before {text}"):
+        assert kinds_of(surrounded) == [kind]
+
+
+@pytest.mark.parametrize("text", NOT_FOUND)
+def test_what_looks_a_little_like_it_is_not_found(text: str) -> None:
+    assert kinds_of(f"{text} after") == []
+    if not text.strip().startswith("Human:"):
+        assert kinds_of(f"before {text} after") == kinds_of(f"before {text}") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"), [("Wax..", True), ("Wax.. \n", True), ("Wax...", False), ("W.. ax.", False)]
+)
+def test_only_two_full_stops_at_the_end_are_double(text: str, is_found: bool) -> None:
+    assert ("double_full_stop" in kinds_of(text)) == is_found
+
+
+LONG, SHORT = "The queen lays two thousand eggs a day", "They swarm in May"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        (f"{LONG}. {LONG}.", True),
+        (f"{LONG}! So it is. {LONG}!", True),
+        (f"{LONG}\n\n  {LONG}", True),
+        (f"{LONG}.\n{LONG}.", True),
+        (f"So it is. {LONG}, as e.g. Mr. Bee says? No. {LONG}, as e.g. Mr. Bee says?", True),
+        (f"{LONG}. {LONG}!", False),
+        (f"{LONG}. {LONG.lower()}.", False),
+        (f"{LONG} and {LONG}.", False),
+        (f"{SHORT}. {SHORT}.", False),
+        ("www.a-long-name-of-a-hive.example/1 www.a-long-name-of-a-hive.example/2", False),
+    ],
+)
+def test_a_sentence_of_twenty_characters_may_occur_once(text: str, is_found: bool) -> None:
+    assert ("repeated_sentence" in kinds_of(text)) == is_found
+
+
+def test_sentences_that_two_texts_share_are_not_repeated() -> None:
+    tables = combine(*(with_value("default", "test", "sentences", row, f"{LONG}. {row}") for row in range(4)))
+    findings = quality_findings("Clustering", tables(clean_tables("Clustering")))
+    assert "repeated_sentence" not in {finding.kind for finding in findings}
+
+
+def test_repeated_sentences_are_not_looked_for_in_the_documents_of_retrieval() -> None:
+    change = with_value("corpus", "test", "text", 0, f"{LONG}. {LONG}.")
+    assert quality_findings("Retrieval", change(clean_tables("Retrieval"))) == []
 
 
 def test_ten_times_the_median_length_is_not_an_outlier() -> None:

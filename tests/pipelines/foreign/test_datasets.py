@@ -62,7 +62,8 @@ def test_a_finding_in_a_shared_corpus_is_reported_once_at_its_own_location(tmp_p
     [
         ("language: ru", (), 1),
         ("language: [ru, en]", (), 0),
-        ("language: tt", (), 0),
+        ("language: tt", (), 2),
+        ("language: sah", (), 0),
         ("pretty_name: no language", (), 0),
         ("language: en", ("rus-Cyrl",), 1),
     ],
@@ -74,7 +75,8 @@ def test_languages_are_the_requested_ones_or_those_of_the_card(
     dataset_dir = write_dataset(tmp_path, {"default": {"test": texts}})
     write_card(dataset_dir, front_matter)
     report = report_of(dataset_dir, languages=languages)
-    assert finding_counts(report) == [("wrong_language", "default/test/sentences", 1)] * count
+    counts = [count for kind, _, count in finding_counts(report) if kind == "wrong_language"]
+    assert sum(counts) == count
     assert any("language unknown" in note for note in report["notes"]) == (report["languages"] == [])
 
 

@@ -1,0 +1,82 @@
+r"""Patterns of what does not belong in a text: markup, traces of processing, invisible characters, personal data, prompts.
+
+They are regular expressions as polars reads them (Rust: no look-around), each for `str.contains`. One pass over a text answers
+whether any of them occurs, at about 1.5 ns a byte; a pass for each pattern costs as much again. So `suspects` looks for all of
+them at once, and the patterns are then searched one by one in the few texts that it leaves.
+"""
+
+from __future__ import annotations
+
+from html.entities import name2codepoint
+
+import polars as pl
+
+from pipelines.audit import mojibake
+
+_ELEMENTS = (
+    "a|abbr|article|aside|b|big|blockquote|body|br|button|center|cite|code|dd|del|div|dl|dt|em|embed|figcaption|figure|font"
+    "|footer|form|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|label|li|main|meta|nav|nobr|noscript|ol|option|p"
+    "|pre|s|script|section|select|small|span|strike|strong|style|sub|sup|table|tbody|td|textarea|tfoot|th|thead|title|tr|u|ul"
+)
+# All lower or all upper case. `link` only with an attribute: without one it says nothing in HTML, and `<Link>` and `<link>` are
+# what people and models write in place of a link.
+_NAMES = f"{_ELEMENTS}|{_ELEMENTS.upper()}"
+_ENTITIES = "|".join(sorted(name2codepoint))
+HTML = (
+    rf"<(?:{_NAMES})(?:\s[^<>]*)?/?>|</\s*(?:{_NAMES})\s*>|<(?:link|LINK)\s[^<>]*>|<!--"
+    rf"|&(?:apos|{_ENTITIES}|#[0-9]{{1,7}}|#[xX][0-9a-fA-F]{{1,6}});"
+)
+ENCODING = r"[\x{80}-\x{9F}\x{FFFD}]|_x[0-9A-F]{4}_"
+
+# Soft hyphen, zero-width space, word joiner, byte order mark, Hangul filler, annotation marks: a tokenizer divides a word there.
+INVISIBLE = r"[\x{AD}\x{180E}\x{200B}\x{2060}-\x{2064}\x{206A}-\x{206F}\x{3164}\x{FEFF}\x{FFF9}-\x{FFFB}]"
+# Marks of the direction of writing. They belong in a text with letters that are written from right to left.
+BIDI = r"[\x{61C}\x{200E}\x{200F}\x{202A}-\x{202E}\x{2066}-\x{2069}]"
+RIGHT_TO_LEFT = r"[\p{Hebrew}\p{Arabic}\p{Syriac}\p{Thaana}\p{Nko}]"
+# Joiners, the emoji variation selector and tags. They belong after an emoji or a key, and joiners in the scripts that need them.
+_JOINED = (
+    r"\p{Emoji}\p{Emoji_Component}\p{Extended_Pictographic}\p{Arabic}\p{Syriac}\p{Mongolian}\p{Devanagari}\p{Bengali}\p{Gurmukhi}"
+    r"\p{Gujarati}\p{Oriya}\p{Tamil}\p{Telugu}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Khmer}\p{Myanmar}"
+)
+STRAY_JOINER = rf"(?:^|[^{_JOINED}])[\x{{200C}}\x{{200D}}\x{{FE0F}}\x{{E0020}}-\x{{E007F}}]"
+
+TREEBANK_BRACKET = "-[LR][RSC]B-"
+LINK_STUMP = r"(?:^|[^hHqQ])ttp?s?://"  # `ttp://`, `tts://`, `tt://`; not `mqtts://`
+
+E_MAIL = r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}"
+_NUMBER = (
+    r"\([0-9]{3}\) ?[0-9]{3}[-. ]?[0-9]{2}[-. ]?[0-9]{2}|[0-9]{3}[-.][0-9]{3}[-.][0-9]{4}"
+    r"|(?:8[ (-]{1,2}|\+7[ (-]{0,2})[0-9]{3}[ )-]{0,2}[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{2}"
+    r"|\+[0-9]{1,3}[ (-]{1,2}[0-9]{2,4}[ )-]{1,2}[0-9]{3,4}[ -]?[0-9]{2,4}(?:[ -]?[0-9]{2,4})?"
+)
+PHONE = rf"(?:^|[^0-9+.-]|[^0-9]-|\+?1[-. ])(?:{_NUMBER})(?:$|[^0-9-]|-[^0-9])"
+
+_ROLE = r"(?:Human|HUMAN|Assistant|ASSISTANT|Instruction|Input|### ?Response) ?:"
+ROLE = rf"(?:\n|[.!?] )[ \t]*{_ROLE}"
+TRANSCRIPT = rf"\A\s*{_ROLE}"
+
+LATIN_BESIDE_CYRILLIC = r"[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z]"
+
+_ALL = "|".join(
+    (
+        *(
+            HTML,
+            ENCODING,
+            *mojibake.PATTERNS,
+            INVISIBLE,
+            BIDI,
+            STRAY_JOINER,
+            TREEBANK_BRACKET,
+            LINK_STUMP,
+            E_MAIL,
+            PHONE,
+            ROLE,
+        ),
+        LATIN_BESIDE_CYRILLIC,
+    )
+)
+
+
+def suspects(text: pl.Expr) -> pl.Expr:
+    """The texts in which one of the patterns occurs; every other text is empty."""
+    return pl.when(text.str.contains(_ALL)).then(text).otherwise(pl.lit(""))
