@@ -98,6 +98,11 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             " within a split.",
             "distinct texts",
         ),
+        "identical_pair": Kind(
+            "warning",
+            "The two sides of a pair are the same text, either exactly or, if the detail says so, only after folding, but its"
+            " score is below the highest of the scale, or its label is 0 (STS and pair classification).",
+        ),
         "unjudged_twin": Kind(
             "warning",
             "A document (in reranking, a candidate) has the same text as one judged relevant for a query, but is not itself"

@@ -1,7 +1,7 @@
 """The audit of a dataset that a reader can load: all findings but those of integrity, in all rows of all splits.
 
 This module only runs the families and sorts what they find. A new kind of finding goes into its family (texts, duplicates,
-leaks, labels, judgements, wrong_language) and into pipelines.audit.kinds, which says what it means.
+leaks, labels, identical_pairs, judgements, wrong_language) and into pipelines.audit.kinds, which says what it means.
 
 Texts are compared whole and exactly, by the numbers that represent them (pipelines.audit.text_hashes); only these numbers are
 all in memory at once. The text of a document is its title and text as mteb joins them. One kind is checked on a sample unless
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from builders import tasks
 from cards.manifest import SEVERITIES
 from pipelines.audit.duplicates import audit_duplicates, find_near_duplicates_by_split
+from pipelines.audit.identical_pairs import find_identical_pairs
 from pipelines.audit.judgements import audit_judgements
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.labels import audit_labels
@@ -103,6 +104,7 @@ def _audit_families(
     for split in splits:
         if ("default", split) in surveys:
             findings += audit_labels(task, frames, split, surveys["default", split])
+            findings += find_identical_pairs(task, frames, split)
         if ("corpus", split) in surveys:
             findings += audit_judgements(task, frames, split, surveys["corpus", split], seed)
     return findings
