@@ -34,13 +34,13 @@ def find_identical_pairs(task: tasks.Task, frames: Frames, split: str) -> list[F
             return []
     label, frame = task.type.label, frames["default"][split]
     first, second = pl.col("sentence1"), pl.col("sentence2")
-    pairs = frame.with_row_index("__row").select(
+    columns = frame.with_row_index("__row").select(
         id=row_name(frame.collect_schema().names()),
         equal=first == second,
         folded=fold_text(first) == fold_text(second),
         score=label,
     )
-    pairs = pairs.with_columns(low=pl.col("score") < high).collect(engine="streaming")
+    pairs = columns.with_columns(low=pl.col("score") < high).collect(engine="streaming")
     findings = []
     for condition, words in ((pl.col("equal"), ""), (pl.col("folded") & ~pl.col("equal"), FOLDED_DETAIL)):
         is_low = condition & pl.col("low")

@@ -76,9 +76,21 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "label_text_differs": Kind("error", "The label name of a row is not the name of its label."),
         "label_unordered": Kind("error", "The labels of a row do not ascend, or one of them is repeated."),
         "score_out_of_range": Kind("error", "A score is outside the task's scale, or a judgement is negative."),
-        "one_class_only": Kind("error", "All rows have the same label, so there is nothing to distinguish.", "tables"),
+        "one_class_only": Kind(
+            "error",
+            "All rows of a split have the same label (or list of labels), so there is nothing to distinguish (in a sample:"
+            " info).",
+            "tables",
+        ),
+        "label_without_training_rows": Kind(
+            "warning",
+            "A row of another split has a label that no row of train has, so that a classifier never predicts it (in a sample:"
+            " info).",
+        ),
         "few_rows_of_label": Kind(
-            "warning", "A label has fewer training rows than mteb samples (in a golden sample: info).", "labels"
+            "warning",
+            "A label has fewer training rows than mteb samples, and is not a `label_without_training_rows` (in a sample: info).",
+            "labels",
         ),
         "split_leak": Kind(
             "warning",

@@ -32,7 +32,9 @@ def test_equal_sides_of_a_bitext_are_no_finding() -> None:
 
 def test_the_detail_gives_the_scores_and_tells_exact_pairs_from_folded_ones() -> None:
     tables = combine(
-        with_rows("default", "test", ("e", "Bees.", "Bees.", 4.8), ("f", "Wax.", "Wax.", 3.2), ("g", "Ants", "ants.", 4.0))
+        with_rows(
+            "default", "test", ("e", "Bees.", "Bees.", 4.8), ("f", "Wax.", "Wax.", 3.2), ("g", "Ants", "ants.", 4.0)
+        )
     )(clean_tables("STS"))
     findings = [finding for finding in quality_findings("STS", tables) if finding.kind == "identical_pair"]
     assert [(finding.count, finding.examples, finding.detail) for finding in findings] == [
