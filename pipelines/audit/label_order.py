@@ -1,6 +1,6 @@
 """Findings about the order of rows: rows with the same label that follow each other.
 
-Training and scores do not depend on the order of rows, but the first rows of such a split are no sample of it.
+Training and scores do not depend on the order of rows, but the first rows of such a split do not represent it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Findings about columns that tell the label of a row, although they are neither its text nor its label.
 
-Such a column is no input of a model, but it shows that texts with different labels differ in more than their label. An example is
-the origin of a text: a model that recognises the style of a newspaper then also knows that a text expresses no emotion.
+A model never sees such a column, but it shows that texts with different labels differ in more than their label. An example is the
+origin of a text: a model that recognises the style of a newspaper then also knows that a text expresses no emotion.
 """
 
 from __future__ import annotations
