@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,8 @@ def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
     from pipelines.report.checks import check_folder, check_release
     from pipelines.report.targets import locate_target
 
-    foreign = ForeignOptions(options.task, tuple(options.language), tuple(options.subset))
+    scale = None if options.scale is None else (options.scale[0], options.scale[1])
+    foreign = ForeignOptions(options.task, tuple(options.language), tuple(options.subset), scale)
     dataset_dir, commit = locate_target(target, foreign.subsets)
     sample = None if options.audit_language == "all" else SAMPLE
     if (dataset_dir / MANIFEST).exists():
@@ -152,7 +154,16 @@ def _parse() -> argparse.Namespace:
         metavar="NAME",
         help="one of several subsets as in mteb: ru; repeatable",
     )
+    others.add_argument(
+        "--scale",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="the scale of their scores (STS): 0 5; without it, from the lowest to the highest score",
+    )
     options = arguments.parse_args()
+    if options.scale and not (options.scale[0] < options.scale[1] and all(map(math.isfinite, options.scale))):
+        arguments.error("--scale needs two numbers, the lower one first")
     if options.against and options.html:
         arguments.error("--against compares figures and writes no --html")
     return options

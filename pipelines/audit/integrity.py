@@ -6,16 +6,20 @@ candidates, two documents with one id). The rules for a table by itself come fir
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from builders import tasks
 from builders.column_types import NAMES, type_name
-from cards.manifest import Finding, Severity
-from pipelines.audit.findings import EXAMPLES, FindingRows, findings_where, table_finding, with_examples, without_rows
-from pipelines.audit.kinds import KINDS
+from builders.shaping.labels import label_key
+from pipelines.audit.findings import FindingRows, findings_where, table_finding, with_examples, without_rows
 from pipelines.audit.tables import Frames, count_rows, read_column
+from pipelines.audit.training_labels import check_training_labels
 
-MIN_TRAIN_ROWS = 8  # mteb trains its classifiers on 8 texts of each label, or on fewer if there are fewer
+if TYPE_CHECKING:
+    from cards.manifest import Finding
 
 
 def check_integrity(
@@ -30,9 +34,9 @@ def audit_integrity(
 ) -> list[FindingRows]:
     """All integrity findings of the tables of one dataset.
 
-    frames: config -> split -> lazy frame. splits: those that must exist. sample: whether this is a golden sample, where few
-    rows of a label are only info. Rows are checked only if all tables, columns and types are right, and the rules of the task
-    type only if all rows are.
+    frames: config -> split -> lazy frame. splits: those that must exist. sample: whether the rows are a golden sample or the
+    first of a dataset (`--limit`), where a split with one label, and labels with few rows, are only info. Rows are checked only
+    if all tables, columns and types are right, and the rules of the task type only if all rows are.
     """
     return with_examples(_check_stages(task, frames, splits, sample=sample), frames)
 
@@ -53,7 +57,8 @@ def _check_stages(task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, 
             findings += _check_rows(layout, split, frames[layout.config][split])
     if findings:
         return findings
-    return [finding for split in splits for finding in _check_task(task, frames, split, sample=sample)]
+    findings = [finding for split in splits for finding in _check_task(task, frames, split, sample=sample)]
+    return findings + check_training_labels(task, frames, splits, sample=sample)
 
 
 def _check_structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ...]) -> list[FindingRows]:
@@ -110,14 +115,14 @@ def _check_task(task: tasks.Task, frames: Frames, split: str, *, sample: bool) -
         case tasks.MultilabelClassification(labels=labels):
             return _check_label_lists(frames["default"][split], split, labels, sample=sample)
         case tasks.PairClassification():
-            return _check_pair_labels(frames["default"][split], split)
+            return _check_pair_labels(frames["default"][split], split, sample=sample)
         case tasks.STS(low=low, high=high):
             outside = ~pl.col("score").is_between(low, high) | pl.col("score").is_nan()
             location = ("default", split, "score")
             return findings_where("score_out_of_range", location, frames["default"][split], outside)
         case tasks.Clustering():
             detail = "clustering needs at least two clusters"
-            return _check_class_count(frames["default"][split], split, detail)
+            return _check_class_count(frames["default"][split], split, "labels", detail, sample=sample)
         case tasks.BitextMining():
             return []
 
@@ -174,59 +179,45 @@ def _check_candidates(frames: Frames, split: str) -> list[FindingRows]:
 
 
 def _check_labels(frame: pl.LazyFrame, split: str, labels: tuple[str, ...], *, sample: bool) -> list[FindingRows]:
-    """Labels outside the task's, names that belong to another label, labels with too few rows to train on."""
+    """Labels outside the task's, names that belong to another label, splits with only one label."""
     label = pl.col("label")
     is_outside = ~label.is_between(0, len(labels) - 1)
     name = label.replace_strict(dict(enumerate(labels)), default=None, return_dtype=pl.String)
-    counts = frame.group_by("label").len().collect(engine="streaming")
     return [
         *findings_where("label_out_of_range", ("default", split, "label"), frame, is_outside),
         *findings_where("label_text_differs", ("default", split, "label_text"), frame, pl.col("label_text") != name),
-        *_check_train_rows(dict(counts.iter_rows()), split, labels, sample=sample),
+        *_check_class_count(frame, split, "label", "a classifier needs at least two labels", sample=sample),
     ]
 
 
 def _check_label_lists(frame: pl.LazyFrame, split: str, labels: tuple[str, ...], *, sample: bool) -> list[FindingRows]:
-    """Lists with a label outside the task's, lists that do not ascend, labels with too few rows to train on."""
+    """Lists with a label outside the task's, lists that do not ascend, splits with only one list."""
     location, label = ("default", split, "label"), pl.col("label")
     is_outside = label.list.eval(~pl.element().is_between(0, len(labels) - 1)).list.any()
     is_unordered = label.list.eval(pl.element().diff() <= 0).list.any()
-    counts = frame.select(label.explode()).drop_nulls().group_by("label").len().collect(engine="streaming")
     return [
         *findings_where("label_out_of_range", location, frame, is_outside),
         *findings_where("label_unordered", location, frame, is_unordered),
-        *_check_train_rows(dict(counts.iter_rows()), split, labels, sample=sample),
+        *_check_class_count(frame, split, "label", "all rows have the same list of labels", sample=sample),
     ]
 
 
-def _check_train_rows(
-    counts: dict[int, int], split: str, labels: tuple[str, ...], *, sample: bool
-) -> list[FindingRows]:
-    """Labels of the train split with fewer rows than mteb samples. mteb then uses fewer, so this is a warning, not an error."""
-    rows = [(name, counts.get(label, 0)) for label, name in enumerate(labels)]
-    rare = tuple(f"{name}: {count}" for name, count in rows if count < MIN_TRAIN_ROWS)
-    if split != "train" or not rare:
-        return []
-    severity: Severity = "info" if sample else KINDS["few_rows_of_label"].severity
-    share = len(rare) / len(labels)
-    finding = Finding("few_rows_of_label", severity, "default", split, "label", len(rare), share, rare[:EXAMPLES])
-    return [without_rows(finding)]
-
-
-def _check_pair_labels(frame: pl.LazyFrame, split: str) -> list[FindingRows]:
+def _check_pair_labels(frame: pl.LazyFrame, split: str, *, sample: bool) -> list[FindingRows]:
     """Labels of pairs other than 0 and 1, and splits with only one of them."""
     is_outside = ~pl.col("labels").is_in([0, 1])
     return [
         *findings_where("label_out_of_range", ("default", split, "labels"), frame, is_outside),
-        *_check_class_count(frame, split, "average precision needs both classes"),
+        *_check_class_count(frame, split, "labels", "average precision needs both classes", sample=sample),
     ]
 
 
-def _check_class_count(frame: pl.LazyFrame, split: str, detail: str) -> list[FindingRows]:
-    """Splits whose rows have fewer than two different labels."""
-    if frame.select(pl.col("labels").n_unique()).collect().item() >= 2:
+def _check_class_count(frame: pl.LazyFrame, split: str, column: str, detail: str, *, sample: bool) -> list[FindingRows]:
+    """Splits whose rows have fewer than two different labels, or lists of labels."""
+    label = label_key(column, frame.collect_schema()[column])
+    if frame.select(label.n_unique()).collect(engine="streaming").item() >= 2:
         return []
-    return [_whole("one_class_only", "default", split, "labels", detail=detail)]
+    finding = table_finding("one_class_only", "default", split, column, detail=detail)
+    return [without_rows(replace(finding, severity="info") if sample else finding)]
 
 
 def _whole(kind: str, config: str, split: str = "", column: str = "", *, detail: str = "") -> FindingRows:

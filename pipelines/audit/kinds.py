@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from cards.manifest import Severity
 
 LENGTH_OUTLIER_FACTOR = 10  # between the median length and that of an outlier
+# Cramér's V of a label and a column that tells it: a large effect (Cohen, 1988). Annotations and sources in real datasets have
+# 0.52 to 0.98, numbers of articles and conversations up to 0.48, all other columns below 0.4.
+MIN_ASSOCIATION = 0.5
+MIN_LABEL_ROWS = 30  # of a label, and of all others, to be compared with the values of a column
+NUMBER_GROUPS = 10  # into which numbers are divided, to be compared like names
+MIN_ORDER = 0.4  # from 0 in a random order to 1 with one block for each label; real splits are below 0.2 or above 0.45
+MIN_ORDERED_ROWS = 100  # of a split whose order is examined
 LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and those of a rare one
 
 FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space one space"
@@ -77,9 +84,21 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "label_text_differs": Kind("error", "The label name of a row is not the name of its label."),
         "label_unordered": Kind("error", "The labels of a row do not ascend, or one of them is repeated."),
         "score_out_of_range": Kind("error", "A score is outside the task's scale, or a judgement is negative."),
-        "one_class_only": Kind("error", "All rows have the same label, so there is nothing to distinguish.", "tables"),
+        "one_class_only": Kind(
+            "error",
+            "All rows of a split have the same label (or list of labels), so there is nothing to distinguish (in a sample:"
+            " info).",
+            "tables",
+        ),
+        "label_without_training_rows": Kind(
+            "warning",
+            "A row of another split has a label that no row of train has, so that a classifier never predicts it (in a sample:"
+            " info).",
+        ),
         "few_rows_of_label": Kind(
-            "warning", "A label has fewer training rows than mteb samples (in a golden sample: info).", "labels"
+            "warning",
+            "A label has fewer training rows than mteb samples, and is not a `label_without_training_rows` (in a sample: info).",
+            "labels",
         ),
         "split_leak": Kind(
             "warning",
@@ -99,6 +118,11 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             " within a split or, if the detail says so, only with the two texts in either order, only after folding, or only"
             " together with an earlier split; within a split it counts once, with the strictest of these.",
             "distinct texts",
+        ),
+        "identical_pair": Kind(
+            "warning",
+            "The two sides of a pair are the same text, either exactly or, if the detail says so, only after folding, but its"
+            " score is below the highest of the scale, or its label is 0 (STS and pair classification).",
         ),
         "unjudged_twin": Kind(
             "warning",
@@ -201,6 +225,20 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "length_outlier": Kind(
             "info",
             f"A text is longer than {LENGTH_OUTLIER_FACTOR} times the median length of the non-empty texts of its split.",
+        ),
+        "label_leaking_column": Kind(
+            "info",
+            "A column that is neither text, label nor id tells a label from all others: Cramér's V with bias correction is at"
+            f" least {MIN_ASSOCIATION} and its chi-squared statistic three standard deviations above chance, for a label that at"
+            f" least {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack (more than {NUMBER_GROUPS} different numbers or scores"
+            f" are divided into {NUMBER_GROUPS} groups of equal size).",
+            "labels",
+        ),
+        "label_sorted": Kind(
+            "info",
+            f"Rows with the same label follow each other: in a split of {MIN_ORDERED_ROWS} rows or more, the share of rows with"
+            f" the label of the row before is at least {MIN_ORDER:.0%} of the way from its value in a random order to 1 (scores"
+            f" are divided into {NUMBER_GROUPS} groups of equal size).",
         ),
         "label_imbalance": Kind(
             "info",

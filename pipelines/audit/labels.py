@@ -83,11 +83,16 @@ def _find_conflicts_between(
 
 
 def _find_label_imbalance(task: tasks.Task, frame: pl.LazyFrame, location: Location) -> list[FindingRows]:
-    """A finding for the rare labels, including those that the task names and no row has."""
+    """A finding for the rare labels, including those that the task names and no row has.
+
+    The labels that a classifier is trained on are the exception: those without a row are left to audit.training_labels.
+    """
     counts = {label: count for label, count in count_labels(frame, location[-1]).items() if label is not None}
     if names := tasks.label_names(task):
         counts = {name: counts.get(label, 0) for label, name in enumerate(names)}
-    highest = max(counts.values())
+    if location[1] == "train" and isinstance(task, tasks.Classification | tasks.MultilabelClassification):
+        counts = {name: count for name, count in counts.items() if count}
+    highest = max(counts.values(), default=0)
     rare = tuple(f"{name}: {count}" for name, count in counts.items() if LABEL_IMBALANCE_FACTOR * count < highest)
     if not rare:
         return []

@@ -1,7 +1,8 @@
 """The audit of a dataset that a reader can load: all findings but those of integrity, in all rows of all splits.
 
 This module only runs the families and sorts what they find. A new kind of finding goes into its family (texts, duplicates,
-leaks, labels, judgements, wrong_language for languages and scripts) and into pipelines.audit.kinds, which says what it means.
+leaks, labels, identical_pairs, leaking_columns, label_order, judgements, wrong_language for languages and scripts) and into
+pipelines.audit.kinds, which says what it means.
 
 Texts are compared whole and exactly, by the numbers that represent them (pipelines.audit.text_hashes); only these numbers are
 all in memory at once. The text of a document is its title and text as mteb joins them. One kind is checked on a sample of large
@@ -17,10 +18,13 @@ from builders import tasks
 from cards.manifest import SEVERITIES
 from pipelines.audit.duplicates import audit_duplicates, find_near_duplicates_by_split
 from pipelines.audit.findings import with_examples
+from pipelines.audit.identical_pairs import find_identical_pairs
 from pipelines.audit.judgements import audit_judgements
 from pipelines.audit.kinds import KINDS
+from pipelines.audit.label_order import find_sorted_labels
 from pipelines.audit.labels import audit_labels
 from pipelines.audit.languages import SAMPLE, sample_texts
+from pipelines.audit.leaking_columns import find_leaking_columns
 from pipelines.audit.leaks import audit_leaks
 from pipelines.audit.survey import Surveys, survey_tables
 from pipelines.audit.tables import model_inputs, text_layouts
@@ -122,6 +126,10 @@ def _audit_families(
             findings += audit_leaks(task, layout, group, near_duplicates)
         findings += audit_labels(task, layout, frames, by_split)
     for split in splits:
+        if ("default", split) in surveys:
+            findings += find_identical_pairs(task, frames, split)
+            findings += find_leaking_columns(task, frames, split)
+            findings += find_sorted_labels(task, surveys["default", split], ("default", split, task.type.label))
         if ("corpus", split) in surveys:
             findings += audit_judgements(task, frames, split, surveys["corpus", split], seed)
     return findings

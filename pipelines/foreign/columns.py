@@ -6,11 +6,13 @@ numbers written as floats; whole scores.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from builders.tasks import TYPES
 from pipelines.audit.findings import table_finding
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> Fitted
     """A table with the columns and types of a layout. `label` keeps its type: see labels.number_labels.
 
     Columns that cannot be converted stay as they are, and audit.integrity reports them. Rows of tables without ids are named by
-    their number.
+    their number. A table of labelled texts keeps its other columns, as numbers or strings without nulls: they may tell the label.
     """
     findings, notes = [], []
     schema = frame.collect_schema()
@@ -80,10 +82,24 @@ def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> Fitted
         findings += [table_finding("unexpected_column", *location, column) for column in others]
     elif others:
         notes.append(f"{location[0]}: ignored columns {', '.join(others)}")
+    if any(layout is kind.layouts[0] for kind in TYPES.values() if kind.label):
+        columns |= {
+            name: other for name in others if name != "id" and (other := _other_column(name, schema[name])) is not None
+        }
     if "id" not in layout.columns and layout.text:
         frame = frame.with_row_index("__row")
         columns = {"id": pl.concat_str(pl.lit("row "), pl.col("__row").cast(pl.String)), **columns}
     return FittedTable(frame.select(**columns), tuple(findings), tuple(notes))
+
+
+def _other_column(name: str, dtype: Any) -> pl.Expr | None:
+    """A column that is not one of its table's layout, as numbers or strings; None where it has a nested or binary type."""
+    column = pl.col(name)
+    if is_list(dtype) and isinstance(dtype.inner, pl.String):
+        return column.cast(pl.List(pl.String)).list.join(", ", ignore_nulls=True).fill_null("")
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        return None
+    return column.cast(pl.Float64).fill_null(math.nan) if dtype.is_numeric() else column.cast(pl.String).fill_null("")
 
 
 def _source_column(column: str, schema: Mapping[str, Any]) -> str | None:

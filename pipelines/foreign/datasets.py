@@ -18,7 +18,8 @@ from cards.front_matter import LANGUAGES
 from pipelines.audit.tables import count_rows
 from pipelines.foreign.columns import fit_table
 from pipelines.foreign.file_formats import scan_files
-from pipelines.foreign.labels import number_labels, score_range
+from pipelines.foreign.labels import number_labels, scale_notes, score_range
+from pipelines.foreign.shared_files import find_shared_files
 from pipelines.foreign.task_types import LANGUAGE_PAIR, REQUIRED_CONFIGS, find_subsets, infer_type, no_task_type
 
 if TYPE_CHECKING:
@@ -38,11 +39,15 @@ UNKNOWN_LANGUAGE = "language unknown, wrong-language check skipped (pass --langu
 
 @dataclass(frozen=True)
 class ForeignOptions:
-    """What the command line says about a dataset: its task type, its languages and the subsets to read, all as in mteb."""
+    """What the command line says about a dataset: its task type, its languages and the subsets to read, all as in mteb.
+
+    scale: the lowest and the highest score that its scale has.
+    """
 
     task: str | None = None
     languages: tuple[str, ...] = ()
     subsets: tuple[str, ...] = ()
+    scale: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,8 @@ class ForeignDataset:
 
     subset: its name in mteb; empty where there is only one and none was requested. frames: by config and split of the task.
     own_locations: the dataset's own config and split for each of these. schemas: the columns with their types, by own location.
-    findings: the defects of tables and columns. notes: what was ignored or interpreted differently from the files.
+    shared_files: see find_shared_files. findings: the defects of tables and columns. notes: what was ignored or interpreted
+    differently from the files.
     """
 
     subset: str
@@ -60,6 +66,7 @@ class ForeignDataset:
     languages: tuple[str, ...]
     own_locations: Mapping[Location, Location]
     schemas: Mapping[Location, Mapping[str, str]]
+    shared_files: Mapping[Location, Location]
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
 
@@ -73,10 +80,12 @@ def read_datasets(
 
     Raises SourceError for a file that cannot be read and where no table has a task type, UsageError where several types match.
     """
+    files = {config: {split: splits[split] for split in _sort_splits(splits)} for config, splits in files.items()}
     tables = {
-        config: {split: scan_files([dataset_dir / path for path in splits[split]]) for split in _sort_splits(splits)}
+        config: {split: scan_files([dataset_dir / path for path in paths]) for split, paths in splits.items()}
         for config, splits in files.items()
     }
+    shared_files = find_shared_files(dataset_dir, files)
     languages = declared_languages(front_matter, options.languages)
     subsets = find_subsets(tables)
     inferred = {name: infer_type(name, configs, tables, options.task) for name, configs in subsets.items()}
@@ -87,12 +96,17 @@ def read_datasets(
     common_notes = [f"{config}: ignored, it has no task type" for config in ignored]
     datasets = []
     for name, task_type in types.items():
-        dataset = _read_subset(task_type, subsets[name], tables, languages)
-        notes = [*common_notes, *dataset.notes]
+        dataset = _read_subset(task_type, subsets[name], tables, languages, options.scale)
+        notes = [*common_notes, *dataset.notes, *scale_notes(dataset.task, options.scale)]
+        notes += [
+            f"{'/'.join(location)}: the same files as {'/'.join(first)}, findings that both have are listed once"
+            for location, first in shared_files.items()
+            if location in dataset.schemas
+        ]
         if not languages and task_type != "BitextMining":
             notes.append(UNKNOWN_LANGUAGE)
         subset = "" if len(types) == 1 and not options.subsets else name
-        datasets.append(replace(dataset, subset=subset, notes=tuple(notes)))
+        datasets.append(replace(dataset, subset=subset, shared_files=shared_files, notes=tuple(notes)))
     return datasets
 
 
@@ -122,7 +136,11 @@ def _sort_splits(splits: Mapping[str, Any]) -> list[str]:
 
 
 def _read_subset(
-    task_type: str, configs: Mapping[str, str], tables: Tables, languages: tuple[str, ...]
+    task_type: str,
+    configs: Mapping[str, str],
+    tables: Tables,
+    languages: tuple[str, ...],
+    scale: tuple[float, float] | None,
 ) -> ForeignDataset:
     findings: list[Finding] = []
     notes: list[str] = []
@@ -143,22 +161,29 @@ def _read_subset(
         task, notes = TASKS[task_type](splits=splits), [*notes, *remarks]
     else:
         config = configs["default"]
-        task, table_frames, defects = _single_table_task(task_type, config, fitted["default"], languages)
+        task, table_frames, defects = _single_table_task(task_type, config, fitted["default"], languages, scale)
         [layout] = tasks.layouts(task)
         frames = {layout.config: table_frames}
         own_locations = {(layout.config, split): (config, split) for split in task.splits}
         findings += defects
-    return ForeignDataset("", task, frames, languages, own_locations, schemas, tuple(findings), tuple(notes))
+    return ForeignDataset("", task, frames, languages, own_locations, schemas, {}, tuple(findings), tuple(notes))
 
 
 def _single_table_task(
-    task_type: str, config: str, splits: Mapping[str, pl.LazyFrame], languages: tuple[str, ...]
+    task_type: str,
+    config: str,
+    splits: Mapping[str, pl.LazyFrame],
+    languages: tuple[str, ...],
+    scale: tuple[float, float] | None,
 ) -> tuple[tasks.Task, dict[str, pl.LazyFrame], Sequence[Finding]]:
-    """The task of one table with all its splits, the frames with their labels as numbers, and the defects of the labels."""
+    """The task of one table with all its splits, the frames with their labels as numbers, and the defects of the labels.
+
+    scale: that of the scores; None for the one from the lowest to the highest score.
+    """
     names = tuple(splits)
     match task_type:
         case "STS":
-            low, high = score_range(splits)
+            low, high = scale or score_range(splits)
             return tasks.STS(low, high, names), dict(splits), ()
         case "PairClassification":
             return tasks.PairClassification(("0", "1"), names), dict(splits), ()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from builders import tasks
 from pipelines.audit.findings import table_finding
 from pipelines.foreign.columns import is_list
 
@@ -21,12 +22,22 @@ if TYPE_CHECKING:
 
 
 def score_range(splits: Splits) -> tuple[float, float]:
-    """The lowest and the highest score: a dataset does not declare the scale of its scores."""
+    """The lowest and the highest score, for a dataset whose scale is unknown: none declares it."""
     scored = [frame.select("score") for frame in splits.values() if frame.collect_schema().get("score") == pl.Float64]
     score = pl.col("score").fill_nan(None)
     ends = pl.concat([pl.LazyFrame(schema={"score": pl.Float64}), *scored]).select(low=score.min(), high=score.max())
     low, high = ends.collect(engine="streaming").row(0)
     return low or 0.0, high or 0.0
+
+
+def scale_notes(task: tasks.Task, scale: tuple[float, float] | None) -> list[str]:
+    """What a report says about the scale of the scores. scale: the one from the command line."""
+    if not isinstance(task, tasks.STS):
+        return ["--scale ignored: it is for the scores of STS"] if scale else []
+    scores = f"{task.low:g} to {task.high:g}"
+    if scale:
+        return [f"scale of the scores: {scores}"]
+    return [f"scale of the scores unknown, assumed {scores}, the lowest and the highest score (pass --scale LOW HIGH)"]
 
 
 def number_labels(config: str, splits: Splits) -> tuple[tuple[str, ...], dict[str, pl.LazyFrame], list[Finding]]:

@@ -57,15 +57,18 @@ def audit_foreign(
 def at_own_locations(dataset: ForeignDataset, findings: Sequence[Finding]) -> list[tuple[Finding, Finding]]:
     """Each finding, paired with itself at the dataset's own location; errors first.
 
-    A finding in a table that several splits share occurs once.
+    A finding in a table that several splits share, or have copies of, occurs once: at its first location.
     """
-    by_own: dict[Finding, Finding] = {}
+    pairs: dict[Finding, tuple[Finding, Finding]] = {}
     for finding in findings:
-        location = (finding.config, finding.split)
-        config, split = dataset.own_locations.get(location, location)
-        by_own.setdefault(replace(finding, config=config, split=split), finding)
-    pairs = [(finding, own) for own, finding in by_own.items()]
-    return sorted(pairs, key=lambda pair: SEVERITIES.index(pair[0].severity))
+        location = dataset.own_locations.get((finding.config, finding.split), (finding.config, finding.split))
+        first_location = dataset.shared_files.get(location, location)
+        pairs.setdefault(_move(finding, first_location), (finding, _move(finding, location)))
+    return sorted(pairs.values(), key=lambda pair: SEVERITIES.index(pair[0].severity))
+
+
+def _move(finding: Finding, location: tuple[str, str]) -> Finding:
+    return replace(finding, config=location[0], split=location[1])
 
 
 def _find_defects(dataset: ForeignDataset) -> tuple[list[Finding], tuple[str, ...]]:

@@ -14,9 +14,9 @@ HEADER = """\
 # Findings
 
 The problems that a build and `python -m pipelines.check` look for in a dataset. `manifest.json` and the dataset card list every
-finding: its kind, severity, location (config, split, column), count, share, and up to five rows as examples. Errors and
-`few_rows_of_label` come from `pipelines/audit/integrity.py`, all others from `pipelines/audit/quality.py`. They check all rows of
-all splits, unless a definition says otherwise.
+finding: its kind, severity, location (config, split, column), count, share, and up to five rows as examples. Errors,
+`few_rows_of_label` and `label_without_training_rows` come from `pipelines/audit/integrity.py`, all others from
+`pipelines/audit/quality.py`. They check all rows of all splits, unless a definition says otherwise.
 
 This page is generated from the definitions in the code, `pipelines.audit.kinds.KINDS`:
 

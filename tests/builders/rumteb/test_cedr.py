@@ -28,3 +28,8 @@ def test_the_real_files_have_the_published_rows_labels_and_duplicates(
     assert findings["duplicate_text", "test", "text"] == 7
     leaks = {finding.detail: finding.count for finding in release.manifest.findings if finding.kind == "split_leak"}
     assert leaks == {"in train": 7, "in train, ignoring case, punctuation, white space and Unicode form": 6}
+    told = {one.location: one.examples for one in release.manifest.findings if one.kind == "label_leaking_column"}
+    assert told == {
+        "default/train.source": ("no label: 76% of lenta, 49% of lj, 4% of twitter",),
+        "default/test.source": ("no label: 77% of lenta, 45% of lj, 3% of twitter",),
+    }

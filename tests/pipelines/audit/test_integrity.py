@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 from builders import tasks
+from pipelines.audit.integrity import check_integrity
+from pipelines.audit.kinds import KINDS
 from tests.support.tables import (
     TASKS,
     PlantedFinding,
@@ -16,6 +18,7 @@ from tests.support.tables import (
     clean_tables,
     combine,
     integrity_findings,
+    quality_findings,
     resolve_names,
     with_edit,
     with_rows,
@@ -302,6 +305,47 @@ PLANTED = [
         1.0,
     ),
     PlantedFinding(
+        "one_class_only",
+        "Classification",
+        with_edit("default", "test", lambda frame: frame.filter(pl.col("label") == 2)),
+        "default/test.label",
+        1,
+        1.0,
+    ),
+    PlantedFinding(
+        "one_class_only",
+        "MultilabelClassification",
+        with_edit("default", "test", lambda frame: frame.filter(pl.col("label").list.len() == 0)),
+        "default/test.label",
+        1,
+        1.0,
+    ),
+    PlantedFinding(
+        "label_without_training_rows",
+        "Classification",
+        combine(
+            with_edit("default", "train", lambda frame: frame.filter(pl.col("label") < 2)),
+            with_edit("default", "validation", lambda frame: frame.filter(pl.col("label") < 2)),
+        ),
+        "default/test.label",
+        8,
+        1 / 3,
+        ("row 2", "row 5", "row 8", "row 11", "row 14"),
+        detail="blue: 8",
+    ),
+    PlantedFinding(
+        "label_without_training_rows",
+        "MultilabelClassification",
+        with_edit(
+            "default", "train", lambda frame: frame.with_columns(label=pl.col("label").list.set_difference([0, 1]))
+        ),
+        "default/test.label",
+        18,
+        18 / 24,
+        ("row 0", "row 1", "row 2", "row 4", "row 5"),
+        detail="red: 12; green: 12",
+    ),
+    PlantedFinding(
         "few_rows_of_label",
         "Classification",
         with_edit("default", "train", lambda frame: frame.head(-1)),
@@ -332,10 +376,11 @@ def test_a_planted_defect_is_reported_and_no_other(planted: PlantedFinding) -> N
     tables = planted.change(clean_tables(planted.task_type))
     finding, *others = integrity_findings(planted.task_type, tables)
     assert tuple(other.kind for other in others) == planted.other_kinds
-    severity = "warning" if planted.kind == "few_rows_of_label" else "error"
+    severity = KINDS[planted.kind].severity
     assert (finding.kind, finding.severity, finding.location) == (planted.kind, severity, planted.location)
     assert (finding.count, finding.share) == (planted.count, pytest.approx(planted.share))
     assert finding.examples == resolve_names(tables, finding.config, finding.split, planted.examples)
+    assert planted.detail in ("", finding.detail)
 
 
 TABLES = [(task_type, layout) for task_type, task in TASKS.items() for layout in tasks.layouts(task)]
@@ -383,6 +428,53 @@ def test_few_rows_of_a_label_are_only_info_in_a_golden_sample() -> None:
     (finding,) = integrity_findings("Classification", tables, sample=True)
     assert (finding.kind, finding.severity, finding.count) == ("few_rows_of_label", "info", 3)
     assert finding.examples == ("red: 2", "green: 2", "blue: 2")
+
+
+@pytest.mark.parametrize(
+    ("task_type", "column"),
+    [("Classification", "label"), ("MultilabelClassification", "label"), ("PairClassification", "labels")],
+)
+def test_one_class_is_only_info_in_a_sample(task_type: str, column: str) -> None:
+    tables = with_edit("default", "test", lambda frame: frame.head(1))(clean_tables(task_type))
+    (finding,) = integrity_findings(task_type, tables, sample=True)
+    assert (finding.kind, finding.severity, finding.location) == ("one_class_only", "info", f"default/test.{column}")
+
+
+def test_two_lists_that_share_a_label_are_two_classes() -> None:
+    tables = with_edit("default", "test", lambda frame: frame.head(2))(clean_tables("MultilabelClassification"))
+    assert integrity_findings("MultilabelClassification", tables) == []
+
+
+def test_a_label_that_no_split_has_is_a_label_with_few_rows() -> None:
+    tables = combine(
+        *(
+            with_edit("default", split, lambda frame: frame.filter(pl.col("label") < 2))
+            for split in ("train", "validation", "test")
+        )
+    )(clean_tables("Classification"))
+    (finding,) = integrity_findings("Classification", tables)
+    assert (finding.kind, finding.location, finding.examples) == (
+        "few_rows_of_label",
+        "default/train.label",
+        ("blue: 0",),
+    )
+
+
+def test_a_label_without_training_rows_is_reported_in_each_later_split_and_nowhere_else() -> None:
+    tables = with_edit("default", "train", lambda frame: frame.filter(pl.col("label") < 2))(
+        clean_tables("Classification")
+    )
+    findings = integrity_findings("Classification", tables, sample=True)
+    findings += quality_findings("Classification", tables)
+    assert [(finding.kind, finding.severity, finding.location) for finding in findings] == [
+        ("label_without_training_rows", "info", "default/validation.label"),
+        ("label_without_training_rows", "info", "default/test.label"),
+    ]
+
+
+def test_nothing_is_known_of_training_rows_without_the_train_split() -> None:
+    test = clean_tables("Classification")["default"]["test"].filter(pl.col("label") < 2).lazy()
+    assert check_integrity(TASKS["Classification"], {"default": {"test": test}}, ("test",)) == []
 
 
 def test_few_rows_of_a_label_matter_only_in_train() -> None:

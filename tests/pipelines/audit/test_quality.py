@@ -192,6 +192,26 @@ PLANTED = [
         twins=("test: q2 d3",),
     ),
     PlantedFinding(
+        "identical_pair",
+        "STS",
+        with_value("default", "test", "sentence2", 1, "test sentence number 1"),
+        "default/test.score",
+        1,
+        1 / 4,
+        ("b",),
+        detail="score 2.5, the highest is 5",
+    ),
+    PlantedFinding(
+        "identical_pair",
+        "PairClassification",
+        with_value("default", "test", "sentence2", 2, "TEST sentence, number 2!"),
+        "default/test.labels",
+        1,
+        1 / 4,
+        ("c",),
+        detail=f"{FOLDED_DETAIL}; labelled 0 (no)",
+    ),
+    PlantedFinding(
         "unjudged_twin",
         "Retrieval",
         with_rows("corpus", "test", ("d4", "", "Wax They build with it."), ("d5", "Wax They", "build with it.")),
@@ -464,6 +484,29 @@ PLANTED = [
         detail="median 23 characters, longest 231",
     ),
     PlantedFinding(
+        "label_leaking_column",
+        "Clustering",
+        combine(
+            with_rows("default", "test", *((f"Of wax, the {n}th.", "wax") for n in range(28))),
+            with_rows("default", "test", *((f"Of honey, the {n}th.", "honey") for n in range(28))),
+            with_edit("default", "test", lambda frame: frame.with_columns(source="labels")),
+        ),
+        "default/test.source",
+        2,
+        2 / 2,
+        ("honey: 100% of honey, 0% of wax", "wax: 100% of wax, 0% of honey"),
+        detail="honey: guessed right for 100% of the rows from this column, for 50% without it; Cramér's V 1.00",
+    ),
+    PlantedFinding(
+        "label_sorted",
+        "PairClassification",
+        with_rows("default", "test", *((f"e{n}", f"claim {n}", f"Behauptung {n}", n // 48) for n in range(96))),
+        "default/test.labels",
+        94,
+        94 / 100,
+        detail="94% of the rows have the label of the row before, 50% in a random order",
+    ),
+    PlantedFinding(
         "label_imbalance",
         "Clustering",
         with_rows("default", "test", *((f"Of wax, the {number}th.", "wax") for number in range(19))),
@@ -476,12 +519,14 @@ PLANTED = [
     PlantedFinding(
         "label_imbalance",
         "MultilabelClassification",
-        with_edit("default", "test", lambda frame: frame.with_columns(label=pl.lit([1], pl.List(pl.Int64)))),
+        with_edit(
+            "default", "test", lambda frame: frame.with_columns(label=pl.col("label").list.set_intersection([1]))
+        ),
         "default/test.label",
         2,
         2 / 3,
         ("red: 0", "blue: 0"),
-        detail="the most frequent label has 24 rows",
+        detail="the most frequent label has 12 rows",
     ),
     PlantedFinding(
         "label_imbalance",

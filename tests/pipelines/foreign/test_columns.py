@@ -48,3 +48,30 @@ def test_rows_that_are_lists_of_texts_are_read_as_one_row_per_text(tmp_path: Pat
     report = report_of(write_dataset(tmp_path, {"default": {"test": frame}}))
     assert (report["task"], report["findings"], report["tables"][0]["rows"]) == ("PairClassification", [], 4)
     assert report["notes"][0] == "default: each row is a list of texts, an older layout; one row per text was read"
+
+
+def test_a_column_that_tells_the_label_is_reported_whatever_its_type(tmp_path: Path) -> None:
+    rows = range(80)
+    frame = pl.DataFrame(
+        {
+            "sentences": [f"Sentence number {row}." for row in rows],
+            "labels": ["wax", "honey"] * 40,
+            "source": pl.Series(["hive", None] * 40, dtype=pl.Categorical),
+            "words": pl.Series([3, None] * 40, dtype=pl.Int16),
+            "tags": [["a", "b"], None] * 40,
+            "flags": [[True], []] * 40,
+            "when": pl.Series(range(80), dtype=pl.Date),
+            "place": [{"x": row} for row in rows],
+        }
+    )
+    report = report_of(write_dataset(tmp_path, {"default": {"test": frame}}))
+    assert [(one["kind"], one["column"], one["count"]) for one in report["findings"]] == [
+        ("label_leaking_column", "source", 2),
+        ("label_leaking_column", "tags", 2),
+        ("label_leaking_column", "words", 2),
+    ]
+    assert report["findings"][0]["examples"] == (
+        "honey: 100% of the empty value, 0% of hive",
+        "wax: 100% of hive, 0% of the empty value",
+    )
+    assert report["tables"][0]["rows"] == 80
