@@ -58,7 +58,8 @@ def _labels(task: tasks.Task, labels: pl.Series) -> pl.Series:
     """The names of the labels of each row, as a list: of the only label, of several labels, or of a group of scores."""
     names = pl.Series(tasks.label_names(task), dtype=pl.String)
     if isinstance(task, tasks.MultilabelClassification):
-        named = labels.list.eval(pl.element().replace_strict(range(len(names)), names, return_dtype=pl.String))
+        name = pl.element().replace_strict(range(len(names)), names, default=None, return_dtype=pl.String)
+        named = labels.list.eval(name)
         none = pl.Series([[NO_LABEL]], dtype=pl.List(pl.String))
         return pl.select(pl.when(named.list.len() == 0).then(none).otherwise(named))[:, 0]
     if len(names):
