@@ -49,8 +49,8 @@ def is_list(dtype: Any) -> bool:
 def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> FittedTable:
     """A table with the columns and types of a layout. `label` keeps its type: see labels.number_labels.
 
-    Columns that cannot be converted stay as they are, and audit.integrity reports them. Rows of tables without ids are named by
-    their number. A table of labelled texts keeps its other columns, as numbers or strings without nulls: they may tell the label.
+    Columns that cannot be converted stay as they are, and audit.integrity reports them. A table of labelled texts keeps its other
+    columns, as numbers or strings without nulls: they may tell the label.
     """
     findings, notes = [], []
     schema = frame.collect_schema()
@@ -86,9 +86,6 @@ def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> Fitted
         columns |= {
             name: other for name in others if name != "id" and (other := _other_column(name, schema[name])) is not None
         }
-    if "id" not in layout.columns and layout.text:
-        frame = frame.with_row_index("__row")
-        columns = {"id": pl.concat_str(pl.lit("row "), pl.col("__row").cast(pl.String)), **columns}
     return FittedTable(frame.select(**columns), tuple(findings), tuple(notes))
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def orders(task_type: str, labels: list[Any]) -> list[Finding]:
     task = TASKS[task_type]
-    return find_sorted_labels(task, pl.DataFrame({"label": labels}), ("default", "test", task.type.label))
+    found = find_sorted_labels(task, pl.DataFrame({"label": labels}), ("default", "test", task.type.label))
+    return [one.finding for one in found]
 
 
 def test_blocks_of_a_label_are_reported_with_the_rows_that_follow_one_of_their_own() -> None:

@@ -24,7 +24,8 @@ def leaks(task_type: str, **columns: list[Any]) -> list[Finding]:
     names = {"label_text": ["?"] * rows} if task_type == "Classification" else {}
     frame = pl.LazyFrame({**texts, **names, **columns})
     expected = TASKS[task_type].type.layouts[0].columns
-    return find_leaking_columns(TASKS[task_type], {"default": {"test": frame.drop(set(texts) - set(expected))}}, "test")
+    frames = {"default": {"test": frame.drop(set(texts) - set(expected))}}
+    return [one.finding for one in find_leaking_columns(TASKS[task_type], frames, "test")]
 
 
 def test_a_source_that_tells_which_texts_have_no_label_is_reported() -> None:

@@ -194,7 +194,7 @@ PLANTED = [
     PlantedFinding(
         "identical_pair",
         "STS",
-        with_value("default", "test", "sentence2", 1, "test sentence number 1"),
+        with_value("default", "test", "sentence2", 1, "1 test sentence number 1"),
         "default/test.score",
         1,
         1 / 4,
@@ -204,7 +204,7 @@ PLANTED = [
     PlantedFinding(
         "identical_pair",
         "PairClassification",
-        with_value("default", "test", "sentence2", 2, "TEST sentence, number 2!"),
+        with_value("default", "test", "sentence2", 2, "2 TEST sentence, number 2!"),
         "default/test.labels",
         1,
         1 / 4,

@@ -54,7 +54,7 @@ def test_a_column_that_tells_the_label_is_reported_whatever_its_type(tmp_path: P
     rows = range(80)
     frame = pl.DataFrame(
         {
-            "sentences": [f"Sentence number {row}." for row in rows],
+            "sentences": [f"{row * 7919} is sentence {row * 104_729}." for row in rows],
             "labels": ["wax", "honey"] * 40,
             "source": pl.Series(["hive", None] * 40, dtype=pl.Categorical),
             "words": pl.Series([3, None] * 40, dtype=pl.Int16),

