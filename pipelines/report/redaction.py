@@ -4,7 +4,7 @@ An error of a reader or a recipe quotes what it found. The maintainers need the 
 
     found: "yes" (a string)            ->  a string
     found: 'Text of a row' (the first of 12)  ->  '...' (the first of 12)
-    found: the keys: 'text', 'label'   ->  the same: names of keys, columns and files are no rows
+    found: the keys: 'text', 'label'   ->  the same: names of keys, columns and files are not rows
 """
 
 from __future__ import annotations

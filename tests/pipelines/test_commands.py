@@ -62,7 +62,7 @@ def test_a_sample_build_prints_its_result_and_location(tmp_path: Path) -> None:
     assert "rubq-retrieval 2.0.0: built, sample" in process.stdout
     assert "4 test: no paragraph answers the question" in process.stdout
     assert str(tmp_path / "rubq-retrieval" / "2.0.0") in process.stdout
-    assert process.stderr == ""
+    assert process.stderr == "2 datasets: 2 built\n"
     again = run("build", "rubq", "--sample", "--output", str(tmp_path))
     assert again.stdout.count("up to date") == 2
 
@@ -312,7 +312,7 @@ def test_check_exits_with_0_for_a_sound_release_and_1_for_a_damaged_one(tmp_path
 
 def test_a_build_writes_no_progress_bar_to_a_pipe(tmp_path: Path) -> None:
     process = run("build", "all", "--sample", "--output", str(tmp_path))
-    assert process.stderr == ""
+    assert process.stderr == f"{len(NAMES)} datasets: {len(NAMES)} built\n"
 
 
 def test_every_command_module_has_a_main_function() -> None:

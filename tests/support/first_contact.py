@@ -14,6 +14,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 import tarfile
@@ -33,7 +34,7 @@ from pipelines.raw import locations
 from pipelines.raw.download import Patience
 from pipelines.raw.urls import file_url
 from tests.support.paths import ROOT
-from tests.support.raw_files import git_blob, sha256
+from tests.support.raw_files import TOKEN, git_blob, sha256
 
 if TYPE_CHECKING:
     import argparse
@@ -90,9 +91,11 @@ def build(server: FaultyServer, folder: Path, *arguments: str) -> subprocess.Com
 def start_build(server: FaultyServer, folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """Start a build in a process of its own."""
     job = json.dumps({"server": server.url, "folder": str(folder), "arguments": arguments})
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
+    environment = inherited | {"HF_TOKEN": TOKEN, "HF_HOME": str(folder / "hf"), "NO_PROXY": "*"}
     return subprocess.Popen(
         [sys.executable, "-m", "tests.support.first_contact", job],
-        cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 
