@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from builders.catalogue import needed_files
 from builders.errors import DatasetError, UsageError
-from builders.raw_files import Member
+from pipelines.raw.file_request import stored_file
 from pipelines.raw.locations import locate, plan_file
 from pipelines.raw.lock_file import read_lock_file
 from pipelines.raw.urls import file_url
@@ -146,16 +146,11 @@ def _expected_file(source: Source, key: str, raw: RawSettings) -> ReportedFile:
 
 
 def _known_by(source: Source, file: RawFile, raw: RawSettings) -> KnownBy:
-    files = (file, _stored(file))
+    files = (file, stored_file(file))
     if any(one.sha256 or one.git_blob for one in files):
         return "source"
     committed = read_lock_file(raw.lock)
     return "lock file" if any(f"{source.name}/{one.name}" in committed for one in files) else "nobody"
-
-
-def _stored(file: RawFile) -> RawFile:
-    """The file that is downloaded: the archive of a member, else the file itself."""
-    return file.location.archive if isinstance(file.location, Member) else file
 
 
 def _lock_entries(source: Source, files: Sequence[ReportedFile], raw: RawSettings | None) -> dict[str, LockEntry]:
@@ -164,7 +159,7 @@ def _lock_entries(source: Source, files: Sequence[ReportedFile], raw: RawSetting
     for path in reversed(raw.lock_files if raw else ()):  # the first one decides
         recorded |= read_lock_file(path)
     obtained = {file.name for file in files if file.origin in ("download", "cache")}
-    stored = [_stored(file) for file in source.files.values() if f"{source.name}/{file.name}" in obtained]
+    stored = [stored_file(file) for file in source.files.values() if f"{source.name}/{file.name}" in obtained]
     names = {f"{source.name}/{file.name}" for file in stored if not (file.sha256 or file.git_blob)}
     return {name: recorded[name] for name in sorted(names) if name in recorded}
 

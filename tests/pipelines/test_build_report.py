@@ -294,6 +294,19 @@ def test_datasets_that_are_up_to_date_are_reported_by_their_manifests(server: Fa
     assert second == first, "what the first build fetched stays in the report"
 
 
+def test_a_defect_in_a_builder_does_not_stop_the_others(server: FaultyServer, tmp_path: Path) -> None:
+    process = build(server, tmp_path, "cedr", "terra", defect="cedr-classification")
+    assert process.returncode == 1
+    assert "ZeroDivisionError: a row of data" in process.stderr, "the traceback is for this terminal"
+    assert "cedr-classification@2.0.0: unexpected ZeroDivisionError" in process.stderr
+    report = read_report(tmp_path)["datasets"]
+    assert report["terra-pairclassification"]["state"] == "built"
+    [error] = report["cedr-classification"]["errors"]
+    assert (error["kind"], error["what"]) == ("DatasetError", "cedr-classification@2.0.0: unexpected ZeroDivisionError")
+    assert error["where"].startswith("tests/support/first_contact.py, line ")
+    assert "a row of data" not in str(error)
+
+
 def test_builds_of_other_datasets_and_versions_add_to_the_report(server: FaultyServer, tmp_path: Path) -> None:
     build(server, tmp_path, "rubq")
     build(server, tmp_path, "rubq@1.0.0")

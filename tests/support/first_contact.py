@@ -21,7 +21,7 @@ import tarfile
 import zipfile
 from collections import defaultdict
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -32,16 +32,18 @@ from pipelines import build as build_command
 from pipelines import command, make
 from pipelines.raw import locations
 from pipelines.raw.download import Patience
+from pipelines.raw.file_request import stored_file
 from pipelines.raw.urls import file_url
 from tests.support.paths import ROOT
 from tests.support.raw_files import TOKEN, git_blob, sha256
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from builders.catalogue import Definition, Entry
     from builders.raw_files import RawFile
-    from builders.spec import Source
+    from builders.spec import Source, Tables
     from pipelines.raw.settings import RawSettings
     from tests.support.faulty_server import FaultyServer
 
@@ -61,7 +63,7 @@ def path_of(source: str, name: str) -> str:
     """The path on the loopback server of a raw file, or of the archive that contains it."""
     entry = next(entry for entry in catalogue.entries().values() if entry.source == source)
     file = next(file for file in load(entry).source.files.values() if file.name == name)
-    return server_path(file_url(_stored(file).location) or "")
+    return server_path(file_url(stored_file(file).location) or "")
 
 
 @cache
@@ -71,7 +73,7 @@ def published_files() -> dict[str, bytes]:
     archives: dict[str, dict[str, bytes]] = defaultdict(dict)
     for source in {entry.source: load(entry).source for entry in catalogue.entries().values()}.values():
         for file in source.files.values():
-            url, golden = file_url(_stored(file).location), GOLDEN / source.name / "raw" / file.name
+            url, golden = file_url(stored_file(file).location), GOLDEN / source.name / "raw" / file.name
             if url is None or not golden.is_file():
                 continue
             if isinstance(file.location, Member):
@@ -81,16 +83,16 @@ def published_files() -> dict[str, bytes]:
     return files | {path: _archive(path, members) for path, members in archives.items()}
 
 
-def build(server: FaultyServer, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a build to its end."""
-    process = start_build(server, folder, *arguments)
+def build(server: FaultyServer, folder: Path, *arguments: str, defect: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a build to its end. defect: a dataset whose recipe raises an exception that no command expects."""
+    process = start_build(server, folder, *arguments, defect=defect)
     stdout, stderr = process.communicate()
     return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
 
-def start_build(server: FaultyServer, folder: Path, *arguments: str) -> subprocess.Popen[str]:
+def start_build(server: FaultyServer, folder: Path, *arguments: str, defect: str = "") -> subprocess.Popen[str]:
     """Start a build in a process of its own."""
-    job = json.dumps({"server": server.url, "folder": str(folder), "arguments": arguments})
+    job = json.dumps({"server": server.url, "folder": str(folder), "arguments": arguments, "defect": defect})
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
     environment = inherited | {"HF_TOKEN": TOKEN, "HF_HOME": str(folder / "hf"), "NO_PROXY": "*"}
     return subprocess.Popen(
@@ -103,10 +105,6 @@ def read_report(folder: Path) -> dict[str, Any]:
     """The build report; its datasets by name."""
     report = json.loads((folder / "outputs" / "build-report.json").read_text("utf-8"))
     return report | {"datasets": {entry["dataset"]: entry for entry in report["datasets"]}}
-
-
-def _stored(file: RawFile) -> RawFile:
-    return file.location.archive if isinstance(file.location, Member) else file
 
 
 def _archive(path: str, members: dict[str, bytes]) -> bytes:
@@ -125,7 +123,7 @@ def _archive(path: str, members: dict[str, bytes]) -> bytes:
     return gzip.compress(buffer.getvalue(), mtime=0)
 
 
-def _load(entry: Entry) -> Definition:
+def _load(defect: str, entry: Entry) -> Definition:
     """A dataset that is built from golden files as if they were complete."""
     definition = load(entry)
     dataset, source = definition.dataset, definition.source
@@ -134,7 +132,18 @@ def _load(entry: Entry) -> Definition:
         for number, version in dataset.versions.items()
     }
     files = {key: _pinned(source, file) for key, file in source.files.items()}
-    return replace(definition, dataset=replace(dataset, versions=versions), source=replace(source, files=files))
+    dataset = replace(dataset, versions=versions)
+    if dataset.name == defect:
+        dataset = replace(dataset, recipe=_broken(dataset.recipe))
+    return replace(definition, dataset=dataset, source=replace(source, files=files))
+
+
+def _broken(recipe: Callable[..., Tables]) -> Callable[..., Tables]:
+    @wraps(recipe)
+    def raise_error(*_: object, **__: object) -> Tables:
+        raise ZeroDivisionError("a row of data")
+
+    return raise_error
 
 
 def _pinned(source: Source, file: RawFile) -> RawFile:
@@ -169,7 +178,7 @@ def _settings(folder: Path, options: argparse.Namespace) -> RawSettings:
 def main() -> None:
     job = json.loads(sys.argv[1])
     folder = Path(job["folder"])
-    catalogue.load = _load
+    catalogue.load = partial(_load, job["defect"])
     command.raw_settings = partial(_settings, folder)
     locations.download_file = lambda request, target, patience: download_file(
         replace(request, url=job["server"] + server_path(request.url)), target, patience
