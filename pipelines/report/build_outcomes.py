@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from builders.catalogue import needed_files
-from builders.errors import DatasetError, UsageError
+from builders.errors import DatasetError, SourceError, UsageError
 from pipelines.raw.file_request import stored_file
 from pipelines.raw.locations import locate, plan_file
 from pipelines.raw.lock_file import read_lock_file
@@ -156,8 +156,11 @@ def _known_by(source: Source, file: RawFile, raw: RawSettings) -> KnownBy:
 def _lock_entries(source: Source, files: Sequence[ReportedFile], raw: RawSettings | None) -> dict[str, LockEntry]:
     """The entries of the lock files for what was downloaded and is not pinned by the source."""
     recorded: dict[str, LockEntry] = {}
-    for path in reversed(raw.lock_files if raw else ()):  # the first one decides
-        recorded |= read_lock_file(path)
+    try:
+        for path in reversed(raw.lock_files if raw else ()):  # the first one decides
+            recorded |= read_lock_file(path)
+    except SourceError:  # an invalid lock file: the build reports it
+        return {}
     obtained = {file.name for file in files if file.origin in ("download", "cache")}
     stored = [stored_file(file) for file in source.files.values() if f"{source.name}/{file.name}" in obtained]
     names = {f"{source.name}/{file.name}" for file in stored if not (file.sha256 or file.git_blob)}
@@ -190,7 +193,7 @@ def _key(source: Source, file: ReportedFile) -> str:
 def _figures(release_dir: Path, version: str) -> ReportedFigures | None:
     try:
         compared = compare_with_published(release_dir)
-    except UsageError:  # a sample, or a dataset without published figures
+    except DatasetError:  # a sample, a dataset without published figures, or damaged statistics, which `check` reports
         return None
     lines = tuple(
         ReportedFigure(

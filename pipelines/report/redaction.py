@@ -91,11 +91,17 @@ def report_error(failure: Failure, roots: Mapping[str, Path | None]) -> Reported
     if isinstance(error, FindingsError):
         parts["found"] = "; ".join(COUNTED_FINDING.findall(parts["found"]))
     elif not failure.module.startswith(OWN_WORDS):
-        lists_names = LIST_OF_NAMES.match(parts["found"]) is not None or "the header has" in error.what
+        lists_names = LIST_OF_NAMES.match(parts["found"]) is not None or _is_header(error)
         parts = {part: _without_data(text, names=part != "found" or lists_names) for part, text in parts.items()}
     return ReportedError(
         type(error).__name__, error.exit_code, **{part: _scrub(text, roots) for part, text in parts.items()}
     )
+
+
+def _is_header(error: DatasetError) -> bool:
+    """Whether an error about a header quotes one: a first line with none of the expected names may be a row."""
+    found, expected = (set(QUOTED.findall(text or "")) for text in (error.found, error.expected))
+    return "the header has" in error.what and not found.isdisjoint(expected)
 
 
 def _innermost(trace: TracebackType | None) -> TracebackType | None:

@@ -63,7 +63,9 @@ def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, chec
     assert list(ledger) == ["alpacafarm-reranking"]
     assert ledger["alpacafarm-reranking"]["2.0.0"]["content_sha256"] == alpacafarm.ledger.content_sha256
     assert "added: 3 to raw.lock.json, 1 to ledger.json" in process.stdout
-    assert "added: 0 to raw.lock.json, 0 to ledger.json" in accept(sent, checkout).stdout, "a second time changes nothing"
+    assert "added: 0 to raw.lock.json, 0 to ledger.json" in accept(sent, checkout).stdout, (
+        "a second time changes nothing"
+    )
 
 
 def test_a_version_from_other_files_than_the_pinned_ones_stays_out_of_the_ledger(sent: Path, checkout: Path) -> None:

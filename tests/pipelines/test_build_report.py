@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -352,6 +353,42 @@ def test_a_build_from_golden_samples_has_a_report_only_where_one_is_requested(tm
     assert [(entry.sample, entry.files, entry.ledger, entry.figures) for entry in report.datasets] == [
         (True, (), None, None)
     ] * 3
+
+
+def test_parallel_jobs_report_the_errors_of_raw_files_whole(tmp_path: Path) -> None:
+    for source in ("terra", "piqa"):
+        shutil.copytree(GOLDEN / source / "raw", tmp_path / "raw" / source)
+    options = ["--raw-dir", str(tmp_path / "raw"), "--cache", str(tmp_path / "cache"), "--offline", "--jobs", "2"]
+    process = run("build", "terra", "piqa-retrieval", *options, "--output", str(tmp_path / "outputs"))
+    assert process.returncode == 3
+    error = read_report(tmp_path)["datasets"]["terra-pairclassification"]["errors"][0]
+    assert error["where"] == "<raw-dir>/terra/val.jsonl"
+    assert sha256((GOLDEN / "terra/raw/val.jsonl").read_bytes()) in error["found"]
+
+
+def test_an_invalid_lock_file_fails_every_dataset_and_is_reported(server: FaultyServer, tmp_path: Path) -> None:
+    (tmp_path / "raw.lock.json").write_text("[]")
+    process = build(server, tmp_path, "alpacafarm", "beavertails")
+    assert process.returncode == 3
+    assert "Traceback" not in process.stderr
+    errors = [entry["errors"][0] for entry in read_report(tmp_path)["datasets"].values()]
+    assert [error["what"] for error in errors] == ["the lock file of raw files is invalid"] * 2
+
+
+def test_damaged_statistics_of_a_release_do_not_stop_the_report(server: FaultyServer, tmp_path: Path) -> None:
+    build(server, tmp_path, "terra", "rubq")
+    [statistics] = tmp_path.glob("outputs/terra-pairclassification/*/statistics.json")
+    statistics.write_text("{")
+    process = build(server, tmp_path, "terra", "rubq")
+    assert process.returncode == 0, process.stderr
+    assert read_report(tmp_path)["datasets"]["terra-pairclassification"]["figures"] is None
+
+
+def test_a_wrong_option_leaves_no_report(tmp_path: Path) -> None:
+    process = run("build", "rubq", "--splits", "tset", "--output", str(tmp_path / "outputs"))
+    assert process.returncode == 2
+    assert "2 datasets: 2 failed" in process.stderr
+    assert not (tmp_path / "outputs").exists()
 
 
 @pytest.mark.parametrize(

@@ -105,9 +105,12 @@ def test_an_error_of_a_recipe_keeps_its_count_and_loses_its_quotation(tmp_path: 
 def test_names_of_keys_and_columns_are_kept(tmp_path: Path) -> None:
     keys = reported(lambda: read_json_lines(raw(tmp_path, b'{"prompt": "Zanzibar", "answer": 1}\n'), TEXT))
     assert keys.found == "the keys: 'prompt', 'answer'"
-    header = reported(lambda: read_csv(raw(tmp_path, b"review,label\n"), TEXT))
+    columns = {"text": pl.String, "label": pl.String}
+    header = reported(lambda: read_csv(raw(tmp_path, b"review,label\n"), columns))
     assert header.what == "demo/file.bin: the header has no column 'text'"
     assert header.found == "'review', 'label'"
+    row = reported(lambda: read_csv(raw(tmp_path, b"Zanzibar,far\n"), columns))
+    assert row.found == "'...', '...'", "none of the names is expected: it may be a row"
 
 
 @pytest.mark.parametrize(
