@@ -14,11 +14,14 @@ from pipelines.terminal import configure_logging
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from builders.catalogue import Definition
     from cards.manifest import Finding
     from pipelines.hub.publishing import Publication
     from pipelines.make import BuildPlan, BuildResult, BuildSettings
+    from pipelines.report.build_record import Record
+    from pipelines.report.redaction import Failure
 
 EXAMPLES = """\
   python -m pipelines.build rubq --sample                      from the golden sample: no network, seconds
@@ -35,6 +38,7 @@ def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = _parse()
     from pipelines.make import BuildSettings
+    from pipelines.report.redaction import Failure, failure_of
 
     datasets = command.resolve_datasets(options.names)
     settings = BuildSettings(
@@ -44,21 +48,24 @@ def main() -> int:
         return _dry_run(datasets, settings, options.push, as_json=options.json)
     push = _pusher(options.push) if options.push else None  # before hours of building: is publishing permitted at all?
     code = 0
-    for result in _results(datasets, settings, jobs=options.jobs):
-        if isinstance(result, DatasetError):
-            command.print_error(result)
-            code = code or result.exit_code
-            continue
-        failure, publication = None, None
-        if push is not None:
-            try:
-                publication = push(result)
-            except DatasetError as error:
-                failure = error
-        _show(result, publication, as_json=options.json)
-        if failure is not None:
-            command.print_error(failure)
-            code = code or PublishError.exit_code
+    with _recorded(datasets, settings, options.report) as record:
+        for result in _results(datasets, settings, jobs=options.jobs):
+            if isinstance(result, Failure):
+                record("failed", None, result)
+                command.print_error(result.error)
+                code = code or result.error.exit_code
+                continue
+            failure, publication = None, None
+            if push is not None:
+                try:
+                    publication = push(result)
+                except DatasetError as error:
+                    failure = failure_of(error)
+            record(result.state, result.manifest, failure)
+            _show(result, publication, as_json=options.json)
+            if failure is not None:
+                command.print_error(failure.error)
+                code = code or PublishError.exit_code
     return code
 
 
@@ -80,6 +87,12 @@ def _parse() -> argparse.Namespace:
         "--jobs", type=command.positive_int, default=1, metavar="N", help="build N sources in parallel (default: 1)"
     )
     arguments.add_argument("--push", metavar="ORG", help="publish each release to this organisation of the Hub")
+    arguments.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="where the build report is written (several datasets: DIR/build-report.json)",
+    )
     arguments.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
     arguments.add_argument(
         "--force", action="store_true", help="build even if up to date; replace other rows unless published"
@@ -91,9 +104,24 @@ def _parse() -> argparse.Namespace:
     return options
 
 
+def _recorded(
+    datasets: list[tuple[Definition, str]], settings: BuildSettings, report: Path | None
+) -> AbstractContextManager[Record]:
+    """Write the report and, at the end, the summary of a build of several datasets."""
+    from pipelines.report.build_record import record_build
+    from pipelines.report.build_report import FILE_NAME
+
+    if (
+        report is None and len(datasets) > 1 and not (settings.sample or settings.limit)
+    ):  # they say nothing of real files
+        report = settings.output / FILE_NAME
+    raw = None if settings.sample else settings.raw
+    return record_build(datasets, settings.splits, raw, settings.output, report=report, limit=settings.limit)
+
+
 def _results(
     datasets: list[tuple[Definition, str]], settings: BuildSettings, *, jobs: int
-) -> Iterator[BuildResult | DatasetError]:
+) -> Iterator[BuildResult | Failure]:
     """The result for each dataset, in order; one that fails does not stop the others."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
@@ -115,18 +143,24 @@ def _results(
             yield from results
 
 
-def _attempt_all(names: list[tuple[str, str]], settings: BuildSettings) -> list[BuildResult | DatasetError]:
+def _attempt_all(names: list[tuple[str, str]], settings: BuildSettings) -> list[BuildResult | Failure]:
     return [_attempt(name, version, settings) for name, version in names]
 
 
-def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | DatasetError:
+def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | Failure:
     from builders import catalogue
     from pipelines.make import make
+    from pipelines.report.redaction import failure_of, unexpected_failure
 
     try:
         return make(catalogue.load(catalogue.entries()[name]), version, settings)
     except DatasetError as error:
-        return error
+        return failure_of(error)
+    except OSError:  # a full disk, a folder without permission: the other datasets would meet it too
+        raise
+    except Exception as error:  # a builder that meets its real file for the first time must not stop the others
+        logger.exception("%s@%s", name, version)
+        return unexpected_failure(f"{name}@{version}", error)
 
 
 def _pusher(org: str) -> Callable[[BuildResult], Publication]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from builders.catalogue import needed_files, requested_splits
 from builders.errors import ReleaseError
@@ -49,11 +49,11 @@ class BuildSettings:
 
 @dataclass(frozen=True)
 class BuildResult:
-    """The result for one dataset. state: `built` or `up to date`. notes: what the user should know."""
+    """The result for one dataset. notes: what the user should know."""
 
     dataset: str
     version: str
-    state: str
+    state: Literal["built", "up to date"]
     release_dir: Path
     manifest: Manifest
     notes: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from builders.raw_files import Member
 from pipelines.raw.pins import find_pin
 from pipelines.raw.urls import file_url
 
@@ -63,3 +64,8 @@ def make_request(source: Source, file: RawFile, settings: RawSettings, member: R
 def reread_pin(request: FileRequest) -> FileRequest:
     """The same request with its pin read again: another command may have recorded one meanwhile."""
     return replace(request, pin=find_pin(request.source.name, request.file, request.settings.lock_files))
+
+
+def stored_file(file: RawFile) -> RawFile:
+    """The file that is downloaded: the archive of a member, else the file itself."""
+    return file.location.archive if isinstance(file.location, Member) else file

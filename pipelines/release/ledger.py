@@ -57,7 +57,13 @@ class LedgerEntry:
 def ledger_entry(manifest: Manifest) -> LedgerEntry | None:
     """The entry of a release; None for a sample, a part, or a release from files of unknown digest."""
     verified = all(file.verified for file in manifest.raw)
-    return _entry(manifest) if manifest.complete and verified else None
+    return release_entry(manifest) if manifest.complete and verified else None
+
+
+def release_entry(manifest: Manifest) -> LedgerEntry:
+    """The entry of a release, whatever it was built from."""
+    tables = [LedgerTable(table.config, table.split, table.rows, table.content_sha256) for table in manifest.tables]
+    return LedgerEntry(manifest.content_sha256, tuple(tables), {file.name: file.sha256 for file in manifest.raw})
 
 
 def find_entry(dataset: str, version: str, ledger: Path = LEDGER) -> LedgerEntry | None:
@@ -80,15 +86,10 @@ def record_publication(manifest: Manifest, repo: str, ledger: Path = LEDGER) -> 
     """
 
     def add_repository(old: LedgerEntry | None) -> LedgerEntry:
-        entry = old or _entry(manifest)
+        entry = old or release_entry(manifest)
         return replace(entry, published=tuple(sorted({*entry.published, repo})))
 
     return _update(manifest.dataset, manifest.version, add_repository, ledger)
-
-
-def _entry(manifest: Manifest) -> LedgerEntry:
-    tables = [LedgerTable(table.config, table.split, table.rows, table.content_sha256) for table in manifest.tables]
-    return LedgerEntry(manifest.content_sha256, tuple(tables), {file.name: file.sha256 for file in manifest.raw})
 
 
 def _update(dataset: str, version: str, change: Callable[[LedgerEntry | None], LedgerEntry], ledger: Path) -> bool:

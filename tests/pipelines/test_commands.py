@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import SourceError
-from pipelines import build, check, diff, fetch, publish, show
+from pipelines import accept, build, check, diff, fetch, publish, show
 from pipelines.audit.languages import SAMPLE
 from pipelines.make import GOLDEN, BuildSettings, make
 from pipelines.report.checks import check_release
@@ -24,7 +24,7 @@ from tests.support.releases import NAMES, definition_of, tree
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ["build", "fetch", "show", "check", "diff", "publish"]
+COMMANDS = ["accept", "build", "fetch", "show", "check", "diff", "publish"]
 
 
 def raw_dir(folder: Path, source: str) -> Path:
@@ -62,7 +62,7 @@ def test_a_sample_build_prints_its_result_and_location(tmp_path: Path) -> None:
     assert "rubq-retrieval 2.0.0: built, sample" in process.stdout
     assert "4 test: no paragraph answers the question" in process.stdout
     assert str(tmp_path / "rubq-retrieval" / "2.0.0") in process.stdout
-    assert process.stderr == ""
+    assert process.stderr == "2 datasets: 2 built\n"
     again = run("build", "rubq", "--sample", "--output", str(tmp_path))
     assert again.stdout.count("up to date") == 2
 
@@ -100,6 +100,9 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path) -> None:
         (["check", "cards"], 3, ["no tables found", "cards", "outputs/<dataset>/<version>"]),
         (["check", "rubq@9.9.9", "--output", "nowhere"], 1, ["has not been built", "pipelines.build", "nowhere"]),
         (["check", "rubq", "--against", "published", "--html", "x"], 2, ["--against", "--html"]),
+        (["accept"], 2, ["required", "REPORT"]),
+        (["accept", "nowhere.json"], 1, ["no build report found", "nowhere.json"]),
+        (["accept", "README.md"], 1, ["not a build report", "README.md"]),
         (["diff", "tests"], 2, ["required", "B"]),
         (["diff", "nowhere", "tests"], 2, ["no such folder", "ORG/NAME@TAG"]),
         (["publish", "rubq"], 2, ["--org"]),
@@ -312,8 +315,8 @@ def test_check_exits_with_0_for_a_sound_release_and_1_for_a_damaged_one(tmp_path
 
 def test_a_build_writes_no_progress_bar_to_a_pipe(tmp_path: Path) -> None:
     process = run("build", "all", "--sample", "--output", str(tmp_path))
-    assert process.stderr == ""
+    assert process.stderr == f"{len(NAMES)} datasets: {len(NAMES)} built\n"
 
 
 def test_every_command_module_has_a_main_function() -> None:
-    assert all(callable(module.main) for module in (build, check, diff, fetch, publish, show))
+    assert all(callable(module.main) for module in (accept, build, check, diff, fetch, publish, show))

@@ -1,0 +1,76 @@
+"""python -m pipelines.accept REPORT [NAME...] : the lock and ledger entries of a build report, into this checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builders.errors import ReleaseError
+from pipelines import command
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pipelines.report.build_report import DatasetReport
+
+EXAMPLES = """\
+  python -m pipelines.accept build-report.json --dry-run    what a report says, and what it would add
+  python -m pipelines.accept build-report.json              add all of it; then review and commit both files
+  python -m pipelines.accept build-report.json shp rubq     only what these datasets bring"""
+
+
+def main() -> int:
+    """Show a build report, and write what it adds to the lock file and the ledger; returns the exit code."""
+    options = _parse()
+    from builders import catalogue
+    from pipelines.raw.lock_file import LOCK_FILE
+    from pipelines.release.ledger import LEDGER
+    from pipelines.report.build_report import read_report
+    from pipelines.report.report_entries import new_entries, write_entries
+    from pipelines.report.text import table
+
+    names = {entry.dataset for entry, _ in catalogue.resolve(options.names)} if options.names else None
+    lock, ledger = options.lock or LOCK_FILE, options.ledger or LEDGER
+    report = read_report(options.report)
+    if report is None:
+        raise ReleaseError("no build report found", where=str(options.report), todo="name a build-report.json")
+    entries = new_entries(report, names, lock, ledger)
+    shown = [one for one in report.datasets if names is None or one.dataset in names]
+    print(table([["dataset", "state", "files", "new digests", "figures that agree"], *map(_row, shown)]))
+    for one in shown:
+        for error in one.errors:
+            print(f"{one.name}: {error.what}; {', '.join(filter(None, (error.where, error.found)))}")
+    for name, reason in entries.left_out:
+        print(f"{name}: not for the ledger: {reason}")
+    if not options.dry_run:
+        write_entries(entries, lock, ledger)
+    verb = "would add" if options.dry_run else "added"
+    print(f"{verb}: {len(entries.lock)} to {lock.name}, {len(entries.ledger)} to {ledger.name}")
+    return 0
+
+
+def _row(entry: DatasetReport) -> list[str]:
+    figures = entry.figures
+    obtained = [file for file in entry.files if file.sha256 is not None]
+    agreeing = f"{figures.agree} of {len(figures.lines)}" if figures else "none published"
+    return [
+        entry.name,
+        entry.state,
+        f"{len(obtained)} of {len(entry.files)}",
+        str(sum(file.known_by == "nobody" for file in obtained)),
+        agreeing if entry.content_sha256 else "",
+    ]
+
+
+def _parse() -> argparse.Namespace:
+    arguments = command.parser("accept", "Take the new digests and versions of a build report over.", EXAMPLES)
+    arguments.add_argument("report", type=Path, metavar="REPORT", help="a build-report.json")
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {command.NAMES}")
+    arguments.add_argument("--dry-run", action="store_true", help="show what would be added, and write nothing")
+    arguments.add_argument("--lock", type=Path, metavar="FILE", help="the lock file (pipelines/raw.lock.json)")
+    arguments.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger (pipelines/ledger.json)")
+    return arguments.parse_args()
+
+
+if __name__ == "__main__":
+    command.run(main)

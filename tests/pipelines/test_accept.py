@@ -1,0 +1,145 @@
+"""A build report taken over: its digests into the lock file, its versions into the ledger."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders import catalogue
+from pipelines.raw.lock_file import LockEntry
+from pipelines.report import build_report
+from tests.support.faulty_server import FaultyServer
+from tests.support.first_contact import build, published_files
+from tests.support.processes import run
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
+NAME = "alpacafarm/alpaca_human_preference.json"
+
+
+@pytest.fixture(scope="module")
+def sent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report from golden files: of alpacafarm, whose file nobody pins, and of two sources that pin other files."""
+    folder = tmp_path_factory.mktemp("sent")
+    with FaultyServer(published_files()) as server:
+        process = build(server, folder, "alpacafarm", "beavertails", "cedr")
+    assert process.returncode == 0, process.stderr
+    return folder / "outputs" / "build-report.json"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder with an empty lock file and an empty ledger."""
+    for name in ("raw.lock.json", "ledger.json"):
+        (tmp_path / name).write_text("{}\n")
+    return tmp_path
+
+
+def accept(report: Path, checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    files = ["--lock", str(checkout / "raw.lock.json"), "--ledger", str(checkout / "ledger.json")]
+    return run("accept", str(report), *arguments, *files)
+
+
+def contents(checkout: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The lock file and the ledger."""
+    return json.loads((checkout / "raw.lock.json").read_text()), json.loads((checkout / "ledger.json").read_text())
+
+
+def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, checkout: Path) -> None:
+    report = build_report.read_report(sent)
+    assert report is not None
+    alpacafarm = report.datasets[0]
+    assert alpacafarm.ledger is not None
+    process = accept(sent, checkout)
+    assert process.returncode == 0, process.stderr
+    lock, ledger = contents(checkout)
+    assert lock[NAME] == {"sha256": alpacafarm.lock[NAME].sha256, "bytes": alpacafarm.lock[NAME].bytes}
+    assert set(lock) == {NAME, "beavertails/round0/30k/test.jsonl.gz", "cedr/main.zip"}
+    assert list(ledger) == ["alpacafarm-reranking"]
+    assert ledger["alpacafarm-reranking"]["2.0.0"]["content_sha256"] == alpacafarm.ledger.content_sha256
+    assert "added: 3 to raw.lock.json, 1 to ledger.json" in process.stdout
+    assert "added: 0 to raw.lock.json, 0 to ledger.json" in accept(sent, checkout).stdout, (
+        "a second time changes nothing"
+    )
+
+
+def test_a_version_from_other_files_than_the_pinned_ones_stays_out_of_the_ledger(sent: Path, checkout: Path) -> None:
+    process = accept(sent, checkout)
+    words = "not for the ledger: cedr/main/train.jsonl is not the file that this checkout pins"
+    assert f"cedr-classification@2.0.0: {words}" in process.stdout
+
+
+def test_a_dry_run_and_a_name_limit_what_is_written(sent: Path, checkout: Path) -> None:
+    dry = accept(sent, checkout, "--dry-run")
+    assert "would add: 3 to raw.lock.json" in dry.stdout
+    assert contents(checkout) == ({}, {})
+    assert "added: 1 to raw.lock.json" in accept(sent, checkout, "beavertails").stdout
+    lock, ledger = contents(checkout)
+    assert (list(lock), ledger) == (["beavertails/round0/30k/test.jsonl.gz"], {})
+
+
+@pytest.mark.parametrize("where", ["raw.lock.json", "ledger.json"])
+def test_a_digest_or_rows_that_differ_are_an_error_and_nothing_is_written(
+    where: str, sent: Path, checkout: Path
+) -> None:
+    accept(sent, checkout, "alpacafarm")
+    path = checkout / where
+    key = "sha256" if where == "raw.lock.json" else "content_sha256"
+    content = json.loads(path.read_text())
+    record = content[NAME] if where == "raw.lock.json" else content["alpacafarm-reranking"]["2.0.0"]
+    record[key] = "0" * 64
+    path.write_text(json.dumps(content))
+    before = contents(checkout)
+    process = accept(sent, checkout)
+    assert process.returncode == 1
+    assert "does not agree with this checkout" in process.stderr
+    assert f"expected: {'0' * 64}" in process.stderr
+    assert contents(checkout) == before
+
+
+@pytest.mark.parametrize("change", ["recipe", "unknown digest"])
+def test_a_version_that_cannot_be_built_again_stays_out_of_the_ledger(
+    change: str, sent: Path, checkout: Path, tmp_path: Path
+) -> None:
+    changes: dict[str, Any] = {"recipe": {"recipe_sha256": "0" * 64}, "unknown digest": {"lock": {}}}
+    words = {"recipe": "another state of the recipe", "unknown digest": f"{NAME} has no known digest: pin sha256 "}
+    report = build_report.read_report(sent)
+    assert report is not None
+    entry = replace(report.datasets[0], **changes[change])
+    path = tmp_path / "report.json"
+    path.write_bytes(build_report.encode(replace(report, datasets=(entry,))))
+    process = accept(path, checkout)
+    assert "alpacafarm-reranking@2.0.0: not for the ledger: " in process.stdout
+    assert words[change] in process.stdout
+    assert contents(checkout)[1] == {}
+
+
+def test_only_raw_files_that_the_catalogue_does_not_pin_enter_the_lock_file(
+    sent: Path, checkout: Path, tmp_path: Path
+) -> None:
+    report = build_report.read_report(sent)
+    assert report is not None
+    pinned = catalogue.load(catalogue.entries()["terra-pairclassification"]).source.files["val"]
+    planted = {
+        "terra/TERRa.zip": LockEntry("0" * 64, 1),
+        "terra/val.jsonl": LockEntry("0" * 64, 1),
+        "x/y": LockEntry("0" * 64, 1),
+    }
+    assert pinned.sha256
+    entry = replace(
+        report.datasets[0],
+        dataset="terra-pairclassification",
+        version="1.0.0",
+        source="terra",
+        lock=planted,
+        ledger=None,
+    )
+    path = tmp_path / "report.json"
+    path.write_bytes(build_report.encode(replace(report, datasets=(entry,))))
+    assert "added: 0 to raw.lock.json" in accept(path, checkout).stdout
+    assert contents(checkout) == ({}, {})

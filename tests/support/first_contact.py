@@ -1,0 +1,192 @@
+"""Builds from golden raw files that a loopback server has at the real paths, as if they were the complete, published ones.
+
+    upstream = published_files()             content by path: /raw.githubusercontent.com/<repo>/<commit>/<file>, ...
+    with FaultyServer(upstream) as server:
+        build(server, folder, "rumteb")      python -m pipelines.build rumteb, in a process of its own
+
+In that process every source pins its golden file where it pins its real one, by the same kind of digest; a file that no
+source pins is met for the first time. The numbers of the recipes are those of the golden samples. Folders, lock file and ledger
+are below `folder`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections import defaultdict
+from dataclasses import replace
+from functools import cache, partial, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from builders import catalogue
+from builders.raw_files import Member
+from pipelines import build as build_command
+from pipelines import command, make
+from pipelines.raw import locations
+from pipelines.raw.download import Patience
+from pipelines.raw.file_request import stored_file
+from pipelines.raw.urls import file_url
+from tests.support.paths import ROOT
+from tests.support.raw_files import TOKEN, git_blob, sha256
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from builders.catalogue import Definition, Entry
+    from builders.raw_files import RawFile
+    from builders.spec import Source, Tables
+    from pipelines.raw.settings import RawSettings
+    from tests.support.faulty_server import FaultyServer
+
+GOLDEN = ROOT / "tests" / "golden"
+load = catalogue.load
+download_file = locations.download_file
+raw_settings = command.raw_settings
+
+
+def server_path(url: str) -> str:
+    """The path on the loopback server of what is published at a URL."""
+    parts = urlsplit(url)
+    return f"/{parts.hostname}{parts.path}"
+
+
+def path_of(source: str, name: str) -> str:
+    """The path on the loopback server of a raw file, or of the archive that contains it."""
+    entry = next(entry for entry in catalogue.entries().values() if entry.source == source)
+    file = next(file for file in load(entry).source.files.values() if file.name == name)
+    return server_path(file_url(stored_file(file).location) or "")
+
+
+@cache
+def published_files() -> dict[str, bytes]:
+    """The golden raw files by their path on the loopback server; archives contain their members."""
+    files: dict[str, bytes] = {}
+    archives: dict[str, dict[str, bytes]] = defaultdict(dict)
+    for source in {entry.source: load(entry).source for entry in catalogue.entries().values()}.values():
+        for file in source.files.values():
+            url, golden = file_url(stored_file(file).location), GOLDEN / source.name / "raw" / file.name
+            if url is None or not golden.is_file():
+                continue
+            if isinstance(file.location, Member):
+                archives[server_path(url)][file.location.path] = golden.read_bytes()
+            else:
+                files[server_path(url)] = golden.read_bytes()
+    return files | {path: _archive(path, members) for path, members in archives.items()}
+
+
+def build(server: FaultyServer, folder: Path, *arguments: str, defect: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a build to its end. defect: a dataset whose recipe raises an exception that no command expects."""
+    process = start_build(server, folder, *arguments, defect=defect)
+    stdout, stderr = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
+def start_build(server: FaultyServer, folder: Path, *arguments: str, defect: str = "") -> subprocess.Popen[str]:
+    """Start a build in a process of its own."""
+    job = json.dumps({"server": server.url, "folder": str(folder), "arguments": arguments, "defect": defect})
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
+    environment = inherited | {"HF_TOKEN": TOKEN, "HF_HOME": str(folder / "hf"), "NO_PROXY": "*"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.support.first_contact", job],
+        cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def read_report(folder: Path) -> dict[str, Any]:
+    """The build report; its datasets by name."""
+    report = json.loads((folder / "outputs" / "build-report.json").read_text("utf-8"))
+    return report | {"datasets": {entry["dataset"]: entry for entry in report["datasets"]}}
+
+
+def _archive(path: str, members: dict[str, bytes]) -> bytes:
+    """An archive with the same bytes at every call: without the time of day."""
+    buffer = io.BytesIO()
+    if path.endswith(".zip"):
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(zipfile.ZipInfo(name), content)
+        return buffer.getvalue()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return gzip.compress(buffer.getvalue(), mtime=0)
+
+
+def _load(defect: str, entry: Entry) -> Definition:
+    """A dataset that is built from golden files as if they were complete."""
+    definition = load(entry)
+    dataset, source = definition.dataset, definition.source
+    versions = {
+        number: replace(version, known=(), options={**version.options, **dataset.sample})
+        for number, version in dataset.versions.items()
+    }
+    files = {key: _pinned(source, file) for key, file in source.files.items()}
+    dataset = replace(dataset, versions=versions)
+    if dataset.name == defect:
+        dataset = replace(dataset, recipe=_broken(dataset.recipe))
+    return replace(definition, dataset=dataset, source=replace(source, files=files))
+
+
+def _broken(recipe: Callable[..., Tables]) -> Callable[..., Tables]:
+    @wraps(recipe)
+    def raise_error(*_: object, **__: object) -> Tables:
+        raise ZeroDivisionError("a row of data")
+
+    return raise_error
+
+
+def _pinned(source: Source, file: RawFile) -> RawFile:
+    """A raw file with the digests of the golden one in place of its own."""
+    location, golden = file.location, GOLDEN / source.name / "raw" / file.name
+    if isinstance(location, Member):
+        content = published_files().get(server_path(file_url(location.archive.location) or ""))
+        location = replace(location, archive=_with_digests(location.archive, content))
+    return replace(_with_digests(file, golden.read_bytes() if golden.is_file() else None), location=location)
+
+
+def _with_digests(file: RawFile, content: bytes | None) -> RawFile:
+    if content is None:
+        return file
+    return replace(
+        file,
+        sha256=file.sha256 and sha256(content),
+        git_blob=file.git_blob and git_blob(content),
+        bytes=file.bytes and len(content),
+    )
+
+
+def _settings(folder: Path, options: argparse.Namespace) -> RawSettings:
+    return replace(
+        raw_settings(options),
+        cache=folder / "cache",
+        lock=folder / "raw.lock.json",
+        patience=Patience(sleep=lambda _: None),
+    )
+
+
+def main() -> None:
+    job = json.loads(sys.argv[1])
+    folder = Path(job["folder"])
+    catalogue.load = partial(_load, job["defect"])
+    command.raw_settings = partial(_settings, folder)
+    locations.download_file = lambda request, target, patience: download_file(
+        replace(request, url=job["server"] + server_path(request.url)), target, patience
+    )
+    make.BuildSettings = partial(make.BuildSettings, ledger=folder / "ledger.json")  # type: ignore[misc, assignment]
+    sys.argv = ["build", *job["arguments"], "--output", str(folder / "outputs")]
+    command.run(build_command.main)
+
+
+if __name__ == "__main__":
+    main()
