@@ -24,7 +24,7 @@ ABSENT = "–"
 def release_numbers(
     task: tasks.Task, rows: Mapping[tuple[str, str], int], options: Mapping[str, Any], observed: Mapping[str, int]
 ) -> dict[str, Mapping[str, Any]]:
-    """What the placeholders of a release stand for, as text. rows: of each table, by config and split."""
+    """The values of the placeholders of a release, as text. rows: of each table, by config and split."""
     configs = [layout.config for layout in tasks.layouts(task)]
     counts = {
         config: {
