@@ -1,7 +1,7 @@
 """Fills the numbers of a release into hand-written prose, so that a card cannot contradict its release.
 
-`{{ rows.train }}` is the number of rows of a split, `{{ rows.queries.test }}` that of one of several tables; a dash where a
-partial release does not have it. `{{ options.per_class }}` is an option of the recipe, `{{ observed.segments }}` a number that
+`{{ rows.train }}` is the number of rows of a split, `{{ rows.queries.test }}` that of one of several tables; 0 for a split that
+a partial release does not have. `{{ options.per_class }}` is an option of the recipe, `{{ observed.segments }}` a number that
 the recipe counted.
 """
 
@@ -18,8 +18,6 @@ from cards import markdown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ABSENT = "–"
-
 
 def release_numbers(
     task: tasks.Task, rows: Mapping[tuple[str, str], int], options: Mapping[str, Any], observed: Mapping[str, int]
@@ -27,10 +25,7 @@ def release_numbers(
     """The values of the placeholders of a release, as text. rows: of each table, by config and split."""
     configs = [layout.config for layout in tasks.layouts(task)]
     counts = {
-        config: {
-            split: markdown.number(rows[config, split]) if (config, split) in rows else ABSENT for split in task.splits
-        }
-        for config in configs
+        config: {split: markdown.number(rows.get((config, split), 0)) for split in task.splits} for config in configs
     }
     return {
         "rows": counts if len(configs) > 1 else counts[configs[0]],

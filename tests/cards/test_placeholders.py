@@ -19,12 +19,12 @@ def test_rows_of_a_split_are_written_with_separators() -> None:
 def test_a_task_with_several_tables_names_the_table_first() -> None:
     numbers = release_numbers(Retrieval(), {("corpus", "test"): 1133, ("queries", "test"): 1170}, {}, {})
     text = "{{ rows.queries.test }} queries, {{ rows.corpus.test }} documents, {{ rows.qrels.test }} judgements"
-    assert fill_placeholders(text, numbers, "prose of toy") == "1,170 queries, 1,133 documents, – judgements"
+    assert fill_placeholders(text, numbers, "prose of toy") == "1,170 queries, 1,133 documents, 0 judgements"
 
 
-def test_a_split_that_a_partial_release_lacks_is_a_dash() -> None:
+def test_a_partial_release_has_no_rows_of_a_split_that_it_lacks() -> None:
     numbers = release_numbers(CLASSIFICATION, {("default", "test"): 3019}, {}, {})
-    assert fill_placeholders("{{ rows.train }} and {{ rows.test }} rows", numbers, "prose of toy") == "– and 3,019 rows"
+    assert fill_placeholders("{{ rows.train }} and {{ rows.test }} rows", numbers, "prose of toy") == "0 and 3,019 rows"
 
 
 def test_options_and_observed_numbers_have_placeholders_too() -> None:
