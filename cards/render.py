@@ -20,6 +20,7 @@ from builders import tasks
 from builders.spec import VERSION, version_key
 from cards import front_matter, markdown
 from cards.manifest import SEVERITIES
+from cards.placeholders import fill_placeholders, release_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,10 +35,17 @@ VERSION_SECTION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
 
 @dataclass(frozen=True)
 class Prose:
-    """The hand-written text about a dataset, as Markdown: its source, itself, the decisions of its recipe, its limits."""
+    """The hand-written text about a dataset, as Markdown.
+
+    source: what the source is. provenance: where its texts and labels come from, and who says so. dataset: what the dataset is.
+    choices: what the paper leaves open and this package chose, empty if there is nothing. decisions: how the recipe reads the
+    source. limits: what to know before using it.
+    """
 
     source: str
+    provenance: str
     dataset: str
+    choices: str
     decisions: str
     limits: str
 
@@ -63,7 +71,7 @@ def render(
         dataset=dataset,
         manifest=manifest,
         examples=examples,
-        prose=read_prose(source.name, dataset.name, manifest.version),
+        prose=_read_filled_prose(dataset, manifest),
         recipe=inspect.getdoc(dataset.recipe) or "",
         languages=[front_matter.language(code)[1] for code in dataset.languages],
         labels=_labels(dataset.task),
@@ -80,11 +88,20 @@ def render(
     )
 
 
-def read_prose(source: str, dataset: str, version: str) -> Prose:
-    """The prose of a dataset from `prose/<source>.md`.
+def _read_filled_prose(dataset: Dataset, manifest: Manifest) -> Prose:
+    """The prose of a dataset with the numbers of one release in it."""
+    prose = read_prose(manifest.source, dataset.name, manifest.version)
+    rows = {(table.config, table.split): table.rows for table in manifest.tables}
+    numbers = release_numbers(dataset.task, rows, manifest.recipe.options, manifest.observed)
+    where = f"prose of {dataset.name}"
+    return Prose(**{name: fill_placeholders(text, numbers, where) for name, text in vars(prose).items()})
 
-    The file has a section `# <source>`, and for each dataset a section `# <dataset>` with `## Decided` and `## Limits`. For one
-    version, `## Decided in 2.0.0` and `## Limits of 2.0.0` replace these.
+
+def read_prose(source: str, dataset: str, version: str) -> Prose:
+    """The prose of a dataset from `prose/<source>.md`, with its placeholders.
+
+    The file has a section `# <source>` with `## Provenance`, and for each dataset a section `# <dataset>` with `## Decided` and
+    `## Limits`, perhaps `## Choices`. For one version, `## Decided in 2.0.0` and `## Limits of 2.0.0` replace these.
 
     Raises ValueError for a missing file or section, and for a section that no card shows.
     """
@@ -92,18 +109,16 @@ def read_prose(source: str, dataset: str, version: str) -> Prose:
     if not path.is_file():
         raise ValueError(f"{path}: file not found; every source needs one, with the text for its card")
     sections = _sections(path.read_text("utf-8"), "# ")
-    for name in (source, dataset):
-        if not sections.get(name):
-            raise ValueError(f"{path}: missing section '# {name}'")
-    parts = _sections(sections[dataset], "## ")
-    shown = ("", "Decided", "Limits")
-    for name in shown:
-        if not parts.get(name):
-            raise ValueError(f"{path}: missing {f'section ## {name}' if name else 'text'} in '# {dataset}'")
-    if unknown := [name for name in parts if name not in shown and not VERSION_SECTION.fullmatch(name)]:
-        raise ValueError(f"{path}: '# {dataset}' has sections that no card shows: {', '.join(unknown)}")
-    decisions = parts.get(f"Decided in {version}") or parts["Decided"]
-    return Prose(sections[source], parts[""], decisions, parts.get(f"Limits of {version}") or parts["Limits"])
+    about = _parts(path, sections, source, ("", "Provenance"))
+    parts = _parts(path, sections, dataset, ("", "Decided", "Limits"), optional="Choices")
+    return Prose(
+        about[""],
+        about["Provenance"],
+        parts[""],
+        parts.get("Choices", ""),
+        parts.get(f"Decided in {version}") or parts["Decided"],
+        parts.get(f"Limits of {version}") or parts["Limits"],
+    )
 
 
 def bibtex(key: str) -> str:
@@ -138,6 +153,27 @@ def _template() -> jinja2.Template:
     for escape in (*escapes, markdown.number, markdown.percent):
         environment.filters[escape.__name__] = escape
     return environment.get_template("dataset.md.jinja")
+
+
+def _parts(
+    path: Path, sections: Mapping[str, str], name: str, required: tuple[str, ...], optional: str = ""
+) -> dict[str, str]:
+    """The parts of a section of a prose file by heading; the text before the first heading has the key ''."""
+    if not sections.get(name):
+        raise ValueError(f"{path}: missing section '# {name}'")
+    parts = _sections(sections[name], "## ")
+    for heading in required:
+        if not parts.get(heading):
+            raise ValueError(f"{path}: missing {f'section ## {heading}' if heading else 'text'} in '# {name}'")
+    known = {*required, optional}
+    if unknown := [part for part in parts if part not in known and not _replaces(part, known)]:
+        raise ValueError(f"{path}: '# {name}' has sections that no card shows: {', '.join(unknown)}")
+    return parts
+
+
+def _replaces(heading: str, known: set[str]) -> bool:
+    """Whether a section is one of a version, for one of the known sections: `Limits of 2.0.0`."""
+    return VERSION_SECTION.fullmatch(heading) is not None and heading.split(maxsplit=1)[0] in known
 
 
 def _sections(text: str, mark: str) -> dict[str, str]:

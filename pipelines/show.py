@@ -31,8 +31,7 @@ def main() -> int:
             command.print_json(describe(definition, options.output))
     elif len(options.names) == 1 and options.names[0] in benchmark_table.TASKS:
         [name] = options.names
-        rows = benchmark_table.table_rows(name, [describe(one, options.output) for one in definitions])
-        print(f"{text.table(rows)}\n\n{benchmark_table.NOTES[name]}")
+        print(benchmark_table.benchmark_page(name, [describe(one, options.output) for one in definitions]))
     elif len(definitions) > 1:
         heading = ["dataset", "group", "task", "source", "license", "newest", "built"]
         described = [describe(one, options.output) for one in definitions]

@@ -65,7 +65,11 @@ SOURCE = Source(
     task=Classification(labels=LABELS, splits=("train", "test")),
     needs={"train": ("train", "test"), "test": ("test",)},
     versions={
-        "1.0.0": Version("The recipe of the ATEB paper: all rows of the 30k set.", known=(DUPLICATES,)),
+        "1.0.0": Version(
+            "The recipe of the ATEB paper, as far as the paper describes it: all rows of the 30k set, which the paper does not"
+            " name.",
+            known=(DUPLICATES,),
+        ),
         "2.0.0": Version(
             "Drops texts with conflicting labels, repeated texts, and train texts that are also in test.",
             {"clean": True},

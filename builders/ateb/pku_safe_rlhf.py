@@ -34,7 +34,7 @@ SOURCE = Source(
     license="cc-by-nc-4.0",
     homepage="https://huggingface.co/datasets/PKU-Alignment/PKU-SafeRLHF-30K",
     citation="ji2023beavertails",
-    annotations=("expert-generated",),
+    annotations=("crowdsourced",),  # the text of the paper; its abstract says "expert comparison data"
     files={split: _file(split) for split in SPLITS},
 )
 

@@ -17,6 +17,7 @@ from pipelines.audit import integrity, known_findings, quality, statistics, text
 from pipelines.audit.languages import sample_tables
 from pipelines.release import fingerprint, folder, parquet
 from pipelines.release.content_hash import dataset_sha256
+from pipelines.release.examples import choose_examples
 from pipelines.terminal import show_read_progress
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def write_release(
     folder.write_json(release_dir / folder.STATISTICS, described)
     evaluated = tasks.evaluated_split(definition.dataset.task)
     shown = evaluated if evaluated in identity.splits else identity.splits[-1]
-    examples = {config: splits[shown].head(1).collect().row(0, named=True) for config, splits in frames.items()}
+    examples = choose_examples(definition.dataset.task, frames, shown, manifest.findings)
     card = render(definition, manifest, described, examples)
     (release_dir / folder.CARD).write_text(card, encoding="utf-8", newline="\n")
     (release_dir / folder.MANIFEST).write_bytes(encode(manifest))

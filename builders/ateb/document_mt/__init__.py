@@ -1,4 +1,4 @@
-"""English-German documents of Europarl, TED talks and news commentary, aligned line by line (Maruf et al., 2019)."""
+"""English-German documents of Europarl, TED talks and news articles, aligned line by line (Maruf et al., 2019)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ SOURCE = Source(
     name="document_mt",
     title="Test documents of the selective-attention experiments in document-level translation",
     license="other",
-    license_note="The repository is under the MIT licence; each corpus keeps its own terms.",
+    license_note=(
+        "The repository is under the MIT licence; each corpus keeps its own terms. Europarl: its website knows of no copyright"
+        " restrictions on the proceedings. IWSLT 2017: TED publishes its talks under CC BY-NC-ND 4.0. newstest2016: the articles"
+        " belong to the newspapers, and WMT releases its test sets for research."
+    ),
     homepage="https://github.com/sameenmaruf/selective-attn",
     citation="maruf2019selective",
     files={
@@ -43,6 +47,7 @@ SOURCE = Source(
     languages=LANGUAGES,
     needs=("europarl_en", "europarl_de"),
     versions={"1.0.0": FIRST},
+    citation=("koehn2005europarl",),
 )
 def europarl(raw: RawFiles) -> Tables:
     """Find the German translation of an English document: debates of the European Parliament.
@@ -60,6 +65,7 @@ def europarl(raw: RawFiles) -> Tables:
     languages=LANGUAGES,
     needs=("iwslt17_en", "iwslt17_de"),
     versions={"1.0.0": FIRST},
+    citation=("cettolo2017iwslt",),
 )
 def iwslt17(raw: RawFiles) -> Tables:
     """Find the German translation of an English document: TED talks of IWSLT 2017.
@@ -77,9 +83,10 @@ def iwslt17(raw: RawFiles) -> Tables:
     languages=LANGUAGES,
     needs=("nc2016_en", "nc2016_de"),
     versions={"1.0.0": FIRST},
+    citation=("bojar2016wmt",),
 )
 def nc2016(raw: RawFiles) -> Tables:
-    """Find the German translation of an English document: news commentary of 2016.
+    """Find the German translation of an English document: news articles of WMT's test set of 2016.
 
     Columns: id (String); sentence1 (String: the English document), sentence2 (String: the German one). A document is its segments
     without trailing white space, joined by newlines.

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cards.render import read_prose
 from tests.support.real_releases import read_table
+from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,3 +30,35 @@ def test_the_real_files_have_the_published_documents_and_segments(
     for side in ("sentence1", "sentence2"):
         assert rows[side].str.count_matches("\n").sum() + documents == segments
         assert not rows[side].str.contains(r"[ \t\r](\n|$)").any(), "segments end without white space"
+
+
+def test_the_card_counts_the_documents_with_displaced_apostrophes(
+    complete_release: Callable[[str], BuildResult],
+) -> None:
+    rows = read_table(complete_release("europarl-bitext"), "en-de")
+    displaced = rows["sentence1"].str.contains(" ’ ", literal=True).sum()
+    assert (
+        f"- In {displaced} of the {rows.height} English documents"
+        in read_prose("document_mt", "europarl-bitext", "1.0.0").limits
+    )
+
+
+def test_newstest2016_is_called_news_and_not_commentary() -> None:
+    assert definition_of("nc2016-bitext").dataset.summary.endswith("news articles of WMT's test set of 2016.")
+    assert read_prose("document_mt", "nc2016-bitext", "1.0.0").dataset.startswith(
+        "News articles, the test set newstest2016"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "corpus"),
+    [
+        ("europarl-bitext", "koehn2005europarl"),
+        ("iwslt17-bitext", "cettolo2017iwslt"),
+        ("nc2016-bitext", "bojar2016wmt"),
+    ],
+)
+def test_a_card_cites_the_corpus_and_names_its_terms(name: str, corpus: str) -> None:
+    definition = definition_of(name)
+    assert definition.dataset.citation == (corpus,)
+    assert all(term in definition.source.license_note for term in ("Europarl: ", "CC BY-NC-ND 4.0", "newstest2016: "))

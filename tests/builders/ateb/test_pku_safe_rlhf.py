@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import SourceError
+from cards.render import read_prose
 from pipelines.make import GOLDEN
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
@@ -82,3 +83,16 @@ def test_the_real_pairs_of_a_safe_and_an_unsafe_answer_go_through(real_sources: 
     share, count = guess_preferences(tables)
     assert count == 1000 - sum(dropped_counts(tables).values())
     assert share < chance_limit(count)
+
+
+def test_the_two_datasets_of_one_paper_have_the_annotators_that_it_names() -> None:
+    sources = [
+        definition_of(name).source for name in ("beavertails-helpful-reranking", "beavertails-qa-classification")
+    ]
+    assert {source.citation for source in sources} == {"ji2023beavertails"}
+    assert {source.annotations for source in sources} == {("crowdsourced",)}
+    for source, name in (
+        ("pku_safe_rlhf", "beavertails-helpful-reranking"),
+        ("beavertails", "beavertails-qa-classification"),
+    ):
+        assert "70 crowd workers" in read_prose(source, name, "1.0.0").provenance

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from cards.render import read_prose
 from tests.support.real_releases import label_counts, read_table, warning_counts
 
 if TYPE_CHECKING:
@@ -27,3 +30,12 @@ def test_vitaminc_has_the_published_rows_duplicates_and_conflicts(real_release: 
         "preprocessing_residue": 3_040,
         "invisible_character": 8,
     }
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "2.0.0"])
+def test_the_limits_count_brackets_and_invisible_marks(version: str, real_release: Callable[..., BuildResult]) -> None:
+    texts = read_table(real_release("vitaminc-classification", version))["text"]
+    limits = " ".join(read_prose("vitaminc", "vitaminc-classification", version).limits.split())
+    assert f"{texts.str.contains('-(LRB|RRB|LSB|RSB|LCB|RCB)-').sum():,} test rows, all of the synthetic part" in limits
+    assert f"{texts.str.contains(chr(0x200E), literal=True).sum()} of the real part hold an invisible mark" in limits
+    assert f"in {texts.str.contains('ï¿½', literal=True).sum()} of them U+FFFD itself" in limits

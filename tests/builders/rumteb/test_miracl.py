@@ -17,6 +17,7 @@ from benchmarks.miracl import DATASETS, QRELS, SHARD, SHARDS, TOPICS, make_raw, 
 from builders.errors import RecipeError, SourceError
 from builders.rumteb.miracl import bm25
 from builders.spec import Raw
+from cards.render import read_prose
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
 from tests.support.recipes import find_defects, frame
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 RETRIEVAL, RERANKING = DATASETS
 CANDIDATES = 12
+ACCENTED = "áéíóúýÁÉÍÓÚÝ"
 
 
 def build(folder: Path, name: str, limit: int | None = None, **options: Any) -> Tables:
@@ -300,3 +302,11 @@ def test_the_real_questions_and_judgements_have_the_published_figures(real: Path
     assert read(reranking, "top_ranked")["corpus-ids"].list.len().unique().to_list() == [100]
     assert find_defects(RETRIEVAL, retrieval) == []
     assert find_defects(RERANKING, reranking) == []
+
+
+def test_the_card_counts_the_accented_latin_letters_of_the_real_questions(real_sources: Path) -> None:
+    lines = (real_sources / "miracl" / TOPICS).read_text("utf-8").splitlines()
+    letters = [[char for char in line.split("\t")[1] if char.isalpha() and char in ACCENTED] for line in lines]
+    assert [len(found) for found in letters if found] == [2, 1]
+    limits = " ".join(read_prose("miracl", "miracl-retrieval-ru", "2.0.0").limits.split())
+    assert "two questions hold three accented Latin letters" in limits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from pipelines import show
 from pipelines.report import benchmark_table
-from pipelines.report.benchmark_table import TASKS, table_rows
+from pipelines.report.benchmark_table import TASKS, benchmark_page
 
 UNLISTED = {"rumteb": "cedr-classification", "ateb": "piqa-retrieval"}
 
@@ -28,17 +29,24 @@ def test_show_lists_a_dataset_that_the_table_of_the_paper_does_not_have(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["show", benchmark, "--output", str(tmp_path)])
     assert show.main() == 0
-    rows = capsys.readouterr().out.split("\n\n")[0].splitlines()[2:]
-    assert len(rows) == len(TASKS[benchmark])
-    assert rows[-1].split()[0] == UNLISTED[benchmark]
-    assert "not in the paper" in rows[-1]
-    assert not any("not in the paper" in row for row in rows[:-1])
+    page = capsys.readouterr().out.split("\n\n")[0]
+    entries = re.split(r"\n(?! )", re.split(r"\n-[- ]*\n", page)[1])
+    assert len(entries) == len(TASKS[benchmark])
+    assert entries[-1].split()[0] == UNLISTED[benchmark]
+    assert "not in the paper" in entries[-1]
+    assert not any("not in the paper" in entry for entry in entries[:-1])
 
 
-def test_every_row_has_a_cell_for_each_heading(benchmark: str) -> None:
+def test_a_new_dataset_has_a_line_beside_those_of_the_paper(benchmark: str) -> None:
     description: dict[str, Any] = dict.fromkeys(("task", "source", "license", "built"), "-") | {"versions": {}}
     descriptions = [description | {"dataset": name} for name in [*benchmark_table.TASKS[benchmark], "new-dataset"]]
-    heading, *rows = table_rows(benchmark, descriptions)
-    assert heading[0] == "dataset"
-    assert [row[0] for row in rows] == [*benchmark_table.TASKS[benchmark], "new-dataset"]
-    assert {len(row) for row in rows} == {len(heading)}
+    page = benchmark_page(benchmark, descriptions)
+    names = [line.split()[0] for line in page.split("\n\n")[0].splitlines() if line[0] not in " -"]
+    assert names == ["dataset", *benchmark_table.TASKS[benchmark], "new-dataset"]
+
+
+def test_the_versions_in_the_output_folder_are_listed_under_their_dataset() -> None:
+    description = {"task": "STS", "versions": {}, "built": "-"}
+    descriptions = [description | {"dataset": name} for name in TASKS["rumteb"]]
+    descriptions[0] = descriptions[0] | {"built": "1.0.0 (sample), 2.0.0"}
+    assert "\n    in the output folder: 1.0.0 (sample), 2.0.0\n" in benchmark_page("rumteb", descriptions)

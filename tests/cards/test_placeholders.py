@@ -1,0 +1,45 @@
+"""Numbers of a release in hand-written prose."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders.tasks import Classification, Retrieval
+from cards.placeholders import fill_placeholders, release_numbers
+
+CLASSIFICATION = Classification(labels=("bad", "good"), splits=("train", "test"))
+
+
+def test_rows_of_a_split_are_written_with_separators() -> None:
+    numbers = release_numbers(CLASSIFICATION, {("default", "train"): 7485, ("default", "test"): 1875}, {}, {})
+    text = fill_placeholders("{{ rows.train }} for training and {{ rows.test }} for testing.", numbers, "prose of toy")
+    assert text == "7,485 for training and 1,875 for testing."
+
+
+def test_a_task_with_several_tables_names_the_table_first() -> None:
+    numbers = release_numbers(Retrieval(), {("corpus", "test"): 1133, ("queries", "test"): 1170}, {}, {})
+    text = "{{ rows.queries.test }} queries, {{ rows.corpus.test }} documents, {{ rows.qrels.test }} judgements"
+    assert fill_placeholders(text, numbers, "prose of toy") == "1,170 queries, 1,133 documents, 0 judgements"
+
+
+def test_a_partial_release_has_no_rows_of_a_split_that_it_lacks() -> None:
+    numbers = release_numbers(CLASSIFICATION, {("default", "test"): 3019}, {}, {})
+    assert fill_placeholders("{{ rows.train }} and {{ rows.test }} rows", numbers, "prose of toy") == "0 and 3,019 rows"
+
+
+def test_options_and_observed_numbers_have_placeholders_too() -> None:
+    options = {"per_class": 1_050, "threshold": 0.5, "same": "text", "clean": True}
+    numbers = release_numbers(CLASSIFICATION, {}, options, {"pairs in the table": 4902})
+    text = '{{ options.per_class }} {{ options.threshold }} {{ options.same }} {{ observed["pairs in the table"] }}'
+    assert fill_placeholders(text, numbers, "prose of toy") == "1,050 0.5 text 4,902"
+
+
+@pytest.mark.parametrize("text", ["{{ rows.dev }}", "{{ options.per_rubric }}", "{{ lines }}", "{{ rows.", "{% if %}"])
+def test_a_placeholder_without_a_number_is_an_error_that_says_where(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^prose of toy: "):
+        fill_placeholders(text, release_numbers(CLASSIFICATION, {}, {}, {}), "prose of toy")
+
+
+def test_braces_that_are_no_placeholder_stay() -> None:
+    text = "The text is `Premise: {evidence} Hypothesis: {claim}`."
+    assert fill_placeholders(text, release_numbers(CLASSIFICATION, {}, {}, {}), "prose of toy") == text
