@@ -247,12 +247,14 @@ def decode(data: bytes, where: str) -> Manifest:
 def encode(manifest: Manifest) -> bytes:
     """The bytes of a manifest.json: indented, UTF-8, keys in the order of the records, with a final newline.
 
-    `texts_checked` is left out where it is null: older manifests do not have it.
+    `texts_checked` and `twins` are left out where a finding has none: older manifests do not have them.
     """
     values = asdict(manifest)
     for finding in values["findings"]:
         if finding["texts_checked"] is None:
             del finding["texts_checked"]
+        if not finding["twins"]:
+            del finding["twins"]
     return msgspec.json.format(msgspec.json.encode(values), indent=2) + b"\n"
 
 

@@ -56,13 +56,15 @@ def survey_tables(
     )
     surveys = {}
     for layout, split, table in tables:
-        schema, texts = table.collect_schema(), model_inputs(layout)
+        schema = table.collect_schema()
+        received = {_received(column): text for column, text in model_inputs(layout).items()}
+        texts = {column: pl.col(_received(column)) for column in layout.text}
         columns = {"position": pl.col("position")}
         for column, text in texts.items():
             forms = TextForms(
                 received=text,
                 own=pl.col(column),
-                suspect=pl.col(_suspect_column(column)),
+                suspect=pl.col(_suspect(column)),
                 of_retrieval=isinstance(task, tasks.Retrieval) and layout.config == "corpus",
             )
             columns |= _text_columns(column, forms, seed)
@@ -75,8 +77,9 @@ def survey_tables(
         columns["texts"] = _combine([text.hash(seed) for text in texts.values()])
         if label := task.type.label:
             columns["label"] = label_key(label, schema[label])
-        suspect = {_suspect_column(column): suspects(text) for column, text in texts.items()}
-        rows = table.with_row_index("position").with_columns(**suspect).select(**columns)
+        suspect = {_suspect(column): suspects(text) for column, text in texts.items()}
+        # In steps, so that each is computed once and not for each of the conditions.
+        rows = table.with_row_index("position").with_columns(**received).with_columns(**suspect).select(**columns)
         surveys[layout.config, split] = rows.collect(engine="streaming")
     return surveys
 
@@ -108,7 +111,11 @@ def _text_columns(column: str, text: TextForms, seed: int) -> dict[str, pl.Expr]
     }
 
 
-def _suspect_column(column: str) -> str:
+def _received(column: str) -> str:
+    return f"__received {column}"
+
+
+def _suspect(column: str) -> str:
     return f"__suspect {column}"
 
 

@@ -11,6 +11,7 @@ from html.entities import name2codepoint
 
 import polars as pl
 
+from builders.shaping.text import WHITE_SPACE
 from pipelines.audit import mojibake
 
 _ELEMENTS = (
@@ -54,6 +55,14 @@ PHONE = rf"(?:^|[^0-9+.-]|[^0-9]-|\+?1[-. ])(?:{_NUMBER})(?:$|[^0-9-]|-[^0-9])"
 _ROLE = r"(?:Human|HUMAN|Assistant|ASSISTANT|Instruction|Input|### ?Response) ?:"
 ROLE = rf"(?:\n|[.!?] )[ \t]*{_ROLE}"
 TRANSCRIPT = rf"\A\s*{_ROLE}"
+
+# Each is decided by the first or the last few characters of a text, whereas stripping a text takes time for each of its bytes.
+_SPACE = "".join(f"\\x{{{ord(one):X}}}" for one in WHITE_SPACE)
+CHARACTER = f"[^{_SPACE}]"
+TWO_CHARACTERS = f"[^{_SPACE}][{_SPACE}]*[^{_SPACE}]"
+SPACE_FIRST = rf"\A[{_SPACE}]"
+SPACE_LAST = rf"[{_SPACE}]\z"
+DOUBLE_FULL_STOP = rf"(?:\A|[^.])\.\.[{_SPACE}]*\z"
 
 LATIN_BESIDE_CYRILLIC = r"[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z]"
 

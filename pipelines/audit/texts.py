@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.shaping.text import WHITE_SPACE
 from pipelines.audit import text_patterns as patterns
 from pipelines.audit.findings import findings_where
 from pipelines.audit.kinds import LENGTH_OUTLIER_FACTOR
@@ -42,12 +41,8 @@ class TextForms:
     of_retrieval: bool = False
 
 
-def _strip(text: pl.Expr) -> pl.Expr:
-    return text.str.strip_chars(WHITE_SPACE)
-
-
-def _stripped_length(text: pl.Expr) -> pl.Expr:
-    return _strip(text).str.len_chars()
+def _is_empty(text: pl.Expr) -> pl.Expr:
+    return ~text.str.contains(patterns.CHARACTER)
 
 
 def _has_stray_mark(suspect: pl.Expr) -> pl.Expr:
@@ -58,10 +53,8 @@ def _has_stray_mark(suspect: pl.Expr) -> pl.Expr:
 # parts), whether it applies to the text. A part of a kind is counted on its own, and a text with two parts once for the kind.
 TEXT_CONDITIONS: Mapping[tuple[str, str], Callable[[TextForms], pl.Expr]] = MappingProxyType(
     {
-        ("empty_text", ""): lambda text: _stripped_length(text.received) == 0,
-        ("empty_text", "beside a title"): lambda text: (
-            (_stripped_length(text.own) == 0) & (_stripped_length(text.received) > 0)
-        ),
+        ("empty_text", ""): lambda text: _is_empty(text.received),
+        ("empty_text", "beside a title"): lambda text: _is_empty(text.own) & ~_is_empty(text.received),
         ("mojibake", ""): lambda text: is_mojibake(text.suspect),
         ("encoding_residue", ""): lambda text: text.suspect.str.contains(patterns.ENCODING),
         ("html_residue", ""): lambda text: text.suspect.str.contains(patterns.HTML),
@@ -73,14 +66,14 @@ TEXT_CONDITIONS: Mapping[tuple[str, str], Callable[[TextForms], pl.Expr]] = Mapp
             text.suspect.str.contains(f"{patterns.INVISIBLE}|{patterns.STRAY_JOINER}") | _has_stray_mark(text.suspect)
         ),
         ("lookalike_word", ""): lambda text: has_lookalike_word(text.suspect),
-        ("short_text", ""): lambda text: _stripped_length(text.received) == 1,
+        ("short_text", ""): lambda text: (
+            ~_is_empty(text.received) & ~text.received.str.contains(patterns.TWO_CHARACTERS)
+        ),
         ("surrounding_whitespace", ""): lambda text: (
-            (_strip(text.received).str.len_bytes() != text.received.str.len_bytes())
-            & (_stripped_length(text.received) > 0)
+            ~_is_empty(text.received)
+            & (text.received.str.contains(patterns.SPACE_FIRST) | text.received.str.contains(patterns.SPACE_LAST))
         ),
-        ("double_full_stop", ""): lambda text: (
-            _strip(text.received).str.ends_with("..") & ~_strip(text.received).str.ends_with("...")
-        ),
+        ("double_full_stop", ""): lambda text: text.received.str.contains(patterns.DOUBLE_FULL_STOP),
         # The slowest condition by far, and an article may well quote itself: not worth the time in a corpus of millions.
         ("repeated_sentence", ""): lambda text: (
             pl.lit(value=False) if text.of_retrieval else repeats_a_sentence(text.received)

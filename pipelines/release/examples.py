@@ -3,8 +3,7 @@
 The first row of a table may be one that a finding is about, have no label, or be unusually short. Of the rows of a split, a card
 shows the one that has
 
-1. no text with a finding that one text decides on its own (empty, a single character, residue of HTML or of a wrong decoding),
-   no text that occurs again in the table, and is not an example of a finding,
+1. no finding, and no text that occurs again in the table,
 2. a label, where the task has labels: an empty list is none,
 3. texts of about the median length: for each, a difference of at most a quarter of it,
 
@@ -21,33 +20,37 @@ import polars as pl
 
 from builders import tasks
 from builders.shaping.sampling import hash_order
-from pipelines.audit.tables import model_inputs, row_name
-from pipelines.audit.texts import TEXT_CONDITIONS
+from pipelines.audit.tables import model_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cards.manifest import Finding
+    from pipelines.audit.findings import FindingRows
     from pipelines.audit.tables import Frames
 
 SEED = "example"
 
 
 def choose_examples(
-    task: tasks.Task, frames: Frames, split: str, findings: Iterable[Finding]
+    task: tasks.Task, frames: Frames, split: str, findings: Iterable[FindingRows]
 ) -> dict[str, dict[str, Any]]:
     """A row of each table of a split, by config and column; no row of an empty table."""
     layouts = {layout.config: layout for layout in tasks.layouts(task)}
-    named = {name for finding in findings for name in finding.examples}
     first = "queries" if "queries" in layouts else next(iter(layouts))
-    chosen = _typical_row(layouts[first], frames[first][split], task.type.label, named)
+    positions = [
+        one.rows.select("position")
+        for one in findings
+        if (one.finding.config, one.finding.split) == (first, split) and "position" in one.rows.collect_schema()
+    ]
+    found = pl.concat([pl.LazyFrame(schema={"position": pl.UInt32}), *positions]).unique().collect(engine="streaming")
+    chosen = _typical_row(layouts[first], frames[first][split], task.type.label, found["position"])
     if chosen is None:
         return {}
-    [row] = _first_row(frames[first][split].with_row_index("__row").filter(pl.col("__row") == chosen).drop("__row"))
+    [row] = _first_row(frames[first][split].slice(chosen, 1))
     return {first: row} if first != "queries" else _around_query(frames, split, row)
 
 
-def _typical_row(layout: tasks.Layout, table: pl.LazyFrame, label: str, named: set[str]) -> int | None:
+def _typical_row(layout: tasks.Layout, table: pl.LazyFrame, label: str, found: pl.Series) -> int | None:
     """The position of the row to show, or None in an empty table."""
     schema, texts = table.collect_schema(), list(model_inputs(layout).values())
     labelled = pl.col(label).list.len() > 0 if label and isinstance(schema[label], pl.List) else pl.lit(value=True)
@@ -55,8 +58,7 @@ def _typical_row(layout: tasks.Layout, table: pl.LazyFrame, label: str, named: s
         table.with_row_index("__row")
         .select(
             "__row",
-            name=row_name(schema.names()).cast(pl.String),
-            found=pl.any_horizontal([condition(text) for text in texts for condition in TEXT_CONDITIONS.values()]),
+            found=pl.col("__row").is_in(found.implode()),
             labelled=labelled,
             text=pl.concat_str(texts, separator="\n"),
             **{f"length {side}": text.str.len_chars().cast(pl.Float64) for side, text in enumerate(texts)},
@@ -67,7 +69,7 @@ def _typical_row(layout: tasks.Layout, table: pl.LazyFrame, label: str, named: s
         return None
     lengths = [pl.col(f"length {side}") for side in range(len(texts))]
     rows = rows.with_columns(order=hash_order(rows["text"], SEED)).with_columns(
-        clean=~pl.col("found") & pl.col("order").is_unique() & ~pl.col("name").is_in(list(named)),
+        clean=~pl.col("found") & pl.col("order").is_unique(),
         near=pl.all_horizontal((length - length.median()).abs() <= length.median() / 4 for length in lengths),
     )
     best = rows.sort("clean", "labelled", "near", "order", "__row", descending=[True, True, True, False, False])

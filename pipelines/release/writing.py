@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from builders.spec import Raw, Tables
     from cards.manifest import Finding, Identity, Table
+    from pipelines.audit.findings import FindingRows
 
 
 def write_release(
@@ -44,12 +45,13 @@ def write_release(
     """
     tables, written = _run_recipe(definition, identity, raw, release_dir, checkpoints)
     frames = folder.scan_tables(release_dir, written)
-    findings, described = _audit(definition, identity, written, frames, release_dir)
-    manifest = _manifest(identity, tables, written, _with_known(definition, identity, findings))
+    found, described = _audit(definition, identity, written, frames, release_dir)
+    findings = _with_known(definition, identity, [one.finding for one in found])
+    manifest = _manifest(identity, tables, written, findings)
     folder.write_json(release_dir / folder.STATISTICS, described)
     evaluated = tasks.evaluated_split(definition.dataset.task)
     shown = evaluated if evaluated in identity.splits else identity.splits[-1]
-    examples = choose_examples(definition.dataset.task, frames, shown, manifest.findings)
+    examples = choose_examples(definition.dataset.task, frames, shown, found)
     card = render(definition, manifest, described, examples)
     (release_dir / folder.CARD).write_text(card, encoding="utf-8", newline="\n")
     (release_dir / folder.MANIFEST).write_bytes(encode(manifest))
@@ -81,7 +83,7 @@ def _audit(
     written: list[Table],
     frames: dict[str, dict[str, pl.LazyFrame]],
     release_dir: Path,
-) -> tuple[list[Finding], dict[str, dict[str, object]]]:
+) -> tuple[list[FindingRows], dict[str, dict[str, object]]]:
     """The findings and the statistics of tables, which are read back from their files meanwhile.
 
     Raises FindingsError for findings that no release may have, ReleaseError for files that hold other rows than were written.
@@ -90,14 +92,14 @@ def _audit(
     with ThreadPoolExecutor(2) as background:  # none of the readers of the rows keeps all cores busy
         read_back = background.submit(_read_back, written, release_dir)
         try:
-            findings = integrity.check_integrity(task, frames, splits, sample=identity.sample)
-            _refuse_errors(identity, findings)
+            found = integrity.audit_integrity(task, frames, splits, sample=identity.sample)
+            _refuse_errors(identity, [one.finding for one in found])
             sampled_texts = background.submit(sample_tables, task, frames).result
             seed = text_hashes.hash_seed(task, frames)
             description = background.submit(statistics.describe_tables, task, frames, seed, sampled_texts)
             languages = definition.dataset.languages
-            findings += quality.audit_rows(task, frames, splits, languages, seed=seed, sampled_texts=sampled_texts)
-            return findings, statistics.as_json(description.result())
+            found += quality.audit_tables(task, frames, splits, languages, seed=seed, sampled_texts=sampled_texts)
+            return found, statistics.as_json(description.result())
         finally:
             read_back.result()  # rows that differ from what was written explain every other error
 

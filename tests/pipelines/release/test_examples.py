@@ -9,10 +9,16 @@ import pytest
 
 from builders import tasks
 from cards.manifest import Finding
+from pipelines.audit.findings import FindingRows
+from pipelines.audit.quality import audit_tables
 from pipelines.release.examples import choose_examples
 
 MULTILABEL = tasks.MultilabelClassification(labels=("joy", "fear"))
-FINDING = Finding("near_leak", "warning", "default", "test", "text", 1, 0.1, ("c",))
+
+
+def leak_of(position: int) -> FindingRows:
+    finding = Finding("near_leak", "warning", "default", "test", "text", 1, 0.1)
+    return FindingRows(finding, pl.LazyFrame({"position": [position]}, {"position": pl.UInt32}))
 
 
 def multilabel(*rows: tuple[str, str, list[int]]) -> dict[str, dict[str, pl.LazyFrame]]:
@@ -20,9 +26,11 @@ def multilabel(*rows: tuple[str, str, list[int]]) -> dict[str, dict[str, pl.Lazy
     return {"default": {"test": pl.LazyFrame(rows, schema, orient="row")}}
 
 
-def shown(*rows: tuple[str, str, list[int]], findings: tuple[Finding, ...] = ()) -> str:
-    """The id of the example among some rows of a multilabel task."""
-    return str(choose_examples(MULTILABEL, multilabel(*rows), "test", findings)["default"]["id"])
+def shown(*rows: tuple[str, str, list[int]], findings: tuple[FindingRows, ...] = ()) -> str:
+    """The id of the example among some rows of a multilabel task, beside the findings of these rows."""
+    frames = multilabel(*rows)
+    found = [*audit_tables(MULTILABEL, frames, ("test",)), *findings]
+    return str(choose_examples(MULTILABEL, frames, "test", found)["default"]["id"])
 
 
 @pytest.mark.parametrize(
@@ -47,8 +55,8 @@ def test_a_text_that_occurs_twice_is_not_an_example() -> None:
 
 def test_an_example_of_a_finding_is_not_one_of_the_card() -> None:
     rows = [("b", "A fearful day in the park", [1]), ("c", "No fear in the dark wood", [1])]
-    assert shown(*rows, findings=(FINDING,)) == "b"
-    assert shown(rows[1], findings=(FINDING,)) == "c", "the only row there is"
+    assert shown(*rows, findings=(leak_of(1),)) == "b"
+    assert shown(rows[1], findings=(leak_of(0),)) == "c", "the only row there is"
 
 
 def test_the_example_does_not_depend_on_the_order_of_rows_or_on_rows_that_are_left_out() -> None:
