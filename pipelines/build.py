@@ -85,7 +85,7 @@ def _parse() -> argparse.Namespace:
         "--force", action="store_true", help="build even if up to date; replace other rows unless published"
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
-    options = arguments.parse_args()
+    options = command.parse(arguments)
     if options.push and (options.sample or options.limit or options.splits):
         arguments.error("--push publishes whole datasets: leave out --sample, --limit and --splits")
     return options

@@ -152,7 +152,7 @@ def _parse() -> argparse.Namespace:
         metavar="NAME",
         help="one of several subsets as in mteb: ru; repeatable",
     )
-    options = arguments.parse_args()
+    options = command.parse(arguments)
     if options.against and options.html:
         arguments.error("--against compares figures and writes no --html")
     return options

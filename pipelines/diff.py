@@ -74,7 +74,7 @@ def _parse() -> argparse.Namespace:
     for name in ("a", "b"):
         arguments.add_argument(name, metavar=name.upper(), help=f"PATH or ORG/NAME@TAG: {kinds}")
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
-    return arguments.parse_args()
+    return command.parse(arguments)
 
 
 if __name__ == "__main__":

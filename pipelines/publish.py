@@ -71,7 +71,7 @@ def _parse() -> argparse.Namespace:
         "--i-have-the-rights", action="store_true", help="publish although the licence forbids derivatives"
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
-    return arguments.parse_args()
+    return command.parse(arguments)
 
 
 def _publish_options(options: argparse.Namespace) -> PublishOptions:

@@ -70,7 +70,7 @@ def _parse() -> argparse.Namespace:
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset, for programs")
-    return arguments.parse_args()
+    return command.parse(arguments)
 
 
 def _built_versions(dataset_dir: Path) -> list[str]:
