@@ -11,7 +11,7 @@ number of rows per table follows from it, not from the recipe. Then these progra
 - build: what `python -m pipelines.build rubq` does, from raw files to two releases, including all checks;
 - recipe: only the part that the script does too, from raw files to frames, once per dataset;
 - script: a simple script with json, pandas and `to_parquet`. It writes the same rows (which the benchmark verifies), without
-  any checks of its own.
+  any checks of its own. It requires pandas (the extra `benchmarks`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from extras import require_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,6 +94,7 @@ def main() -> None:
     if options.run:
         RUNS[options.run](options.folder)
         return
+    require_modules("pandas")
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         planted = make_raw(folder / RAW, options.questions, options.paragraphs)
