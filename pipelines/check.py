@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError
 from builders.tasks import TYPES
@@ -11,8 +11,10 @@ from pipelines import command
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from pipelines.report.checks import CheckResult
+    from pipelines.report.fail_on import Condition
     from pipelines.report.targets import Target
 
 EXAMPLES = """\
@@ -27,18 +29,23 @@ EXAMPLES = """\
   output:
     python -m pipelines.check rumteb --html report.html         a page to read and to send: findings, examples, histograms
     python -m pipelines.check cedr --against published          its statistics beside the published ones, line by line
-    python -m pipelines.check cedr --json                       for programs: docs/checking.md lists the keys"""
+    python -m pipelines.check cedr --json                       for programs: docs/checking.md lists the keys
+  in a script, to fail on what matters there:
+    python -m pipelines.check ORG/NAME --fail-on warning
+    python -m pipelines.check ORG/NAME --fail-on split_leak:0.1%,duplicate_text:5% --fail-on conflicting_label"""
 
 
 def main() -> int:
-    """Check what the command line names; returns 0 where all is well, 1 for a damaged release, 4 for defects in the rows.
+    """Check what the command line names; returns 1 for a damaged release and on `--fail-on`, 4 for errors in the rows, else 0.
 
     With `--against published`, 1 where a figure differs and no note says why.
     """
     options = _parse()
     from pipelines.report import html
+    from pipelines.report.fail_on import parse_conditions
     from pipelines.report.targets import resolve_targets
 
+    conditions = parse_conditions(options.fail_on)
     codes, sections = [0], []
     for name in options.names:
         try:
@@ -53,7 +60,7 @@ def main() -> int:
                     codes.append(_compare(target, as_json=options.json))
                     continue
                 for result in _check(target, options):
-                    codes.append(_show(result.report, as_json=options.json))
+                    codes.append(_show(result, conditions, as_json=options.json))
                     sections += [html.section(result)] if options.html else []
             except DatasetError as error:
                 command.print_error(error)
@@ -84,15 +91,18 @@ def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
     return results
 
 
-def _show(report: dict[str, Any], *, as_json: bool) -> int:
+def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool) -> int:
     """Print the result of a check; returns its exit code."""
     from pipelines.report import text
+    from pipelines.report.fail_on import met_conditions
 
+    report = result.report
+    report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
     if as_json:
         command.print_json(report)
     else:
         print(text.check_page(report), flush=True)
-    return 1 if report["problems"] else 4 if report["defects"] else 0
+    return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
 
 
 def _compare(target: Target, *, as_json: bool) -> int:
@@ -122,6 +132,14 @@ def _parse() -> argparse.Namespace:
     )
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
+    )
+    arguments.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="exit with 1 on this: warning, error, compromised, KIND or KIND:SHARE (split_leak:0.1%%); repeatable, or joined "
+        "by commas; default: error,compromised. Errors in the rows exit with 4 in any case",
     )
     arguments.add_argument("--html", type=Path, metavar="FILE", help="write a report to read in a browser, one file")
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
@@ -153,8 +171,8 @@ def _parse() -> argparse.Namespace:
         help="one of several subsets as in mteb: ru; repeatable",
     )
     options = command.parse(arguments)
-    if options.against and options.html:
-        arguments.error("--against compares figures and writes no --html")
+    if options.against and (options.html or options.fail_on):
+        arguments.error("--against only compares figures: leave out --html and --fail-on")
     return options
 
 

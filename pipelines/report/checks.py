@@ -22,6 +22,7 @@ from pipelines.hub import client, repository
 from pipelines.raw.cache import default_cache
 from pipelines.release import folder
 from pipelines.release.verification import verify_release
+from pipelines.report.verdict import judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
 class CheckResult:
     """The result of a check.
 
-    report: what `--json` prints. task: the dataset's. frames: the rows that were audited, empty where none could be. rows: all
-    rows. findings: those of the report, in its order, at the locations of `frames`. own_locations: for a dataset that is not a
-    release, its own config and split for each of these.
+    report: what `--json` prints; the command fills `failed_on`. task: the dataset's. frames: the rows that were audited, empty
+    where none could be. rows: all rows. findings: those of the report, in its order, at the locations of `frames`. own_locations:
+    for a dataset that is not a release, its own config and split for each of these.
     """
 
     report: dict[str, Any]
@@ -208,4 +209,8 @@ def _report(
     }  # fmt: skip
     listed = [asdict(finding) for finding in findings]
     defects = [finding for finding in listed if finding["severity"] == "error"]
-    return common | dict(head) | {"problems": problems, "defects": defects, "findings": listed}
+    report = common | dict(head)
+    verdict = judge(report["task"], findings, problems, sample=report["sample"])
+    return report | {
+        "verdict": asdict(verdict), "failed_on": [], "problems": problems, "defects": defects, "findings": listed,
+    }  # fmt: skip

@@ -31,12 +31,16 @@ if TYPE_CHECKING:
     from cards.manifest import Finding
     from pipelines.audit.tables import Frames
     from pipelines.report.checks import CheckResult
+    from pipelines.report.verdict import State
 
 MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile
 MAX_LABELS = 20  # in a chart, the most frequent ones
 MAX_CHARACTERS = 240  # of a value of an example
 LABEL_COLUMNS = ("label", "labels", "score")  # shown after the texts of an example
 JUDGED_TABLES = {"queries": "query-id", "corpus": "corpus-id"}  # and the columns of judgements that refer to them
+COLORS: Mapping[State, str] = {
+    "no problems": "good", "warnings": "warning", "compromised": "error", "defective": "error", "damaged": "error",
+}  # fmt: skip
 OMITTED_STATISTICS = ("labels", "hf_subset_descriptive_stats")  # shown in charts; duplicates of other keys
 
 
@@ -78,7 +82,7 @@ def section(result: CheckResult) -> dict[str, Any]:
     return {
         "report": report,
         "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),
-        "state": "damaged" if report["problems"] else "defective" if report["defects"] else "sound",
+        "color": COLORS[report["verdict"]["state"]],
         "findings": [
             finding | {"definition": kinds.KINDS[finding["kind"]].definition, "rows": examples}
             for finding, examples in zip(report["findings"], _examples(result), strict=True)

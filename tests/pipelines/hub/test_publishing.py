@@ -950,7 +950,7 @@ def test_publish_check_and_diff_work_as_commands(hub: LoopbackHub, checkout_dir:
 
     sound = run("check", f"{REPO}@v1.0.0", HF_TOKEN="")
     assert (sound.returncode, sound.stderr) == (0, "")
-    assert f"{TERRA} 1.0.0: sound" in sound.stdout
+    assert f"{TERRA} 1.0.0: no problems\n" in sound.stdout
     same = run("diff", f"{REPO}@v1.0.0", f"outputs/{TERRA}")
     assert same.returncode == 0, same.stderr
     assert same.stdout.startswith("the same rows\n")
