@@ -50,7 +50,9 @@ def diff(old: str, new: str) -> dict[str, Any]:
     for name in (old, new):
         release_dir = resolve_release(name)
         manifest = folder.require_manifest(release_dir)
+        # A card edited on the Hub does not matter here; edited statistics do, because they are compared.
         problems = verify_release(release_dir, manifest)
+        problems += folder.edited_documents(release_dir, manifest, [folder.STATISTICS])
         if problems:
             todo = f"remove {release_dir}, then build or fetch it again"
             raise ReleaseError("the release is damaged", where=name, found=problems[0], todo=todo)

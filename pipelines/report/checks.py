@@ -69,6 +69,7 @@ def check_release(release_dir: Path, *, language_sample: int | None) -> CheckRes
     task = definition.dataset.task
     problems = verify_release(release_dir, manifest)
     rows: Frames = {} if problems else folder.scan_tables(release_dir, manifest.tables)
+    problems += folder.edited_documents(release_dir, manifest)
     findings, audited = _audit(definition, manifest, rows, language_sample) if rows else ([], False)
     # A build detects the languages of a sample: the counts of any other number of texts differ from the manifest's.
     if rows and not _same_counts(manifest.findings, findings, languages=language_sample == SAMPLE):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -16,6 +17,7 @@ import pytest
 
 from builders.errors import FindingsError, RecipeError, ReleaseError, SourceError, UsageError
 from builders.spec import Dataset, Tables, Version
+from cards.manifest import encode
 from pipelines.audit.languages import SAMPLE
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.release import staging
@@ -57,6 +59,11 @@ def test_the_manifest_has_the_documented_keys(settings: BuildSettings) -> None:
     assert {"path", "bytes", "sha256"} <= set(table["files"][0])
     assert {"name", "url", "sha256", "bytes"} <= set(manifest["raw"][0])
     assert {"module", "options", "sha256"} <= set(manifest["recipe"])
+    assert manifest["documents"] == [
+        {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name in ("README.md", "statistics.json")
+        for content in [(outcome.release_dir / name).read_bytes()]
+    ]
     assert read_manifest(outcome.release_dir) == outcome.manifest
 
 
@@ -227,6 +234,33 @@ def test_check_finds_changed_missing_and_stray_files(settings: BuildSettings) ->
     assert "qrels/test-00000-of-00001.parquet is missing" in problems
     assert "queries/test-00000-of-00001.parquet has changed" in problems
     assert "queries/test-00001-of-00001.parquet is in no table" in problems
+
+
+@pytest.mark.parametrize("name", ["README.md", "statistics.json"])
+def test_check_finds_an_edited_card_and_edited_statistics_and_a_build_writes_them_again(
+    name: str, settings: BuildSettings
+) -> None:
+    release_dir = build(settings).release_dir
+    written = (release_dir / name).read_bytes()
+    (release_dir / name).write_bytes(written + b"\n")
+    report = check_release(release_dir, language_sample=SAMPLE).report
+    [problem] = report["problems"]
+    assert problem.startswith(f"{name} was edited after the build: {len(written) + 1:,} bytes, sha256 ")
+    assert report["verdict"]["state"] == "damaged"
+    assert report["tables"][0]["rows"], "the rows are audited all the same"
+    assert report["findings"]
+    assert build(settings).state == "built"
+    assert (release_dir / name).read_bytes() == written
+
+
+def test_a_release_without_digests_of_its_documents_is_not_called_edited(settings: BuildSettings) -> None:
+    outcome = build(settings)
+    old = encode(replace(outcome.manifest, documents=()))
+    assert b'"documents"' not in old
+    (outcome.release_dir / "manifest.json").write_bytes(old)
+    (outcome.release_dir / "README.md").write_text("An old card.")
+    assert check_release(outcome.release_dir, language_sample=SAMPLE).report["problems"] == []
+    assert build(settings).state == "up to date"
 
 
 @pytest.mark.parametrize("exchange", [True, False], ids=["atomic exchange", "two renames"])
