@@ -5,7 +5,6 @@ The same rows give the same card: it does not depend on the time, the machine or
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ import jinja2
 import yaml
 
 from builders import tasks
+from builders.docstrings import read_docstring
+from builders.errors import ReleaseError
 from builders.spec import VERSION, version_key
 from cards import front_matter, markdown
 from cards.manifest import SEVERITIES
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from cards.manifest import Manifest
 
 CARDS = Path(__file__).parent
+WRITE_PROSE = "write it; docs/adding-a-dataset.md shows a whole file"
 VERSION_SECTION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
 
 
@@ -52,7 +54,7 @@ def render(
 
     statistics: as in statistics.json. examples: one row of each config, by column.
 
-    Raises ValueError for missing prose, a missing citation or an unknown language.
+    Raises ReleaseError for missing prose or a missing citation, ValueError for an unknown language.
     """
     dataset, source = definition.dataset, definition.source
     head = yaml.safe_dump(front_matter.metadata(definition, manifest), sort_keys=False, allow_unicode=True, width=120)
@@ -64,7 +66,7 @@ def render(
         manifest=manifest,
         examples=examples,
         prose=read_prose(source.name, dataset.name, manifest.version),
-        recipe=inspect.getdoc(dataset.recipe) or "",
+        recipe=read_docstring(dataset.recipe),
         languages=[front_matter.language(code)[1] for code in dataset.languages],
         labels=_labels(dataset.task),
         configs=front_matter.tables_by_config(manifest),
@@ -80,28 +82,46 @@ def render(
     )
 
 
+def require_texts(definition: Definition, version: str) -> None:
+    """Check before a build that the card will have its texts: docstring, prose, citations.
+
+    Raises ReleaseError for missing prose or a missing citation, UsageError where Python runs without docstrings.
+    """
+    read_docstring(definition.dataset.recipe)
+    read_prose(definition.source.name, definition.dataset.name, version)
+    for key in _citations(definition):
+        bibtex(key)
+
+
 def read_prose(source: str, dataset: str, version: str) -> Prose:
     """The prose of a dataset from `prose/<source>.md`.
 
     The file has a section `# <source>`, and for each dataset a section `# <dataset>` with `## Decided` and `## Limits`. For one
     version, `## Decided in 2.0.0` and `## Limits of 2.0.0` replace these.
 
-    Raises ValueError for a missing file or section, and for a section that no card shows.
+    Raises ReleaseError for a missing file or section, and for a section that no card shows.
     """
     path = CARDS / "prose" / f"{source}.md"
     if not path.is_file():
-        raise ValueError(f"{path}: file not found; every source needs one, with the text for its card")
+        expected = f"a file with the sections '# {source}' and '# {dataset}'"
+        raise ReleaseError("no prose for the card", where=str(path), expected=expected, todo=WRITE_PROSE)
     sections = _sections(path.read_text("utf-8"), "# ")
     for name in (source, dataset):
         if not sections.get(name):
-            raise ValueError(f"{path}: missing section '# {name}'")
+            raise _incomplete(path, f"'# {name}'")
     parts = _sections(sections[dataset], "## ")
     shown = ("", "Decided", "Limits")
     for name in shown:
         if not parts.get(name):
-            raise ValueError(f"{path}: missing {f'section ## {name}' if name else 'text'} in '# {dataset}'")
+            raise _incomplete(path, f"'## {name}' in '# {dataset}'" if name else f"a first paragraph in '# {dataset}'")
     if unknown := [name for name in parts if name not in shown and not VERSION_SECTION.fullmatch(name)]:
-        raise ValueError(f"{path}: '# {dataset}' has sections that no card shows: {', '.join(unknown)}")
+        raise ReleaseError(
+            f"'# {dataset}' has sections that no card shows",
+            where=str(path),
+            found=", ".join(f"'## {name}'" for name in unknown),
+            expected="'## Decided', '## Limits', or one of these for a version: '## Decided in 2.0.0'",
+            todo="rename or remove them",
+        )
     decisions = parts.get(f"Decided in {version}") or parts["Decided"]
     return Prose(sections[source], parts[""], decisions, parts.get(f"Limits of {version}") or parts["Limits"])
 
@@ -109,19 +129,25 @@ def read_prose(source: str, dataset: str, version: str) -> Prose:
 def bibtex(key: str) -> str:
     """An entry of citations.bib.
 
-    Raises ValueError for an unknown key, and for an entry with unbalanced braces.
+    Raises ReleaseError for an unknown key, and for an entry with unbalanced braces.
     """
     path = CARDS / "citations.bib"
     text = path.read_text("utf-8")
     start = re.search(rf"(?m)^@\w+\{{{re.escape(key)},", text)
     if start is None:
-        raise ValueError(f"{path}: no entry {key!r}")
+        raise ReleaseError(
+            f"no entry {key!r} to cite", where=str(path), todo="add it, or correct the key in the builder"
+        )
     depth = 0
     for brace in re.finditer(r"[{}]", text[start.start() :]):
         depth += 1 if brace[0] == "{" else -1
         if not depth:
             return text[start.start() :][: brace.end()]
-    raise ValueError(f"{path}: unbalanced braces in {key!r}")
+    raise ReleaseError(f"unbalanced braces in the entry {key!r}", where=str(path), todo="close its braces")
+
+
+def _incomplete(path: Path, section: str) -> ReleaseError:
+    return ReleaseError("the prose for the card is incomplete", where=str(path), expected=section, todo=WRITE_PROSE)
 
 
 @cache

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders.benchmarks import BENCHMARKS
+from builders.errors import ReleaseError
 from cards import front_matter
 from cards.render import bibtex, read_prose
 
@@ -33,8 +34,9 @@ def test_every_citation_has_a_key_of_its_own_and_balanced_braces() -> None:
 
 
 def test_an_error_names_a_missing_citation_and_its_file() -> None:
-    with pytest.raises(ValueError, match=r"citations\.bib: no entry 'nobody2020'"):
+    with pytest.raises(ReleaseError, match="no entry 'nobody2020'") as caught:
         bibtex("nobody2020")
+    assert str(caught.value.where).endswith("citations.bib")
 
 
 @pytest.mark.parametrize("path", PROSE, ids=lambda path: path.stem)
@@ -50,13 +52,15 @@ def test_prose_describes_the_source_and_the_decisions_and_limits_of_each_dataset
 
 
 def test_an_error_names_missing_prose_and_its_file(toy_prose: Path) -> None:
-    with pytest.raises(ValueError, match=r"nobody\.md: file not found"):
+    with pytest.raises(ReleaseError, match="no prose for the card") as caught:
         read_prose("nobody", "x", "1.0.0")
+    assert caught.value.where == str(toy_prose.with_name("nobody.md"))
     toy_prose.write_text(TOY, "utf-8")
-    with pytest.raises(ValueError, match=r"toy\.md: missing section '# toy-retrieval'"):
-        read_prose("toy", "toy-retrieval", "1.0.0")
-    with pytest.raises(ValueError, match=r"toy\.md: missing section ## Limits in '# toy-sts'"):
-        read_prose("toy", "toy-sts", "1.0.0")
+    for dataset, section in (("toy-retrieval", "'# toy-retrieval'"), ("toy-sts", "'## Limits' in '# toy-sts'")):
+        with pytest.raises(ReleaseError, match="the prose for the card is incomplete") as caught:
+            read_prose("toy", dataset, "1.0.0")
+        assert (caught.value.where, caught.value.expected) == (str(toy_prose), section)
+        assert "docs/adding-a-dataset.md" in str(caught.value.todo)
 
 
 def test_a_version_may_have_prose_of_its_own(toy_prose: Path) -> None:
@@ -68,5 +72,6 @@ def test_a_version_may_have_prose_of_its_own(toy_prose: Path) -> None:
 
 def test_prose_in_a_section_that_no_card_shows_is_an_error(toy_prose: Path) -> None:
     toy_prose.write_text(f"{TOY}## Limits\n\n- D.\n\n## More\n\n- E.\n", "utf-8")
-    with pytest.raises(ValueError, match="sections that no card shows: More"):
+    with pytest.raises(ReleaseError, match="sections that no card shows") as caught:
         read_prose("toy", "toy-sts", "1.0.0")
+    assert caught.value.found == "'## More'"

@@ -19,7 +19,7 @@ from builders.errors import FindingsError, RecipeError, ReleaseError, SourceErro
 from builders.spec import Dataset, Tables, Version
 from cards.manifest import encode
 from pipelines.audit.languages import SAMPLE
-from pipelines.make import BuildResult, BuildSettings, make
+from pipelines.make import BuildResult, BuildSettings, make, plan_build
 from pipelines.release import staging
 from pipelines.release.folder import read_manifest
 from pipelines.report.checks import check_release
@@ -186,6 +186,66 @@ def test_a_blocking_defect_stops_the_build(settings: BuildSettings) -> None:
     assert "null_text in default/dev.sentence1: 1 (row 1)" in str(caught.value)
     assert caught.value.exit_code == 4
     assert tree(settings.output) == before
+
+
+@pytest.mark.parametrize(
+    ("prose", "words"),
+    [
+        (None, "no prose for the card"),
+        ("# terra\n\nA.\n\n# terra-pairclassification\n\nB.\n\n## Limits\n\n- C.\n", "'## Decided' in "),
+    ],
+    ids=["no file", "no section"],
+)
+def test_missing_prose_is_an_error_before_the_build_starts(
+    prose: str | None, words: str, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "cards"
+    shutil.copytree(ROOT / "cards", folder)
+    path = folder / "prose" / "terra.md"
+    path.unlink()
+    if prose:
+        path.write_text(prose, "utf-8")
+    monkeypatch.setattr("cards.render.CARDS", folder)
+
+    def read(*_: object, **__: object) -> None:
+        pytest.fail("a raw file was looked for")
+
+    monkeypatch.setattr("pipelines.make.golden_input", read)
+    for command in (make, plan_build):
+        with pytest.raises(ReleaseError) as caught:
+            command(definition_of(NAME), "1.0.0", settings)
+        assert words in str(caught.value)
+        assert caught.value.where == str(path)
+        assert "docs/adding-a-dataset.md" in str(caught.value)
+    assert not settings.output.exists()
+
+
+def test_a_missing_golden_file_is_an_error_that_knows_whether_this_is_a_checkout(
+    settings: BuildSettings, tmp_path: Path
+) -> None:
+    (tmp_path / "golden").mkdir()
+    with pytest.raises(SourceError, match="the golden sample of terra lacks a file") as caught:
+        build(replace(settings, golden=tmp_path / "golden"))
+    assert caught.value.where == str(tmp_path / "golden" / "terra" / "raw" / "val.jsonl")
+    assert "leave out --sample" in str(caught.value.todo)
+    with pytest.raises(SourceError, match="golden sample not found") as caught:
+        build(replace(settings, golden=tmp_path / "nothing"))
+    assert "run this in a checkout" in str(caught.value.todo)
+
+
+@pytest.mark.parametrize("command", [["build", "terra", "--sample"], ["show", "terra"]], ids=lambda value: value[0])
+def test_python_without_docstrings_is_refused_and_leaves_a_release_as_it_is(
+    command: list[str], settings: BuildSettings
+) -> None:
+    card = (build(settings).release_dir / "README.md").read_bytes()
+    process = subprocess.run(
+        [sys.executable, "-OO", "-m", f"pipelines.{command[0]}", *command[1:], "--output", str(settings.output)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (process.returncode, process.stdout) == (2, "")
+    assert "-OO removes the docstrings" in process.stderr
+    assert "Traceback" not in process.stderr
+    assert (settings.output / NAME / "1.0.0" / "README.md").read_bytes() == card
 
 
 def test_a_failed_build_keeps_the_existing_release(settings: BuildSettings) -> None:
