@@ -16,8 +16,10 @@ from tests.support.paths import ROOT
 from tests.support.releases import NAMES, definition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from pipelines.make import BuildResult
 
 
 def show(*arguments: str) -> str:
@@ -53,6 +55,36 @@ def test_rumteb_notes_the_errors_in_the_table_of_the_paper(tmp_path: Path) -> No
     assert "10,000 queries and 10,000 judgements" in printed["ria-news-retrieval"]
     for name, fact in benchmark_table.TASKS["rumteb"].items():
         assert ("wrong" in fact) or fact["paper"] in ("-", fact["ours"]), name
+
+
+def test_a_version_is_shown_with_its_own_options_rows_and_findings(
+    tmp_path: Path, golden_release: Callable[..., BuildResult]
+) -> None:
+    first, second = (
+        json.loads(show(f"cedr@{version}", "--json", "--output", str(tmp_path))) for version in ("1.0.0", "2.0.0")
+    )
+    assert (first["options"]["clean"], second["options"]["clean"]) == (False, True)
+    assert first["rows"] == {"default/train": 7528, "default/test": 1882}, "from the ledger"
+    assert second["rows"] == {"default/train": 7485, "default/test": 1875}
+    assert (first["dropped"], first["counted_in"]) == (None, "ledger")
+    assert "split_leak" in {finding["kind"] for finding in first["findings"]}, "declared by the builder"
+    page = show("cedr@1.0.0", "--output", str(tmp_path))
+    assert "clean=False" in page
+    assert "default/train 7,528, default/test 1,882" in page
+    assert "split_leak 7 (default/test.text)" in " ".join(page.split())
+    assert page.rstrip().endswith("python -m pipelines.build cedr-classification@1.0.0")
+
+    release = golden_release("cedr-classification", "2.0.0")
+    built = json.loads(show("cedr@2.0.0", "--json", "--output", str(release.release_dir.parents[1])))
+    assert built["rows"] == release.manifest.rows, "from the release in the output folder"
+    assert [one["count"] for one in built["dropped"]] == [one.count for one in release.manifest.dropped]
+    assert built["counted_in"].endswith("2.0.0, sample")
+
+
+@pytest.mark.parametrize("name", ["cedr@1.0.0", "miracl-retrieval-ru", "terra", "shp"])
+def test_the_page_of_a_dataset_fits_80_columns_but_for_addresses(name: str, tmp_path: Path) -> None:
+    lines = show(name, "--output", str(tmp_path)).splitlines()
+    assert [line for line in lines if len(line) > 80 and not line.strip().startswith("https://")] == []
 
 
 def test_the_benchmark_sizes_match_the_published_figures() -> None:
