@@ -32,8 +32,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extras import require_modules
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -81,6 +79,8 @@ def main() -> None:
         RUNS[options.run](options.folder)
         return
     if "bm25s" not in options.skip:
+        from extras import require_modules  # here, because tests import this module from another folder
+
         require_modules("bm25s", otherwise="leave that program out: --skip bm25s")
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)

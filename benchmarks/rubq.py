@@ -28,8 +28,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extras import require_modules
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -94,6 +92,8 @@ def main() -> None:
     if options.run:
         RUNS[options.run](options.folder)
         return
+    from extras import require_modules  # here, because tests import this module from another folder
+
     require_modules("pandas")
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)

@@ -112,7 +112,11 @@ def _page(plan: Plan, publication: Publication | None) -> list[str]:
             lines.append(f"    {mark} {path}  {size}".rstrip())
     lines += [f"  note      {note}" for note in plan.notes]
     if plan.changes:
-        lines += ["", f"  against v{plan.against}:", *(f"  {line}".rstrip() for line in changes_page(plan.changes))]
+        lines += [
+            "",
+            f"  against v{plan.against}:",
+            *(f"  {line}".rstrip() for line in changes_page(plan.changes, width=78)),
+        ]
     return lines
 
 

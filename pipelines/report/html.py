@@ -7,12 +7,14 @@ are cut.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 import polars as pl
+from markupsafe import Markup, escape
 
 from builders import tasks
 from cards import markdown
@@ -22,6 +24,7 @@ from pipelines.audit import kinds, statistics
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.tables import count_rows, model_input, row_name
 from pipelines.files import write_atomically
+from pipelines.report.twins import find_twins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,10 +58,11 @@ class Bar:
 
 @dataclass(frozen=True)
 class Example:
-    """An example of a finding: the name of its row, and the values of the row by column."""
+    """An example of a finding: the name of its row, and the values of the row by column; the rows that it repeats."""
 
     name: str
     values: tuple[tuple[str, str], ...]
+    twins: tuple[Example, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,16 +123,21 @@ def _examples(result: CheckResult) -> list[list[Example]]:
     text_columns = {layout.config: layout.text for layout in tasks.layouts(result.task)}
     labels = tasks.label_names(result.task)
 
-    def example(finding: Finding, name: str) -> Example:
-        row = rows[finding.config, finding.split].get(name, {})
+    def example(finding: Finding, name: str, row: Mapping[str, Any], *twins: Example) -> Example:
         values = [(column, row[column]) for column in ("title", *text_columns.get(finding.config, ())) if column in row]
         values += [(column, _label_name(row[column], labels)) for column in LABEL_COLUMNS if column in row]
         for table, column in JUDGED_TABLES.items():
             other = judged.get((table, finding.split), {}).get(row.get(column) or "", {})
             values += [(f"{table}: {part}", other[part]) for part in ("title", "text") if part in other]
-        return Example(name, tuple((column, _readable(value)) for column, value in values if value != ""))
+        return Example(name, tuple((column, _readable(value)) for column, value in values if value != ""), twins)
 
-    return [[example(finding, name) for name in finding.examples] for finding in result.findings]
+    def with_twins(finding: Finding) -> Iterator[Example]:
+        twins = find_twins(result.task, result.rows, finding)
+        for name in finding.examples:
+            same = [example(finding, f"{one.split}: {one.name}", one.row) for one in twins.get(name, [])]
+            yield example(finding, name, rows[finding.config, finding.split].get(name, {}), *same)
+
+    return [list(with_twins(finding)) for finding in result.findings]
 
 
 def _rows_by_name(frames: Frames, location: tuple[str, str], names: set[str]) -> dict[str, dict[str, Any]]:
@@ -247,6 +256,11 @@ def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tup
             yield name, markdown.number(value)
 
 
+def _code_spans(text: str) -> Markup:
+    """A text as HTML, what is between two backticks as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
+
+
 @cache
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
@@ -256,4 +270,5 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["code_spans"] = _code_spans
     return environment.get_template("report.html.jinja")

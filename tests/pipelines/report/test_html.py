@@ -195,6 +195,52 @@ def test_a_report_that_cannot_be_rendered_leaves_the_old_file(tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
+def labelled(*rows: tuple[str, int]) -> pl.DataFrame:
+    return pl.DataFrame(rows, ["text", "label"], orient="row")
+
+
+LEAKING = {
+    "default": {
+        "train": labelled(("Bees make honey.", 1), ("Ants bite.", 0), ("bees make HONEY", 0), ("A wasp.", 1)),
+        "test": labelled(("Bees make honey.", 1), ("Ants bite!", 1), ("Wax.", 0), ("Wax.", 1)),
+    }
+}
+
+
+def test_a_leak_is_shown_with_the_rows_that_it_repeats_and_a_conflict_with_the_other_labels(tmp_path: Path) -> None:
+    [result] = check_subsets(write_dataset(tmp_path / "set", LEAKING))
+    found = {
+        (one["kind"], example.name): [(twin.name, *(value for _, value in twin.values)) for twin in example.twins]
+        for one in html_report.section(result)["findings"]
+        for example in one["rows"]
+    }
+    leaks = {name: twins for (kind, name), twins in found.items() if kind == "split_leak"}
+    first, second = sorted(leaks)
+    assert [twin[0].startswith("train: ") for twins in leaks.values() for twin in twins] == [True, True, True]
+    assert [twin[1:] for twin in leaks[first]] == [("Bees make honey.", "1"), ("bees make HONEY", "0")]
+    assert [twin[1:] for twin in leaks[second]] == [("Ants bite.", "0")]
+    [conflict] = [twins for (kind, _), twins in found.items() if kind == "conflicting_label"]
+    assert [twin[1:] for twin in conflict] == [("Wax.", "1")]
+
+
+def test_a_report_shows_twins_and_code_and_the_verdict(tmp_path: Path) -> None:
+    text, page = page_of(write_dataset(tmp_path / "set", LEAKING), tmp_path / "report.html")
+    assert page.text.count("the same text in") == 4
+    assert "2 of 3 test texts leak from train" in page.text
+    assert '<span class="badge error">compromised</span>' in text
+    assert "`" not in page.text
+    assert "<code>" in text
+
+
+def test_texts_with_backticks_and_markup_stay_text(tmp_path: Path) -> None:
+    table = labelled(("`<b>bold</b>` and <i>more</i>", 0), ("`<b>bold</b>` and <i>more</i>", 1))
+    text, _ = page_of(
+        write_dataset(tmp_path / "set", {"default": {"train": table, "test": table}}), tmp_path / "r.html"
+    )
+    assert "<b>bold" not in text
+    assert "<i>more" not in text
+
+
 def test_long_texts_are_cut(tmp_path: Path) -> None:
     table = pl.DataFrame({"sentences": ["a" * 5000, "a" * 5000, "b\tc\nd"], "labels": ["x", "y", "y"]})
     text, page = page_of(write_dataset(tmp_path / "set", {"default": {"test": table}}), tmp_path / "report.html")
