@@ -32,7 +32,7 @@ EXAMPLES = """\
     python -m pipelines.check cedr --json                       for programs: docs/checking.md lists the keys
   in a script, to fail on what matters there:
     python -m pipelines.check ORG/NAME --fail-on warning
-    python -m pipelines.check ORG/NAME --fail-on split_leak:0.1%,duplicate_text:5% --fail-on conflicting_label"""
+    python -m pipelines.check ORG/NAME --fail-on split_leak:0.1%,html_residue"""
 
 
 def main() -> int:
