@@ -13,7 +13,7 @@ them. Then these programs run, each in a separate process:
 - rank: only the BM25 step, on passages read by a minimal reader;
 - bm25s: the same step with the bm25s library: tokenise, index, retrieve, with the same words, stems, formula and parameters.
 
-Finally the two rankings are compared.
+Finally the two rankings are compared. The last program requires bm25s (the extra `benchmarks`).
 """
 
 from __future__ import annotations
@@ -78,6 +78,10 @@ def main() -> None:
     if options.run:
         RUNS[options.run](options.folder)
         return
+    if "bm25s" not in options.skip:
+        from extras import require_modules  # here, because tests import this module from another folder
+
+        require_modules("bm25s", otherwise="leave that program out: --skip bm25s")
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         make_raw(folder / RAW, options.passages, options.questions)

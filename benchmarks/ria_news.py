@@ -12,7 +12,7 @@ run, each in a separate process:
   verifies), without integrity checks, findings, statistics or card;
 - floor: the lower bound: gunzip, parse the JSON, write the raw texts to Parquet with zstd.
 
-The script requires pandas. The floor uses one thread, as does the script except for its last step.
+The script requires pandas (the extra `benchmarks`). The floor uses one thread, as does the script except for its last step.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from extras import require_modules
 from ria_articles import write_articles
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def main() -> None:
     if options.run:
         RUNS[options.run](options.folder)
         return
+    if "script" not in options.skip:
+        require_modules("pandas", otherwise="leave that program out: --skip script")
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         raw = folder / RAW

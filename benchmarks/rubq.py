@@ -11,7 +11,7 @@ number of rows per table follows from it, not from the recipe. Then these progra
 - build: what `python -m pipelines.build rubq` does, from raw files to two releases, including all checks;
 - recipe: only the part that the script does too, from raw files to frames, once per dataset;
 - script: a simple script with json, pandas and `to_parquet`. It writes the same rows (which the benchmark verifies), without
-  any checks of its own.
+  any checks of its own. It requires pandas (the extra `benchmarks`).
 """
 
 from __future__ import annotations
@@ -92,6 +92,9 @@ def main() -> None:
     if options.run:
         RUNS[options.run](options.folder)
         return
+    from extras import require_modules  # here, because tests import this module from another folder
+
+    require_modules("pandas")
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         planted = make_raw(folder / RAW, options.questions, options.paragraphs)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from builders.benchmarks import BENCHMARKS
+from builders.docstrings import read_docstring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -154,7 +155,7 @@ class Dataset:
     @property
     def summary(self) -> str:
         """The first line of the recipe's docstring."""
-        return (inspect.getdoc(self.recipe) or "").split("\n", 1)[0]
+        return read_docstring(self.recipe).split("\n", 1)[0]
 
     def options(self, version: str, *, sample: bool = False) -> dict[str, Any]:
         """Every number of the recipe under its name: defaults, then the version's, then the golden sample's."""

@@ -27,6 +27,8 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Sha256 = Annotated[str, msgspec.Meta(pattern=f"^[0-9a-f]{{64}}{END}")]
 # A file in a folder of the release, under this name on every system: nothing that leaves the release's folder.
 DataPath = Annotated[str, msgspec.Meta(pattern=r"^(?!\.\.?/)[^/\\:\x00-\x1f]+/(?!\.\.?$)[^/\\:\x00-\x1f]+" + END)]
+# A file in the folder of the release itself.
+DocumentName = Annotated[str, msgspec.Meta(pattern=r"^(?!\.\.?$)[^/\\:\x00-\x1f]+" + END)]
 VersionNumber = Annotated[str, msgspec.Meta(pattern=f"^{VERSION.pattern}{END}".replace(r"\d", "[0-9]"))]
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)  # the worst first
@@ -47,6 +49,15 @@ class File:
     """A data file of a release: POSIX path below its folder, size in bytes, sha256 in hex."""
 
     path: DataPath
+    bytes: Count
+    sha256: Sha256
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file that describes a release, `README.md` or `statistics.json`: its name, size in bytes, sha256 in hex."""
+
+    path: DocumentName
     bytes: Count
     sha256: Sha256
 
@@ -160,8 +171,9 @@ class Identity:
 class Manifest:
     """All that is known of a release. The fields up to `prompts` that Identity has too mean the same.
 
-    content_sha256: identity of all rows (pipelines.release.content_hash). observed: numbers that the recipe counted. tools,
-    built_at: versions of libraries and the time (ISO 8601, UTC), outside every hash.
+    content_sha256: identity of all rows (pipelines.release.content_hash). documents: card and statistics; none in manifests from
+    before they were recorded. observed: numbers that the recipe counted. tools, built_at: versions of libraries and the time (ISO
+    8601, UTC), outside every hash.
     """
 
     format: int = 1
@@ -171,6 +183,7 @@ class Manifest:
     task: str
     content_sha256: Sha256
     tables: tuple[Table, ...]
+    documents: tuple[Document, ...] = ()
     splits: tuple[str, ...]
     sample: bool
     partial: bool
@@ -247,9 +260,12 @@ def decode(data: bytes, where: str) -> Manifest:
 def encode(manifest: Manifest) -> bytes:
     """The bytes of a manifest.json: indented, UTF-8, keys in the order of the records, with a final newline.
 
-    `texts_checked` and `twins` are left out where a finding has none: older manifests do not have them.
+    `documents`, and `texts_checked` and `twins` of a finding, are left out where there are none: older manifests do not have
+    them.
     """
     values = asdict(manifest)
+    if not manifest.documents:
+        del values["documents"]
     for finding in values["findings"]:
         if finding["texts_checked"] is None:
             del finding["texts_checked"]

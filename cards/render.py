@@ -5,7 +5,6 @@ The same rows give the same card: it does not depend on the time, the machine or
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ import jinja2
 import yaml
 
 from builders import tasks
+from builders.docstrings import read_docstring
+from builders.errors import ReleaseError
 from builders.spec import VERSION, version_key
 from cards import front_matter, markdown
 from cards.manifest import SEVERITIES
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from cards.manifest import Manifest
 
 CARDS = Path(__file__).parent
+WRITE_PROSE = "write it; docs/adding-a-dataset.md shows a whole file"
 VERSION_SECTION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
 
 
@@ -60,7 +62,7 @@ def render(
 
     statistics: as in statistics.json. examples: one row of each config, by column.
 
-    Raises ValueError for missing prose, a missing citation or an unknown language.
+    Raises ReleaseError for missing prose or a missing citation, ValueError for an unknown language.
     """
     dataset, source = definition.dataset, definition.source
     head = yaml.safe_dump(front_matter.metadata(definition, manifest), sort_keys=False, allow_unicode=True, width=120)
@@ -72,7 +74,7 @@ def render(
         manifest=manifest,
         examples=examples,
         prose=_read_filled_prose(dataset, manifest),
-        recipe=inspect.getdoc(dataset.recipe) or "",
+        recipe=read_docstring(dataset.recipe),
         languages=[front_matter.language(code)[1] for code in dataset.languages],
         labels=_labels(dataset.task),
         configs=front_matter.tables_by_config(manifest),
@@ -97,17 +99,29 @@ def _read_filled_prose(dataset: Dataset, manifest: Manifest) -> Prose:
     return Prose(**{name: fill_placeholders(text, numbers, where) for name, text in vars(prose).items()})
 
 
+def require_texts(definition: Definition, version: str) -> None:
+    """Check before a build that the card will have its texts: docstring, prose, citations.
+
+    Raises ReleaseError for missing prose or a missing citation, UsageError where Python runs without docstrings.
+    """
+    read_docstring(definition.dataset.recipe)
+    read_prose(definition.source.name, definition.dataset.name, version)
+    for key in _citations(definition):
+        bibtex(key)
+
+
 def read_prose(source: str, dataset: str, version: str) -> Prose:
     """The prose of a dataset from `prose/<source>.md`, with its placeholders.
 
     The file has a section `# <source>` with `## Provenance`, and for each dataset a section `# <dataset>` with `## Decided` and
     `## Limits`, perhaps `## Choices`. For one version, `## Decided in 2.0.0` and `## Limits of 2.0.0` replace these.
 
-    Raises ValueError for a missing file or section, and for a section that no card shows.
+    Raises ReleaseError for a missing file or section, and for a section that no card shows.
     """
     path = CARDS / "prose" / f"{source}.md"
     if not path.is_file():
-        raise ValueError(f"{path}: file not found; every source needs one, with the text for its card")
+        expected = f"a file with the sections '# {source}' and '# {dataset}'"
+        raise ReleaseError("no prose for the card", where=str(path), expected=expected, todo=WRITE_PROSE)
     sections = _sections(path.read_text("utf-8"), "# ")
     about = _parts(path, sections, source, ("", "Provenance"))
     parts = _parts(path, sections, dataset, ("", "Decided", "Limits"), optional="Choices")
@@ -124,19 +138,25 @@ def read_prose(source: str, dataset: str, version: str) -> Prose:
 def bibtex(key: str) -> str:
     """An entry of citations.bib.
 
-    Raises ValueError for an unknown key, and for an entry with unbalanced braces.
+    Raises ReleaseError for an unknown key, and for an entry with unbalanced braces.
     """
     path = CARDS / "citations.bib"
     text = path.read_text("utf-8")
     start = re.search(rf"(?m)^@\w+\{{{re.escape(key)},", text)
     if start is None:
-        raise ValueError(f"{path}: no entry {key!r}")
+        raise ReleaseError(
+            f"no entry {key!r} to cite", where=str(path), todo="add it, or correct the key in the builder"
+        )
     depth = 0
     for brace in re.finditer(r"[{}]", text[start.start() :]):
         depth += 1 if brace[0] == "{" else -1
         if not depth:
             return text[start.start() :][: brace.end()]
-    raise ValueError(f"{path}: unbalanced braces in {key!r}")
+    raise ReleaseError(f"unbalanced braces in the entry {key!r}", where=str(path), todo="close its braces")
+
+
+def _incomplete(path: Path, section: str) -> ReleaseError:
+    return ReleaseError("the prose for the card is incomplete", where=str(path), expected=section, todo=WRITE_PROSE)
 
 
 @cache
@@ -160,14 +180,21 @@ def _parts(
 ) -> dict[str, str]:
     """The parts of a section of a prose file by heading; the text before the first heading has the key ''."""
     if not sections.get(name):
-        raise ValueError(f"{path}: missing section '# {name}'")
+        raise _incomplete(path, f"'# {name}'")
     parts = _sections(sections[name], "## ")
     for heading in required:
         if not parts.get(heading):
-            raise ValueError(f"{path}: missing {f'section ## {heading}' if heading else 'text'} in '# {name}'")
+            raise _incomplete(path, f"'## {heading}' in '# {name}'" if heading else f"a first paragraph in '# {name}'")
     known = {*required, optional}
     if unknown := [part for part in parts if part not in known and not _replaces(part, known)]:
-        raise ValueError(f"{path}: '# {name}' has sections that no card shows: {', '.join(unknown)}")
+        raise ReleaseError(
+            f"'# {name}' has sections that no card shows",
+            where=str(path),
+            found=", ".join(f"'## {part}'" for part in unknown),
+            expected=", ".join(f"'## {part}'" for part in (*filter(None, required), optional) if part)
+            + ", or one of these for a version: '## Decided in 2.0.0'",
+            todo="rename or remove them",
+        )
     return parts
 
 

@@ -98,7 +98,7 @@ def _parse() -> argparse.Namespace:
         "--force", action="store_true", help="build even if up to date; replace other rows unless published"
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
-    options = arguments.parse_args()
+    options = command.parse(arguments)
     if options.push and (options.sample or options.limit or options.splits):
         arguments.error("--push publishes whole datasets: leave out --sample, --limit and --splits")
     return options
@@ -185,17 +185,20 @@ def _show(result: BuildResult, publication: Publication | None, *, as_json: bool
     if as_json:
         command.print_json(_as_json(result, publication))
         return
+    from pipelines.report.text import fact
+
     manifest = result.manifest
     marks = [mark for mark, applies in (("sample", manifest.sample), ("partial", manifest.partial)) if applies]
     if not all(file.verified for file in manifest.raw) and not manifest.sample:
         marks.append("unverified raw files")
     print(f"{result.dataset} {result.version}: {', '.join([result.state, *marks])}")
-    print("  rows      " + ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items()))
-    print(f"  content   {manifest.content_sha256}")
-    if manifest.dropped:
-        print("  dropped   " + "; ".join(f"{one.count:,} {one.split}: {one.reason}" for one in manifest.dropped))
+    lines = fact("rows", ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items()))
+    lines += fact("content", manifest.content_sha256)
+    for number, one in enumerate(manifest.dropped):
+        lines += fact("" if number else "dropped", f"{one.count:,} {one.split}: {one.reason}")
     if manifest.findings:
-        print("  findings  " + _findings(manifest.findings))
+        lines += fact("findings", _findings(manifest.findings))
+    print("\n".join(lines))
     print(f"  in        {result.release_dir}")
     if publication is not None:
         print(f"  on Hub    {publication.state}: {publication.url}, {publication.plan.tag}")

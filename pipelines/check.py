@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError
 from builders.tasks import TYPES
@@ -12,8 +12,10 @@ from pipelines import command
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from pipelines.report.checks import CheckResult
+    from pipelines.report.fail_on import Condition
     from pipelines.report.targets import Target
 
 EXAMPLES = """\
@@ -28,18 +30,26 @@ EXAMPLES = """\
   output:
     python -m pipelines.check rumteb --html report.html         a page to read and to send: findings, examples, histograms
     python -m pipelines.check cedr --against published          its statistics beside the published ones, line by line
-    python -m pipelines.check cedr --json                       for programs: docs/checking.md lists the keys"""
+    python -m pipelines.check cedr --json                       for programs: docs/checking.md lists the keys
+    python -m pipelines.check cedr --findings rows/             all rows of every finding, as Parquet
+  in a script, to fail on what matters there:
+    python -m pipelines.check ORG/NAME --fail-on warning
+    python -m pipelines.check ORG/NAME --fail-on split_leak:0.1%,html_residue"""
 
 
 def main() -> int:
-    """Check what the command line names; returns 0 where all is well, 1 for a damaged release, 4 for defects in the rows.
+    """Check what the command line names; returns 1 for a damaged release and on `--fail-on`, 4 for errors in the rows, else 0.
 
     With `--against published`, 1 where a figure differs and no note says why.
     """
     options = _parse()
+    from pipelines.audit.finding_tables import write_findings
     from pipelines.report import html
+    from pipelines.report.checks import finding_folder
+    from pipelines.report.fail_on import parse_conditions
     from pipelines.report.targets import resolve_targets
 
+    conditions = parse_conditions(options.fail_on)
     codes, sections = [0], []
     for name in options.names:
         try:
@@ -54,8 +64,10 @@ def main() -> int:
                     codes.append(_compare(target, as_json=options.json))
                     continue
                 for result in _check(target, options):
-                    codes.append(_show(result.report, as_json=options.json))
+                    codes.append(_show(result, conditions, as_json=options.json))
                     sections += [html.section(result)] if options.html else []
+                    if options.findings:
+                        write_findings(options.findings / finding_folder(result.report), result.found)
             except DatasetError as error:
                 command.print_error(error)
                 codes.append(error.exit_code)
@@ -86,15 +98,18 @@ def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
     return results
 
 
-def _show(report: dict[str, Any], *, as_json: bool) -> int:
+def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool) -> int:
     """Print the result of a check; returns its exit code."""
     from pipelines.report import text
+    from pipelines.report.fail_on import met_conditions
 
+    report, findings = result.report, [one.finding for one in result.found]
+    report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], findings)
     if as_json:
         command.print_json(report)
     else:
         print(text.check_page(report), flush=True)
-    return 1 if report["problems"] else 4 if report["defects"] else 0
+    return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
 
 
 def _compare(target: Target, *, as_json: bool) -> int:
@@ -125,7 +140,21 @@ def _parse() -> argparse.Namespace:
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
     )
+    arguments.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="exit with 1 on this: warning, error, compromised, KIND or KIND:SHARE (split_leak:0.1%%); repeatable, or joined "
+        "by commas; default: error,compromised. Errors in the rows exit with 4 in any case",
+    )
     arguments.add_argument("--html", type=Path, metavar="FILE", help="write a report to read in a browser, one file")
+    arguments.add_argument(
+        "--findings",
+        type=Path,
+        metavar="DIR",
+        help="write all rows of every finding, and the rows that make them findings, as Parquet below this folder",
+    )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
     arguments.add_argument(
         "--against",
@@ -161,11 +190,11 @@ def _parse() -> argparse.Namespace:
         metavar=("LOW", "HIGH"),
         help="the scale of their scores (STS): 0 5; without it, from the lowest to the highest score",
     )
-    options = arguments.parse_args()
+    options = command.parse(arguments)
     if options.scale and not (options.scale[0] < options.scale[1] and all(map(math.isfinite, options.scale))):
         arguments.error("--scale needs two numbers, the lower one first")
-    if options.against and options.html:
-        arguments.error("--against compares figures and writes no --html")
+    if options.against and (options.html or options.fail_on or options.findings):
+        arguments.error("--against only compares figures: leave out --html, --fail-on and --findings")
     return options
 
 

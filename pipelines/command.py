@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pipelines.raw.settings import RawSettings
 
 NAMES = "a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one"
+MAX_NUMBER = 2**31 - 1  # what every library counts rows with
 
 logger = logging.getLogger(__name__)
 
@@ -67,10 +68,17 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 def positive_int(text: str) -> int:
-    """A whole number from 1."""
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a whole number from 1, not {text!r}")
+    """A whole number from 1 to MAX_NUMBER."""
+    # The length comes first: Python refuses to convert thousands of digits.
+    if not (text.isascii() and text.isdigit() and len(text) <= 20 and 1 <= int(text) <= MAX_NUMBER):
+        shown = text if len(text) <= 20 else f"{text[:20]}..."
+        raise argparse.ArgumentTypeError(f"a whole number from 1 to {MAX_NUMBER}, not {shown!r}")
     return int(text)
+
+
+def parse(arguments: argparse.ArgumentParser) -> argparse.Namespace:
+    """The command line; options and names may come in any order: `build a --output o b`."""
+    return arguments.parse_intermixed_args()
 
 
 def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:

@@ -76,7 +76,7 @@ def _parse() -> argparse.Namespace:
     arguments.add_argument("source", metavar="SOURCE", help="the source whose sentences are judged, such as stsb_ru")
     command.add_raw_options(arguments)
     arguments.add_argument("--model", type=Path, metavar="PATH", help="another model and its tokenizer, in a folder")
-    options = arguments.parse_args()
+    options = command.parse(arguments)
     if options.raw_dir is None:
         arguments.error("--raw-dir is needed: the decisions are written to DIR/<source>/")
     return options

@@ -50,7 +50,9 @@ def diff(old: str, new: str) -> dict[str, Any]:
     for name in (old, new):
         release_dir = resolve_release(name)
         manifest = folder.require_manifest(release_dir)
+        # A card edited on the Hub does not matter here; edited statistics do, because they are compared.
         problems = verify_release(release_dir, manifest)
+        problems += folder.edited_documents(release_dir, manifest, [folder.STATISTICS])
         if problems:
             todo = f"remove {release_dir}, then build or fetch it again"
             raise ReleaseError("the release is damaged", where=name, found=problems[0], todo=todo)
@@ -74,7 +76,7 @@ def _parse() -> argparse.Namespace:
     for name in ("a", "b"):
         arguments.add_argument(name, metavar=name.upper(), help=f"PATH or ORG/NAME@TAG: {kinds}")
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
-    return arguments.parse_args()
+    return command.parse(arguments)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def _parse() -> argparse.Namespace:
     command.add_raw_options(arguments)
     arguments.add_argument("--splits", type=command.split_names, metavar="A,B", help="only the files of these splits")
     arguments.add_argument("--json", action="store_true", help="one JSON object per file on stdout, for programs")
-    return arguments.parse_args()
+    return command.parse(arguments)
 
 
 def _to_json(source: str, file: LocatedFile) -> dict[str, Any]:

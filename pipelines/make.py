@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from builders.catalogue import needed_files, requested_splits
 from builders.errors import ReleaseError
 from cards.manifest import Identity, Recipe, options_as_read
+from cards.render import require_texts
 from pipelines.raw.inputs import GOLDEN, find_input, golden_input
 from pipelines.raw.locations import plan_file
 from pipelines.release import fingerprint, folder, ledger
@@ -77,8 +78,10 @@ class BuildPlan:
 def make(definition: Definition, version: str, settings: BuildSettings) -> BuildResult:
     """Build one version of one dataset, unless the release in its place is the same already.
 
-    Raises SourceError, RecipeError, FindingsError or ReleaseError; the release that was there before stays.
+    Raises SourceError, RecipeError, FindingsError or ReleaseError; the release that was there before stays. A text that the card
+    needs and does not find is an error before anything is downloaded.
     """
+    require_texts(definition, version)
     dataset = definition.dataset
     splits = requested_splits(definition, settings.splits)
     inputs = _find_inputs(definition, splits, settings)
@@ -102,6 +105,7 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
 
 def plan_build(definition: Definition, version: str, settings: BuildSettings) -> BuildPlan:
     """What make() would do; nothing is downloaded or written."""
+    require_texts(definition, version)
     splits = requested_splits(definition, settings.splits)
     release_dir = settings.output / definition.dataset.name / version
     keys = needed_files(definition, splits)

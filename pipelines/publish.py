@@ -71,7 +71,7 @@ def _parse() -> argparse.Namespace:
         "--i-have-the-rights", action="store_true", help="publish although the licence forbids derivatives"
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
-    return arguments.parse_args()
+    return command.parse(arguments)
 
 
 def _publish_options(options: argparse.Namespace) -> PublishOptions:
@@ -112,7 +112,11 @@ def _page(plan: Plan, publication: Publication | None) -> list[str]:
             lines.append(f"    {mark} {path}  {size}".rstrip())
     lines += [f"  note      {note}" for note in plan.notes]
     if plan.changes:
-        lines += ["", f"  against v{plan.against}:", *(f"  {line}".rstrip() for line in changes_page(plan.changes))]
+        lines += [
+            "",
+            f"  against v{plan.against}:",
+            *(f"  {line}".rstrip() for line in changes_page(plan.changes, width=78)),
+        ]
     return lines
 
 

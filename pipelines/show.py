@@ -17,7 +17,8 @@ EXAMPLES = """\
   python -m pipelines.show                    the catalogue
   python -m pipelines.show rumteb             a benchmark: its tasks and sizes, beside those of its paper
   python -m pipelines.show rarb               a group
-  python -m pipelines.show rubq-retrieval     one dataset: its recipe, options, versions and raw files"""
+  python -m pipelines.show rubq-retrieval     one dataset: its recipe, options, versions and raw files
+  python -m pipelines.show cedr@1.0.0         the same for one version: its options, rows, dropped rows, findings"""
 
 
 def main() -> int:
@@ -25,24 +26,28 @@ def main() -> int:
     options = _parse()
     from pipelines.report import benchmark_table, text
 
-    definitions = [definition for definition, _ in command.resolve_datasets(options.names or ["all"])]
+    datasets = command.resolve_datasets(options.names or ["all"])
+    described = [describe(definition, version, options.output) for definition, version in datasets]
     if options.json:
-        for definition in definitions:
-            command.print_json(describe(definition, options.output))
+        for row in described:
+            command.print_json(row)
     elif len(options.names) == 1 and options.names[0] in benchmark_table.TASKS:
         [name] = options.names
-        print(benchmark_table.benchmark_page(name, [describe(one, options.output) for one in definitions]))
-    elif len(definitions) > 1:
+        print(benchmark_table.benchmark_page(name, described))
+    elif len(datasets) > 1:
         heading = ["dataset", "group", "task", "source", "license", "newest", "built"]
-        described = [describe(one, options.output) for one in definitions]
         print(text.table([heading, *([str(row[column]) for column in heading] for row in described)]))
     else:
-        print(_page(definitions[0], describe(definitions[0], options.output)))
+        print(_page(datasets[0][0], described[0]))
     return 0
 
 
-def describe(definition: Definition, output: Path) -> dict[str, Any]:
-    """What the catalogue says of a dataset; `built`: the versions in the output folder."""
+def describe(definition: Definition, version: str, output: Path) -> dict[str, Any]:
+    """What is known of a version of a dataset.
+
+    built: the versions in the output folder. rows, dropped, findings: of the release of this version there; without one, the rows
+    of the ledger, or None, and the findings that the builder declares.
+    """
     dataset, source = definition.dataset, definition.source
     return {
         "dataset": dataset.name,
@@ -56,20 +61,41 @@ def describe(definition: Definition, output: Path) -> dict[str, Any]:
         "languages": list(dataset.languages),
         "splits": list(dataset.task.splits),
         "versions": {number: version.notes for number, version in dataset.versions.items()},
-        "options": dataset.options(dataset.newest),
+        "version": version,
+        "options": dataset.options(version),
+        **_known_content(definition, version, output / dataset.name / version),
         "homepage": source.homepage,
         "raw": [{"name": file.name, "digest": file.sha256 or file.git_blob} for file in source.files.values()],
     }
 
 
+def _known_content(definition: Definition, version: str, release_dir: Path) -> dict[str, Any]:
+    """Rows, dropped rows and findings of a version, and where they are known from."""
+    from dataclasses import asdict
+
+    from pipelines.release import ledger
+    from pipelines.release.folder import read_manifest
+
+    manifest = read_manifest(release_dir)
+    if manifest is not None:
+        dropped, findings = ([asdict(one) for one in items] for items in (manifest.dropped, manifest.findings))
+        marks = [mark for mark in ("sample", "partial") if getattr(manifest, mark)]
+        origin = ", ".join([str(release_dir), *marks])
+        return {"rows": manifest.rows, "dropped": dropped, "findings": findings, "counted_in": origin}
+    entry = ledger.find_entry(definition.dataset.name, version)
+    rows = {table.location: table.rows for table in entry.tables} if entry else None
+    known = [asdict(one) for one in definition.dataset.versions[version].known]
+    return {"rows": rows, "dropped": None, "findings": known or None, "counted_in": "ledger" if entry else None}
+
+
 def _parse() -> argparse.Namespace:
     arguments = command.parser("show", "List the catalogue, or show one dataset.", EXAMPLES)
-    arguments.add_argument("names", nargs="*", metavar="NAME", help=command.NAMES)
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset, for programs")
-    return arguments.parse_args()
+    return command.parse(arguments)
 
 
 def _built_versions(dataset_dir: Path) -> list[str]:
@@ -90,27 +116,56 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
     from builders.spec import version_key
     from builders.tasks import layouts
     from pipelines.raw.urls import file_url
+    from pipelines.report.text import fact, wrap
 
     dataset, source = definition.dataset, definition.source
     columns = [f"{layout.config}: {', '.join(layout.columns)}" for layout in layouts(dataset.task)]
     versions = sorted(row["versions"], key=version_key)
+    newest = row["version"] == row["newest"]
     facts = {
+        "version": row["version"] if newest else f"{row['version']}; the newest is {row['newest']}",
         "task": f"{row['task']} ({dataset.group}), {', '.join(row['languages'])}",
         "splits": ", ".join(row["splits"]),
         "tables": "; ".join(columns),
         "source": f"{source.title}, {source.license}, {source.homepage}",
         "options": ", ".join(f"{name}={value!r}" for name, value in row["options"].items()) or "none",
+        **_content_facts(row),
         "versions": "; ".join(f"{number}: {row['versions'][number]}" for number in versions),
         "built": row["built"],
     }
-    lines = [f"{dataset.name} - {dataset.summary}", ""]
-    lines += [f"  {name:<10}{text}" for name, text in facts.items()]
+    lines = [*wrap(f"{dataset.name} - {dataset.summary}"), ""]
+    lines += [line for name, text in facts.items() for line in fact(name, text)]
     lines += ["", "  raw files (below --raw-dir DIR, or downloaded):"]
     for key in {key: None for split in dataset.task.splits for key in dataset.needs[split]}:
         file = source.files[key]
         where = file_url(file.location) or "to be fetched by hand"
-        lines.append(f"    {source.name}/{file.name}  {_digest(file)}  {where}")
-    return "\n".join([*lines, "", f"  build it: python -m pipelines.build {dataset.name}"])
+        lines += [f"    {source.name}/{file.name}  {_digest(file)}", f"      {where}"]
+    name = dataset.name if newest else f"{dataset.name}@{row['version']}"
+    return "\n".join([*lines, "", f"  build it: python -m pipelines.build {name}"])
+
+
+def _content_facts(row: dict[str, Any]) -> dict[str, str]:
+    """Rows, dropped rows and findings of a version, as texts."""
+    if row["counted_in"] is None:
+        return {"rows": "unknown until it is built"}
+    facts = {"rows": ", ".join(f"{location} {count:,}" for location, count in row["rows"].items())}
+    if row["dropped"] is not None:
+        facts["dropped"] = (
+            "; ".join(f"{one['count']:,} {one['split']}: {one['reason']}" for one in row["dropped"]) or "none"
+        )
+    if row["findings"] is not None:
+        places = [
+            one.get("location") or "/".join(filter(None, (one["config"], one["split"]))) for one in row["findings"]
+        ]
+        found = [
+            f"{one['kind']} {one['count']:,} ({place})" for one, place in zip(row["findings"], places, strict=True)
+        ]
+        facts["findings"] = "; ".join(found) or "none"
+    return facts | {
+        "counted": "rows in the ledger, findings declared"
+        if row["counted_in"] == "ledger"
+        else f"in {row['counted_in']}"
+    }
 
 
 def _digest(file: RawFile) -> str:

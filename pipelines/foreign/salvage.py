@@ -10,6 +10,7 @@ import polars as pl
 from builders import tasks
 from cards.manifest import SEVERITIES
 from pipelines.audit import integrity, quality
+from pipelines.audit.findings import without_rows
 from pipelines.audit.languages import SAMPLE
 from pipelines.audit.tables import read_column
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cards.manifest import Finding
+    from pipelines.audit.findings import FindingRows
     from pipelines.foreign.datasets import ForeignDataset, Tables
 
 # Defects of a table: without its split, the other tables can be audited.
@@ -34,17 +36,17 @@ ROW_KINDS = {"null_text", "null_value", "empty_id", "duplicate_id"}
 
 def audit_foreign(
     dataset: ForeignDataset, *, language_sample: int | None = SAMPLE
-) -> tuple[list[Finding], ForeignDataset | None]:
-    """The findings of a dataset, and the dataset reduced to the rows that could be audited: None where there are none.
+) -> tuple[list[FindingRows], ForeignDataset | None]:
+    """The findings of a dataset with their rows, and the dataset reduced to the rows that could be audited, None for none.
 
     Not audited are splits that lack a table or a column, rows with a null or with the id of an earlier row, and judgements and
     candidates that point to nothing; pipelines.audit.integrity reports all of these. Locations are those of the dataset's task.
     """
     defects, splits = _find_defects(dataset)
-    findings = [*dataset.findings, *defects]
-    auditable = _auditable_rows(dataset, splits, findings)
+    findings = [*map(without_rows, dataset.findings), *defects]
+    auditable = _auditable_rows(dataset, splits, [one.finding for one in findings])
     if auditable is not None:
-        findings += quality.audit_rows(
+        findings += quality.audit_tables(
             auditable.task,
             auditable.frames,
             auditable.task.splits,
@@ -54,37 +56,39 @@ def audit_foreign(
     return findings, auditable
 
 
-def at_own_locations(dataset: ForeignDataset, findings: Sequence[Finding]) -> list[tuple[Finding, Finding]]:
-    """Each finding, paired with itself at the dataset's own location; errors first.
+def at_own_locations(dataset: ForeignDataset, findings: Sequence[FindingRows]) -> list[tuple[FindingRows, Finding]]:
+    """Each finding with its rows, and the finding at the dataset's own location; errors first.
 
     A finding in a table that several splits share, or have copies of, occurs once: at its first location.
     """
-    pairs: dict[Finding, tuple[Finding, Finding]] = {}
-    for finding in findings:
+    pairs: dict[Finding, tuple[FindingRows, Finding]] = {}
+    for one in findings:
+        finding = one.finding
         location = dataset.own_locations.get((finding.config, finding.split), (finding.config, finding.split))
         first_location = dataset.shared_files.get(location, location)
-        pairs.setdefault(_move(finding, first_location), (finding, _move(finding, location)))
-    return sorted(pairs.values(), key=lambda pair: SEVERITIES.index(pair[0].severity))
+        pairs.setdefault(_move(finding, first_location), (one, _move(finding, location)))
+    return sorted(pairs.values(), key=lambda pair: SEVERITIES.index(pair[1].severity))
 
 
 def _move(finding: Finding, location: tuple[str, str]) -> Finding:
     return replace(finding, config=location[0], split=location[1])
 
 
-def _find_defects(dataset: ForeignDataset) -> tuple[list[Finding], tuple[str, ...]]:
+def _find_defects(dataset: ForeignDataset) -> tuple[list[FindingRows], tuple[str, ...]]:
     """The defects of all tables, and the splits without defects of a table.
 
     audit.integrity stops at the first stage with defects. So it runs again without the splits and rows that it reported, until
     it reports nothing new.
     """
-    defects: dict[tuple[str, str, str], Finding] = {}
+    defects: dict[tuple[str, str, str], FindingRows] = {}
     task, frames, splits = dataset.task, dataset.frames, dataset.task.splits
     cleaned: set[tuple[str, str]] = set()
     while splits:
         frames = _select_splits(frames, splits)
-        findings = integrity.check_integrity(task, frames, splits)
-        for finding in findings:
-            defects.setdefault((finding.kind, finding.location, finding.detail), finding)
+        found = integrity.audit_integrity(task, frames, splits)
+        findings = [one.finding for one in found]
+        for one in found:
+            defects.setdefault((one.finding.kind, one.finding.location, one.finding.detail), one)
         broken_splits = {finding.split for finding in findings if finding.kind in TABLE_KINDS}
         broken_rows = _locations_of_broken_rows(findings) - cleaned
         if broken_splits:

@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-import yaml
-
-from builders.errors import FindingsError, PublishError, ReleaseError, SourceError, UsageError
+from builders.errors import FindingsError, PublishError, ReleaseError, UsageError
 from builders.spec import version_key
 from builders.tasks import config_folder
-from cards.front_matter_parser import parse_front_matter, split_front_matter
 from pipelines.audit import integrity
 from pipelines.hub import client, repository
+from pipelines.hub.published_files import published_files
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.verification import verify_release
 
@@ -31,13 +29,6 @@ if TYPE_CHECKING:
     from pipelines.hub.repository import Snapshot
 
 NEW, UNTAGGED, DONE = "to be published", "to be tagged", "already published"
-# The keys that a card of ours may have; any other key in a card on the Hub is somebody else's.
-OUR_KEYS = frozenset(
-    {
-        "annotations_creators", "configs", "dataset_info", "language", "license", "license_link", "license_name",
-        "multilinguality", "pretty_name", "size_categories", "source_datasets", "tags", "task_categories", "task_ids",
-    }
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -116,7 +107,8 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
     notes = [f"unverified raw file: {file.name}" for file in manifest.raw if not file.verified]
     at = repository.snapshot(hub, repo)
     if at is None:
-        return Plan(repo, version, NEW, manifest, None, _files(release_dir, manifest), notes=tuple(notes))
+        writes, _ = published_files(release_dir, manifest, repo, None)
+        return Plan(repo, version, NEW, manifest, None, writes, notes=tuple(notes))
     if options.private and not at.private:
         raise PublishError(
             "the repository is public, and --private applies only to new ones",
@@ -133,8 +125,7 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
         if not find_faults(hub, repo, at, options.cache):
             return Plan(repo, version, UNTAGGED, manifest, at, notes=tuple(notes))
         notes.append("main holds a damaged copy of this release: it is written again")
-    writes: dict[str, bytes | Path] = dict(_files(release_dir, manifest))
-    writes[folder.CARD], added = _merge_card(release_dir, repository.read_file(hub, repo, at, folder.CARD))
+    writes, added = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
     notes += [f"keys kept from the card on the Hub: {', '.join(added)}"] if added else []
     against, changes = tagged[0] if tagged else None, list[comparison.Change]()
     newest = repository.snapshot(hub, repo, f"v{against}") if against else None
@@ -221,7 +212,7 @@ def _publishable(definition: Definition, release_dir: Path, options: PublishOpti
     if (manifest.dataset, manifest.version) != (dataset.name, release_dir.name):
         what = f"{name}: its folder holds another release"
         raise PublishError(what, where=str(release_dir), found=manifest.name)
-    problems = verify_release(release_dir, manifest)
+    problems = verify_release(release_dir, manifest) + folder.edited_documents(release_dir, manifest)
     if problems:
         todo = f"build it again: python -m pipelines.build {name} --force"
         raise PublishError(f"{name}: the release is damaged", where=str(release_dir), found=problems[0], todo=todo)
@@ -272,25 +263,3 @@ def _refuse_older(repo: str, published: Manifest | None, ours: Manifest, tagged:
             f"{ours.name}: a newer version is published, and this one would replace it",
             where=repo, found=newest, todo="publish versions from the oldest to the newest",
         )  # fmt: skip
-
-
-def _files(release_dir: Path, manifest: Manifest) -> dict[str, bytes | Path]:
-    names = [folder.CARD, folder.MANIFEST, folder.STATISTICS, *(file.path for file in manifest.files)]
-    return {name: release_dir / name for name in names}
-
-
-def _merge_card(release_dir: Path, published: bytes | None) -> tuple[bytes | Path, list[str]]:
-    """The card with the keys that others added to the front matter of the card on the Hub, and the names of these keys."""
-    path = release_dir / folder.CARD
-    try:
-        metadata = parse_front_matter(published or b"", "the card on the Hub")
-    except SourceError:
-        metadata = {}  # the Hub shows such a card as one without metadata
-    others = {key: value for key, value in metadata.items() if key not in OUR_KEYS}
-    if not others:
-        return path, []
-    front_matter, body = split_front_matter(path.read_text("utf-8"))
-    if not front_matter:
-        raise ReleaseError("the card has no front matter", where=str(path), todo="build the release again with --force")
-    added = yaml.safe_dump(others, sort_keys=False, allow_unicode=True, width=120)
-    return f"---\n{front_matter}{added}---\n{body}".encode(), [str(key) for key in others]

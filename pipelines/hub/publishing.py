@@ -182,6 +182,7 @@ def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions)
             faults.append(describe_difference(plan.manifest.tables, manifest.tables))
         if card is not None and (fetched / folder.CARD).read_bytes() != _content(card):
             faults.append("another card")
+        faults += folder.edited_documents(fetched, manifest)
     if faults:
         todo = "nothing was tagged; run the command again"
         what = "the commit does not read back as the release"

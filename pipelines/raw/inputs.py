@@ -43,6 +43,13 @@ def golden_input(source: Source, key: str, golden: Path, *, limit: int | None) -
     """
     name = source.files[key].name
     path = golden / source.name / "raw" / name
+    if not path.is_file() and golden.is_dir():
+        raise SourceError(
+            f"the golden sample of {source.name} lacks a file",
+            where=str(path),
+            expected="a small hand-made file in the format of the raw one",
+            todo="write it (docs/adding-a-dataset.md), or build from real raw files: leave out --sample",
+        )
     if not path.is_file():
         raise SourceError(
             "golden sample not found",

@@ -175,10 +175,10 @@ def _pairs(olds: list[dict[str, Any]], news: list[dict[str, Any]], key: tuple[st
 
 def _figures(release_dir: Path) -> dict[str, Any]:
     manifest = require_manifest(release_dir)
-    findings = {
-        f"{one.kind} in {'/'.join(filter(None, (one.config, one.split, one.column)))}": one.count
-        for one in manifest.findings
-    }
+    findings: dict[str, int] = {}
+    for one in manifest.findings:  # several findings of a kind in one place differ in their detail: their counts add up
+        name = f"{one.kind} in {'/'.join(filter(None, (one.config, one.split, one.column)))}"
+        findings[name] = findings.get(name, 0) + one.count
     dropped = {f"{one.split}: {one.reason}": one.count for one in manifest.dropped}
     statistics = as_json(read_statistics(release_dir / STATISTICS))
     parts = {"option": manifest.recipe.options, "dropped": dropped, "finding": findings}

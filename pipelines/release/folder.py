@@ -8,21 +8,23 @@ outputs/<dataset>/<version>/
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from builders.errors import ReleaseError
-from cards.manifest import Manifest, decode
+from cards.manifest import Document, Manifest, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
     from pathlib import Path
 
     from cards.manifest import Table
 
 MANIFEST, STATISTICS, CARD = "manifest.json", "statistics.json", "README.md"
+DOCUMENTS = (CARD, STATISTICS)  # what describes the rows
 
 
 def read_manifest(release_dir: Path) -> Manifest | None:
@@ -58,12 +60,42 @@ def require_manifest(release_dir: Path) -> Manifest:
 
 
 def has_all_files(release_dir: Path, manifest: Manifest) -> bool:
-    """Whether every file of a release is there in its size; `verify_release` reads the bytes too."""
+    """Whether every data file of a release is there in its size, and card and statistics are those of the manifest.
+
+    `verify_release` reads the bytes of the data files too.
+    """
     try:
         sizes = [(release_dir / file.path).stat().st_size == file.bytes for file in manifest.files]
     except FileNotFoundError:
         return False
-    return all(sizes) and all((release_dir / name).is_file() for name in (CARD, STATISTICS))
+    present = all((release_dir / name).is_file() for name in DOCUMENTS)
+    return all(sizes) and present and not edited_documents(release_dir, manifest)
+
+
+def describe_document(name: str, content: bytes) -> Document:
+    """The manifest's entry of a card or of statistics."""
+    return Document(name, len(content), hashlib.sha256(content).hexdigest())
+
+
+def describe_documents(release_dir: Path) -> tuple[Document, ...]:
+    """The manifest's entries of the card and the statistics in a folder."""
+    return tuple(describe_document(name, (release_dir / name).read_bytes()) for name in DOCUMENTS)
+
+
+def edited_documents(release_dir: Path, manifest: Manifest, names: Container[str] = DOCUMENTS) -> list[str]:
+    """What differs between the card and the statistics in a folder and those of the manifest, a line for each.
+
+    A missing file is not listed, nor is one that an older manifest holds no digest of.
+    """
+    edited = []
+    for document in manifest.documents:
+        path = release_dir / document.path
+        if document.path in names and path.is_file():
+            present = describe_document(document.path, path.read_bytes())
+            if present != document:
+                found = f"{present.bytes:,} bytes, sha256 {present.sha256[:16]}..."
+                edited.append(f"{document.path} was edited after the build: {found}, not {document.sha256[:16]}...")
+    return edited
 
 
 def scan_tables(release_dir: Path, tables: Iterable[Table]) -> dict[str, dict[str, pl.LazyFrame]]:

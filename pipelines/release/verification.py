@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipelines.release.content_hash import dataset_sha256
-from pipelines.release.folder import CARD, STATISTICS
+from pipelines.release.folder import DOCUMENTS
 from pipelines.release.parquet import describe_file, hash_table
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
     """The problems of a release: files missing, changed or not in the manifest; tables with other rows than the manifest's.
 
-    Every file is read and every row hashed: an empty list means that the rows are those of the manifest's content_sha256.
+    Every data file is read and every row hashed: an empty list means that the rows are those of the manifest's content_sha256.
+    Card and statistics need only exist: see pipelines.release.folder.edited_documents.
 
     Raises ReleaseError for a file that has the manifest's digest and is not valid Parquet.
     """
@@ -33,7 +34,7 @@ def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
     named = {file.path for file in manifest.files}
     present = [path.relative_to(release_dir).as_posix() for path in sorted(release_dir.rglob("*.parquet"))]
     problems += [f"{path} is in no table of the manifest" for path in present if path not in named]
-    problems += [f"{name} is missing" for name in (CARD, STATISTICS) if not (release_dir / name).is_file()]
+    problems += [f"{name} is missing" for name in DOCUMENTS if not (release_dir / name).is_file()]
     if not problems and dataset_sha256(hashes) != manifest.content_sha256:
         problems.append("content_sha256 is not that of the tables")
     return problems

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,7 @@ def write_release(
     examples = choose_examples(definition.dataset.task, frames, shown, found)
     card = render(definition, manifest, described, examples)
     (release_dir / folder.CARD).write_text(card, encoding="utf-8", newline="\n")
+    manifest = replace(manifest, documents=folder.describe_documents(release_dir))
     (release_dir / folder.MANIFEST).write_bytes(encode(manifest))
     return manifest
 

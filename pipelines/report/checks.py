@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import re
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -22,6 +23,7 @@ from pipelines.hub import client, repository
 from pipelines.raw.cache import default_cache
 from pipelines.release import folder
 from pipelines.release.verification import verify_release
+from pipelines.report.verdict import judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from builders import tasks
     from builders.catalogue import Definition
     from cards.manifest import Finding, Manifest
+    from pipelines.audit.findings import FindingRows
     from pipelines.audit.tables import Frames
     from pipelines.foreign.data_files import Files
     from pipelines.foreign.datasets import ForeignDataset, ForeignOptions
@@ -39,17 +42,23 @@ if TYPE_CHECKING:
 class CheckResult:
     """The result of a check.
 
-    report: what `--json` prints. task: the dataset's. frames: the rows that were audited, empty where none could be. rows: all
-    rows. findings: those of the report, in its order, at the locations of `frames`. own_locations: for a dataset that is not a
-    release, its own config and split for each of these.
+    report: what `--json` prints; the command fills `failed_on`. task: the dataset's. frames: the rows that were audited, empty
+    where none could be. rows: all rows. found: the findings of the report, in its order, with their rows, at the locations of
+    `frames`. own_locations: for a dataset that is not a release, its own config and split for each of these.
     """
 
     report: dict[str, Any]
     task: tasks.Task
     frames: Frames
     rows: Frames
-    findings: tuple[Finding, ...]
+    found: tuple[FindingRows, ...]
     own_locations: Mapping[tuple[str, str], tuple[str, str]]
+
+
+def finding_folder(report: Mapping[str, Any]) -> str:
+    """The name of the folder for the rows of a dataset's findings, from its report: `cedr-classification-2.0.0`."""
+    parts = (report["dataset"].replace("/", "-"), report["subset"], report["version"] or "")
+    return re.sub(r"[^\w.-]", "_", "-".join(filter(None, parts))).lstrip(".") or "dataset"
 
 
 def check_release(release_dir: Path, *, language_sample: int | None) -> CheckResult:
@@ -68,7 +77,9 @@ def check_release(release_dir: Path, *, language_sample: int | None) -> CheckRes
     task = definition.dataset.task
     problems = verify_release(release_dir, manifest)
     rows: Frames = {} if problems else folder.scan_tables(release_dir, manifest.tables)
-    findings, audited = _audit(definition, manifest, rows, language_sample) if rows else ([], False)
+    problems += folder.edited_documents(release_dir, manifest)
+    found, audited = _audit(definition, manifest, rows, language_sample) if rows else ([], False)
+    findings = [one.finding for one in found]
     # A build detects the languages of a sample: the counts of any other number of texts differ from the manifest's.
     if rows and not _same_counts(manifest.findings, findings, languages=language_sample == SAMPLE):
         problems.append(
@@ -96,7 +107,8 @@ def check_release(release_dir: Path, *, language_sample: int | None) -> CheckRes
         ],
     }
     report = _report(release_dir, head, problems, findings)
-    return CheckResult(report, task, rows if audited else {}, rows, tuple(findings), {})
+    found = [replace(one, finding=finding) for one, finding in zip(found, findings, strict=True)]
+    return CheckResult(report, task, rows if audited else {}, rows, tuple(found), {})
 
 
 def check_folder(
@@ -141,15 +153,14 @@ def _all_paths(files: Files) -> list[str]:
 
 def _audit(
     definition: Definition, manifest: Manifest, rows: Frames, language_sample: int | None
-) -> tuple[list[Finding], bool]:
+) -> tuple[list[FindingRows], bool]:
     """The findings of a release's rows, and whether the rows were audited: rows with defects are not."""
     dataset, splits = definition.dataset, manifest.splits
-    findings = integrity.check_integrity(dataset.task, rows, splits, sample=manifest.sample)
-    if any(finding.severity == "error" for finding in findings):
-        return findings, False
-    languages = dataset.languages
-    findings += quality.audit_rows(dataset.task, rows, splits, languages, language_sample=language_sample)
-    return findings, True
+    found = integrity.audit_integrity(dataset.task, rows, splits, sample=manifest.sample)
+    if any(one.finding.severity == "error" for one in found):
+        return found, False
+    found += quality.audit_tables(dataset.task, rows, splits, dataset.languages, language_sample=language_sample)
+    return found, True
 
 
 def _same_counts(expected: Iterable[Finding], actual: Iterable[Finding], *, languages: bool) -> bool:
@@ -179,8 +190,7 @@ def _check_foreign(dataset_dir: Path, name: str, dataset: ForeignDataset, langua
     pairs = at_own_locations(dataset, findings)
     report = _report(dataset_dir, head, [], [own for _, own in pairs])
     task, frames = (audited.task, audited.frames) if audited else (dataset.task, {})
-    in_task = tuple(finding for finding, _ in pairs)
-    return CheckResult(report, task, frames, dataset.frames, in_task, dataset.own_locations)
+    return CheckResult(report, task, frames, dataset.frames, tuple(one for one, _ in pairs), dataset.own_locations)
 
 
 def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
@@ -208,4 +218,8 @@ def _report(
     }  # fmt: skip
     listed = [asdict(finding) for finding in findings]
     defects = [finding for finding in listed if finding["severity"] == "error"]
-    return common | dict(head) | {"problems": problems, "defects": defects, "findings": listed}
+    report = common | dict(head)
+    verdict = judge(report["task"], findings, problems, sample=report["sample"])
+    return report | {
+        "verdict": asdict(verdict), "failed_on": [], "problems": problems, "defects": defects, "findings": listed,
+    }  # fmt: skip

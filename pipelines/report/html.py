@@ -7,12 +7,14 @@ are cut.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 import polars as pl
+from markupsafe import Markup, escape
 
 from builders import tasks
 from cards import markdown
@@ -20,8 +22,9 @@ from cards.front_matter import LANGUAGE_FIGURES
 from cards.manifest import SEVERITIES, count_text
 from cards.render import CARDS
 from pipelines.audit import kinds, statistics
+from pipelines.audit.finding_tables import list_rows
+from pipelines.audit.findings import EXAMPLES
 from pipelines.audit.label_statistics import count_labels
-from pipelines.audit.row_names import name_rows
 from pipelines.audit.tables import count_rows, model_input
 from pipelines.files import write_atomically
 
@@ -33,12 +36,16 @@ if TYPE_CHECKING:
     from cards.manifest import Finding
     from pipelines.audit.tables import Frames
     from pipelines.report.checks import CheckResult
+    from pipelines.report.verdict import State
 
 MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile
 MAX_LABELS = 20  # in a chart, the most frequent ones
 MAX_CHARACTERS = 240  # of a value of an example
 LABEL_COLUMNS = ("label", "labels", "score")  # shown after the texts of an example
 JUDGED_TABLES = {"queries": "query-id", "corpus": "corpus-id"}  # and the columns of judgements that refer to them
+COLORS: Mapping[State, str] = {
+    "no problems": "good", "warnings": "warning", "compromised": "error", "defective": "error", "damaged": "error",
+}  # fmt: skip
 OMITTED_STATISTICS = ("labels", "hf_subset_descriptive_stats")  # shown in charts; duplicates of other keys
 
 
@@ -53,10 +60,11 @@ class Bar:
 
 @dataclass(frozen=True)
 class Example:
-    """An example of a finding: the name of its row, and the values of the row by column."""
+    """An example of a finding: the name of its row, and the values of the row by column; the rows that it repeats."""
 
     name: str
     values: tuple[tuple[str, str], ...]
+    twins: tuple[Example, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ def section(result: CheckResult) -> dict[str, Any]:
     return {
         "report": report,
         "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),
-        "state": "damaged" if report["problems"] else "defective" if report["defects"] else "sound",
+        "color": COLORS[report["verdict"]["state"]],
         "findings": [
             finding
             | {
@@ -108,42 +116,44 @@ def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _examples(result: CheckResult) -> list[list[Example]]:
-    """The examples of each finding, with the values of their rows; a name that matches no row has no values."""
-    names: dict[tuple[str, str], set[str]] = {}
-    for finding in result.findings:
-        names.setdefault((finding.config, finding.split), set()).update(finding.examples)
-    rows = {location: _rows_by_name(result.rows, location, some) for location, some in names.items()}
-    judged_names: dict[tuple[str, str], set[str]] = {}
-    for (config, split), judgements in rows.items():
-        for table, column in JUDGED_TABLES.items() if config in ("qrels", "top_ranked") else ():
-            ids = {row[column] for row in judgements.values() if row.get(column) is not None}
-            judged_names.setdefault((table, split), set()).update(ids)
-    judged = {location: _rows_by_name(result.rows, location, ids) for location, ids in judged_names.items()}
+    """The examples of each finding, with the values of their rows and of their twins; labels and tables have no values."""
+    listed = [list_rows(one, EXAMPLES).to_dicts() for one in result.found]
+    ids: dict[tuple[str, str], set[str]] = {}
+    for one, rows in zip(result.found, listed, strict=True):
+        for table, column in JUDGED_TABLES.items() if one.finding.config in ("qrels", "top_ranked") else ():
+            judged_ids = {row[column] for row in rows if row.get(column) is not None}
+            ids.setdefault((table, one.finding.split), set()).update(judged_ids)
+    judged = {location: _rows_by_id(result.rows, location, some) for location, some in ids.items()}
     text_columns = {layout.config: layout.text for layout in tasks.layouts(result.task)}
     labels = tasks.label_names(result.task)
 
-    def example(finding: Finding, name: str) -> Example:
-        row = rows[finding.config, finding.split].get(name, {})
-        values = [(column, row[column]) for column in ("title", *text_columns.get(finding.config, ())) if column in row]
-        values += [(column, _label_name(row[column], labels)) for column in LABEL_COLUMNS if column in row]
+    def example(finding: Finding, row: Mapping[str, Any], prefix: str = "") -> Example:
+        """An example from a row of list_rows, or its twin (prefix `twin `)."""
+        names = ("title", *text_columns.get(finding.config, ()))
+        values = [(column, row[prefix + column]) for column in names if prefix + column in row]
+        labelled = [column for column in LABEL_COLUMNS if prefix + column in row]
+        values += [(column, _label_name(row[prefix + column], labels)) for column in labelled]
         for table, column in JUDGED_TABLES.items():
-            other = judged.get((table, finding.split), {}).get(row.get(column) or "", {})
+            other = judged.get((table, finding.split), {}).get(row.get(prefix + column) or "", {})
             values += [(f"{table}: {part}", other[part]) for part in ("title", "text") if part in other]
-        return Example(name, tuple((column, _readable(value)) for column, value in values if value != ""))
+        shown = tuple((column, _readable(value)) for column, value in values if value != "")
+        if prefix:
+            return Example(f"{row['twin_split']}: {row['twin']}", shown)
+        return Example(str(row["row"]), shown, (example(finding, row, "twin "),) if row.get("twin") else ())
 
-    return [[example(finding, name) for name in finding.examples] for finding in result.findings]
+    return [
+        [example(one.finding, row) for row in rows] or [Example(name, ()) for name in one.finding.examples]
+        for one, rows in zip(result.found, listed, strict=True)
+    ]
 
 
-def _rows_by_name(frames: Frames, location: tuple[str, str], names: set[str]) -> dict[str, dict[str, Any]]:
-    """The first row of each name in a table."""
+def _rows_by_id(frames: Frames, location: tuple[str, str], ids: set[str]) -> dict[str, dict[str, Any]]:
+    """The first row of each id in a table of queries or documents."""
     frame = frames.get(location[0], {}).get(location[1])
-    if frame is None or not names:
+    if frame is None or not ids:
         return {}
-    positions = pl.int_range(count_rows(frame), dtype=pl.UInt32, eager=True)
-    named = frame.with_columns(__name=name_rows(frame, positions))
-    rows = named.filter(pl.col("__name").is_in(sorted(names))).collect(engine="streaming")
-    first = rows.unique("__name", keep="first", maintain_order=True)
-    return {row["__name"]: row for row in first.iter_rows(named=True)}
+    rows = frame.filter(pl.col("id").is_in(sorted(ids))).collect(engine="streaming")
+    return {row["id"]: row for row in rows.unique("id", keep="first", maintain_order=True).iter_rows(named=True)}
 
 
 def _label_name(label: Any, names: tuple[str, ...]) -> Any:
@@ -251,6 +261,11 @@ def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tup
             yield name, markdown.number(value)
 
 
+def _code_spans(text: str) -> Markup:
+    """A text as HTML, what is between two backticks as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
+
+
 @cache
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
@@ -260,4 +275,5 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["code_spans"] = _code_spans
     return environment.get_template("report.html.jinja")

@@ -83,13 +83,17 @@ def page(report: Mapping[str, Any]) -> str:
     agreeing = sum(line.agree for line in lines)
     partial = ", partial" if report["partial"] else ""
     heading = ["figure", "published", "ours", ""]
-    rows = [[line.what, f"{line.published:,}", _number(line.ours), _verdict(line)] for line in lines]
+    rows = [[line.what, f"{line.published:,}", _number(line.ours), _agreement(line)] for line in lines]
+    heads = [f"  {row}" for row in text.table([heading, *rows]).splitlines()]
+    compared = heads[:2]
+    for head, line in zip(heads[2:], lines, strict=True):
+        compared += [head, *(text.wrap(line.note, "      ") if line.note and not line.agree else [])]
     return "\n".join(
         [
             f"{report['dataset']} {report['version']}{partial}: {agreeing} of {len(lines)} published figures agree",
-            f"  published   {report['source']}",
+            *text.wrap(report["source"], "  published   "),
             "",
-            *(f"  {row}" for row in text.table([heading, *rows]).splitlines()),
+            *compared,
         ]
     )
 
@@ -98,7 +102,7 @@ def _number(figure: float | None) -> str:
     return "none" if figure is None else f"{figure:,}" if isinstance(figure, int) else f"{figure:,.2f}"
 
 
-def _verdict(line: Line) -> str:
+def _agreement(line: Line) -> str:
     if line.agree:
         return "agrees"
-    return f"differs: {line.note}" if line.note else "DIFFERS"
+    return "differs:" if line.note else "DIFFERS"

@@ -50,9 +50,10 @@ def resolve_targets(name: str, output: Path) -> list[Target]:
 def locate_target(target: Target, subsets: Sequence[str] = (), *, versions: str = "") -> tuple[Path, str | None]:
     """The folder of a target and, for one on the Hub, its commit; a dataset on the Hub is fetched into the cache.
 
-    subsets: fetch only these, of a dataset that is not a release. versions: the prefix of the preferred versions (`1.`).
+    subsets: fetch only these, of a dataset that is not a release. versions: the prefix of the versions (`1.`) to choose from in a
+    folder of releases.
 
-    Raises ReleaseError for a dataset of the catalogue that has not been built.
+    Raises ReleaseError for a dataset of the catalogue that has not been built, or not in such a version.
     """
     if target.repository is not None:
         snapshot_dir = fetch_dataset(*target.repository, subsets)
@@ -61,7 +62,15 @@ def locate_target(target: Target, subsets: Sequence[str] = (), *, versions: str 
     if not target.folder.is_dir():
         todo = f"build it: python -m pipelines.build {target.name}, or pass the folder with the releases: --output DIR"
         raise ReleaseError(f"{target.name} has not been built", where=str(target.folder), todo=todo)
-    return newest_release(target.folder, versions), None
+    release_dir = newest_release(target.folder, versions)
+    if release_dir != target.folder and not release_dir.name.startswith(versions):
+        raise ReleaseError(
+            f"no version {versions}x of {target.name} has been built",
+            where=str(target.folder),
+            found=f"version {release_dir.name}",
+            todo=f"build one: python -m pipelines.build {target.folder.name}@{versions}0.0",
+        )
+    return release_dir, None
 
 
 def resolve_release(name: str) -> Path:

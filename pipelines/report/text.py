@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from cards import markdown
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
     from pipelines.release.comparison import Change
 
+WIDTH = 80  # of a page, whatever the terminal: the same command prints the same text everywhere
+
 
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Rows as aligned columns; the first row is the heading."""
@@ -20,78 +23,126 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
-def changes_page(changes: Sequence[Change]) -> list[str]:
+def wrap(text: str, label: str = "", *, width: int = WIDTH) -> list[str]:
+    """A text as lines of at most `width` characters: a label, and the text beside it, each line below the first."""
+    indent = " " * len(label)
+    return textwrap.wrap(
+        text, width, initial_indent=label, subsequent_indent=indent or "  ", break_on_hyphens=False
+    ) or [label.rstrip()]  # fmt: skip
+
+
+def fact(name: str, text: str) -> list[str]:
+    """A line `  name      text` of a page, wrapped."""
+    return wrap(text, f"  {name:<10}")
+
+
+def changes_page(changes: Sequence[Change], *, width: int = WIDTH) -> list[str]:
     """How the tables of two releases differ, as lines."""
-    heading = ["table", "rows before", "rows after", "added", "removed", "changed", "note"]
+    heading = ["table", "before", "after", "added", "removed", "changed"]
     rows = [
         [
             f"{change.config}/{change.split}",
             *(f"{count:,}" for count in (change.before, change.after, change.added, change.removed, change.changed)),
-            "; ".join(_remarks(change)),
         ]
         for change in changes
     ]
-    lines = table([heading, *rows]).splitlines()
+    head, rule, *lines = _number_table([heading, *rows], width)
+    page = [head, rule]
+    for change, line in zip(changes, lines, strict=True):
+        page += [line, *(wrapped for remark in _remarks(change) for wrapped in wrap(remark, "  ", width=width))]
     for change in changes:
         for kind, examples in (change.examples or {}).items():
             if examples:
-                lines += ["", f"{kind} in {change.config}/{change.split}, for example:"]
-                lines += [f"  {markdown.code(example, 80).strip('`')}" for example in examples]
-    return lines
+                page += ["", *wrap(f"{kind} in {change.config}/{change.split}, for example:", width=width)]
+                for example in examples:
+                    page += wrap(markdown.code(example, 80).strip("`"), "  - ", width=width)
+    return page
 
 
 def difference_page(difference: Mapping[str, Any]) -> list[str]:
     """The difference that `pipelines.diff --json` prints, as lines of text."""
-    a, b = difference["a"], difference["b"]
     lines = ["the same rows" if difference["same"] else "different rows"]
-    lines += [
-        f"  {label}  {one['dataset']} {one['version']}  {one['content_sha256'][:16]}  {one['name']}"
-        for label, one in (("A", a), ("B", b))
-    ]
+    for label, one in (("A", difference["a"]), ("B", difference["b"])):
+        lines += wrap(f"{one['dataset']} {one['version']}, content {one['content_sha256'][:16]}", f"  {label}  ")
+        lines += wrap(one["name"], "     ")
     lines += ["", *changes_page(difference["tables"])]
     equal = f"{difference['equal_figures']} figures are equal"
-    if difference["figures"]:
-        rows = [[name, *(_figure(value) for value in pair)] for name, pair in difference["figures"].items()]
-        lines += ["", *table([["figure", "A", "B"], *rows]).splitlines(), f"({equal})"]
-    else:
-        lines += ["", f"statistics, options, findings: all {equal}"]
-    return lines
+    if not difference["figures"]:
+        return [*lines, "", f"statistics, options, findings: all {equal}"]
+    for group, figures in _grouped(difference["figures"]).items():
+        rows = [[name, *(_figure(value) for value in pair)] for name, pair in figures.items()]
+        lines += ["", *_number_table([[group, "A", "B"], *rows], WIDTH)]
+    return [*lines, "", f"({equal})"]
 
 
 def check_page(report: Mapping[str, Any]) -> str:
     """The report that `pipelines.check --json` prints, as text."""
     marks = [mark for mark in ("sample", "partial") if report[mark]]
-    state = "damaged" if report["problems"] else "defective" if report["defects"] else "sound"
     name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
-    lines = [f"{name}: {', '.join([state, *marks])}"]
+    marked = f"{name} ({', '.join(marks)})" if marks else name
+    lines = wrap(f"{marked}: {report['verdict']['summary']}")
     if report["content_sha256"]:
-        lines.append(f"  content   {report['content_sha256']}")
+        lines += fact("content", report["content_sha256"])
     else:
         rows = ", ".join(f"{table['config']}/{table['split']} {table['rows']:,}" for table in report["tables"])
-        lines += [f"  task      {report['task']}", f"  rows      {rows}"]
-    lines += [f"  note      {note}" for note in report["notes"]]
-    lines += [f"  problem   {problem}" for problem in report["problems"]]
+        lines += [*fact("task", report["task"]), *fact("rows", rows)]
+    for note in report["notes"]:
+        lines += fact("note", note)
+    for problem in report["problems"]:
+        lines += fact("problem", problem)
+    if report["failed_on"]:
+        lines += fact("fails", f"--fail-on {','.join(report['failed_on'])}")
     if report["findings"]:
-        lines += ["", *(f"  {line}" for line in _findings_table(report["findings"]).splitlines())]
+        lines += ["", *_findings_table(report["findings"])]
     return "\n".join(lines)
 
 
-def _findings_table(findings: Sequence[Mapping[str, Any]]) -> str:
-    explained = any(finding["why"] for finding in findings)
-    heading = ["severity", "finding", "where", "count", "share", "examples", *(["reason"] if explained else [])]
-    rows = [
-        [
-            finding["severity"],
-            finding["kind"],
-            "/".join(filter(None, (finding["config"], finding["split"], finding["column"]))),
-            count_text(finding["count"], finding["texts_checked"]),
-            f"{finding['share']:.2%}",
-            "; ".join(finding["examples"])[:60] or finding["detail"][:60],
-            *([finding["why"]] if explained else []),
-        ]
-        for finding in findings
-    ]
-    return table([heading, *rows])
+def _findings_table(findings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each finding; below it what tells it from others, its examples, and why it stays."""
+    rows = [["severity", "finding", "count", "share", "where"]]
+    for one in findings:
+        where = "/".join(filter(None, (one["config"], one["split"], one["column"])))
+        count = count_text(one["count"], one["texts_checked"])
+        rows.append([one["severity"], one["kind"], count, f"{one['share']:.2%}", where])
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = []
+    for row in rows:
+        severity, kind, count, share, where = row
+        cells = (severity.ljust(widths[0]), kind.ljust(widths[1]), count.rjust(widths[2]), share.rjust(widths[3]))
+        lines.append(wrap(where, f"  {'  '.join(cells)}  ") if where else [f"  {'  '.join(cells)}"])
+    heading, *heads = lines
+    longest = min(max(len(row[-1]) for row in rows), WIDTH - sum(widths) - 10)
+    page = [*heading, "  " + "  ".join("-" * width for width in (*widths, longest))]
+    indent = " " * (widths[0] + 4)
+    for head, one in zip(heads, findings, strict=True):
+        examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in one["examples"])
+        reason = f"kept: {one['why']}" if one["why"] else ""
+        page += head
+        for text in filter(None, (one["detail"], examples, reason)):
+            page += wrap(text, indent)
+    return page
+
+
+def _number_table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Rows as a name and right-aligned numbers; the first row is the heading. Long names are cut in the middle to fit."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    numbers = sum(widths[1:]) + 2 * len(widths[1:])
+    widths[0] = min(widths[0], max(width - numbers, 20))
+    lines = []
+    for name, *cells in rows:
+        shown = name if len(name) <= widths[0] else f"{name[: widths[0] - 13]}...{name[-10:]}"
+        lines.append("  ".join([shown.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]).rstrip())
+    return [lines[0], "  ".join("-" * size for size in widths), *lines[1:]]
+
+
+def _grouped(figures: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Figures by the beginning of their names: `statistics / train`, `option`, `finding`, `dropped`."""
+    groups: dict[str, dict[str, Any]] = {}
+    for name, pair in figures.items():
+        parts = name.split(" / ")
+        depth = 2 if parts[0] == "statistics" and len(parts) > 2 else 1
+        groups.setdefault(" / ".join(parts[:depth]), {})[" / ".join(parts[depth:])] = pair
+    return groups
 
 
 def _remarks(change: Change) -> Iterator[str]:
@@ -107,5 +158,5 @@ def _remarks(change: Change) -> Iterator[str]:
 
 def _figure(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return "-" if value is None else str(value)[:60]
+        return "-" if value is None else markdown.shorten(str(value), 12)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"

@@ -103,6 +103,13 @@ def test_the_manifest_of_a_build_reads_back_and_is_written_back_byte_for_byte(
         assert result.manifest.format == FORMAT
 
 
+@pytest.mark.parametrize("path", ["data/README.md", "../README.md", "..", "", "a:b", "a\\b", "README.md\n"])
+def test_a_document_outside_the_folder_of_the_release_is_an_error(path: str) -> None:
+    document = {"path": path, "bytes": 1, "sha256": "0" * 64}
+    error = error_of(VALUES | {"documents": [document]})
+    assert "$.documents[0].path" in str(error.found)
+
+
 def test_unknown_keys_are_ignored() -> None:
     values = VALUES | {"scores": {"e5": [0.5]}}
     values["tables"] = [table | {"more": None} for table in VALUES["tables"]]
@@ -265,7 +272,8 @@ def test_the_schema_in_the_documentation_is_generated_from_the_records() -> None
 
 
 RECORDS: dict[str, Any] = {
-    name: getattr(manifests, name) for name in ("Manifest", "Table", "Column", "File", "RawEntry", "Recipe", "Finding")
+    name: getattr(manifests, name)
+    for name in ("Manifest", "Table", "Document", "Column", "File", "RawEntry", "Recipe", "Finding")
 } | {"Prompts": Prompts, "Dropped": Dropped}
 
 

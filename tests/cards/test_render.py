@@ -180,6 +180,15 @@ def test_an_unverified_raw_file_is_named_at_the_top_and_marked_in_the_table() ->
     assert "| `by hand.xml` | – | 2 | `b` | **no** |" in card
 
 
+def test_many_unverified_raw_files_are_counted_at_the_top_and_not_named() -> None:
+    files = [RawEntry(f"subreddit-{number}.json", None, "a" * 64, 1, verified=number < 2) for number in range(56)]
+    [banner] = [line for line in card_for("STS", raw=tuple(files)).splitlines() if "**Unverified.**" in line]
+    assert banner == (
+        "> **Unverified.** No digest is known for 54 of the 56 [raw files](#raw-files): these files were not compared with "
+        "what upstream published."
+    )
+
+
 def test_a_card_does_not_depend_on_the_time_or_on_the_versions_of_libraries() -> None:
     card = card_for("Retrieval")
     assert card == card_for("Retrieval", built_at="2031-12-31T23:59:59Z", tools={"python": "3.14", "polars": "9"})

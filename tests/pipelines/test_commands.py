@@ -90,6 +90,15 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path) -> None:
         (["build", "rubq-retrieval@9.9.9", "--sample"], 2, ["has no version '9.9.9'", "1.0.0"]),
         (["build", "rubq", "--sample", "--splits", "tset"], 2, ["has no split 'tset'", "test"]),
         (["build", "rubq", "--limit", "0"], 2, ["--limit", "whole number from 1"]),
+        (["build", "rubq", "--limit", "-1"], 2, ["--limit", "whole number from 1"]),
+        (["build", "rubq", "--limit", "1e3"], 2, ["--limit", "whole number from 1", "'1e3'"]),
+        (
+            ["build", "rubq", "--sample", "--limit", "9" * 23],
+            2,
+            ["--limit", "to 2147483647", "'99999999999999999999...'"],
+        ),
+        (["build", "rubq", "--jobs", "0"], 2, ["--jobs", "whole number from 1"]),
+        (["build", "rubq", "--jobs", "9" * 23], 2, ["--jobs", "to 2147483647"]),
         (["build", "rubq", "--sample", "--push", "org"], 2, ["--push publishes whole datasets", "--sample"]),
         (["build"], 2, ["NAME"]),
         (["build", "rubq", "--raw-dir", "nowhere"], 2, ["nowhere", "--raw-dir"]),
@@ -120,6 +129,35 @@ def test_a_usage_error_names_the_problem_and_the_solution(
     for word in words:
         assert word in process.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_number_of_thousands_of_digits_is_a_usage_error(tmp_path: Path) -> None:
+    process = run("build", "rubq", "--sample", "--limit", "9" * 5000, "--output", str(tmp_path))
+    assert process.returncode == 2
+    assert process.stderr.endswith("a whole number from 1 to 2147483647, not '99999999999999999999...'\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["build", "terra", "--sample", "--output", "OUT", "cedr"],
+            ["terra-pairclassification", "cedr-classification"],
+        ),
+        (["show", "terra", "--json", "cedr"], ["terra-pairclassification", "cedr-classification"]),
+        (["fetch", "terra", "--json", "--raw-dir", "OUT", "--offline", "cedr"], ["terra/val.jsonl", "cedr/main"]),
+        (["check", "terra", "--output", "OUT", "cedr"], ["terra has not been built", "cedr has not been built"]),
+        (["diff", "nowhere", "--json", "tests"], ["no such folder"]),
+        (["publish", "terra", "--org", "org", "--dry-run", "rubk"], ["no source, dataset or group is named 'rubk'"]),
+        (["decide", "nothing", "--raw-dir", "OUT"], ["no source is named 'nothing'"]),
+    ],
+    ids=lambda value: value[0],
+)
+def test_names_may_come_before_and_after_options(arguments: list[str], words: list[str], tmp_path: Path) -> None:
+    process = run(*(str(tmp_path) if argument == "OUT" else argument for argument in arguments))
+    for word in words:
+        assert word in process.stdout + process.stderr
+    assert "unrecognized arguments" not in process.stderr
 
 
 def test_the_error_for_a_missing_raw_file_names_its_path_and_outputs_stay_unchanged(tmp_path: Path) -> None:
@@ -304,7 +342,7 @@ def test_check_exits_with_0_for_a_sound_release_and_1_for_a_damaged_one(tmp_path
     run("build", "cedr", "--sample", "--output", str(tmp_path))
     sound = run("check", str(tmp_path / "cedr-classification"))
     assert sound.returncode == 0
-    assert "cedr-classification 2.0.0: sound, sample" in sound.stdout
+    assert "cedr-classification 2.0.0 (sample): 1 warning: encoding_residue 1" in sound.stdout
     assert "encoding_residue" in sound.stdout
     data = tmp_path / "cedr-classification" / "2.0.0" / "data" / "test-00000-of-00001.parquet"
     data.write_bytes(data.read_bytes()[:-3])

@@ -187,9 +187,11 @@ def test_diff_lists_different_rows_and_figures(two_builds: tuple[BuildResult, Bu
     assert process.stdout.startswith("different rows\n")
     [table] = [line for line in process.stdout.splitlines() if line.startswith("default/dev")]
     assert table.split() == ["default/dev", "14", "14", "0", "0", "1"]
+    assert max(map(len, process.stdout.splitlines())) <= 80
     assert '"id": "0"' in process.stdout
     assert "Совсем другая гипотеза." in process.stdout
-    assert "statistics / dev / number_of_characters" in process.stdout
+    assert "statistics / dev " in process.stdout
+    assert "\nnumber_of_characters " in process.stdout
     assert "figures are equal" in process.stdout
 
 

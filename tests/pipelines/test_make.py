@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -16,8 +17,9 @@ import pytest
 
 from builders.errors import FindingsError, RecipeError, ReleaseError, SourceError, UsageError
 from builders.spec import Dataset, Tables, Version
+from cards.manifest import encode
 from pipelines.audit.languages import SAMPLE
-from pipelines.make import BuildResult, BuildSettings, make
+from pipelines.make import BuildResult, BuildSettings, make, plan_build
 from pipelines.release import staging
 from pipelines.release.folder import read_manifest
 from pipelines.report.checks import check_release
@@ -57,6 +59,11 @@ def test_the_manifest_has_the_documented_keys(settings: BuildSettings) -> None:
     assert {"path", "bytes", "sha256"} <= set(table["files"][0])
     assert {"name", "url", "sha256", "bytes"} <= set(manifest["raw"][0])
     assert {"module", "options", "sha256"} <= set(manifest["recipe"])
+    assert manifest["documents"] == [
+        {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name in ("README.md", "statistics.json")
+        for content in [(outcome.release_dir / name).read_bytes()]
+    ]
     assert read_manifest(outcome.release_dir) == outcome.manifest
 
 
@@ -181,6 +188,66 @@ def test_a_blocking_defect_stops_the_build(settings: BuildSettings) -> None:
     assert tree(settings.output) == before
 
 
+@pytest.mark.parametrize(
+    ("prose", "words"),
+    [
+        (None, "no prose for the card"),
+        ("# terra\n\nA.\n\n# terra-pairclassification\n\nB.\n\n## Limits\n\n- C.\n", "'## Decided' in "),
+    ],
+    ids=["no file", "no section"],
+)
+def test_missing_prose_is_an_error_before_the_build_starts(
+    prose: str | None, words: str, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "cards"
+    shutil.copytree(ROOT / "cards", folder)
+    path = folder / "prose" / "terra.md"
+    path.unlink()
+    if prose:
+        path.write_text(prose, "utf-8")
+    monkeypatch.setattr("cards.render.CARDS", folder)
+
+    def read(*_: object, **__: object) -> None:
+        pytest.fail("a raw file was looked for")
+
+    monkeypatch.setattr("pipelines.make.golden_input", read)
+    for command in (make, plan_build):
+        with pytest.raises(ReleaseError) as caught:
+            command(definition_of(NAME), "1.0.0", settings)
+        assert words in str(caught.value)
+        assert caught.value.where == str(path)
+        assert "docs/adding-a-dataset.md" in str(caught.value)
+    assert not settings.output.exists()
+
+
+def test_a_missing_golden_file_is_an_error_that_knows_whether_this_is_a_checkout(
+    settings: BuildSettings, tmp_path: Path
+) -> None:
+    (tmp_path / "golden").mkdir()
+    with pytest.raises(SourceError, match="the golden sample of terra lacks a file") as caught:
+        build(replace(settings, golden=tmp_path / "golden"))
+    assert caught.value.where == str(tmp_path / "golden" / "terra" / "raw" / "val.jsonl")
+    assert "leave out --sample" in str(caught.value.todo)
+    with pytest.raises(SourceError, match="golden sample not found") as caught:
+        build(replace(settings, golden=tmp_path / "nothing"))
+    assert "run this in a checkout" in str(caught.value.todo)
+
+
+@pytest.mark.parametrize("command", [["build", "terra", "--sample"], ["show", "terra"]], ids=lambda value: value[0])
+def test_python_without_docstrings_is_refused_and_leaves_a_release_as_it_is(
+    command: list[str], settings: BuildSettings
+) -> None:
+    card = (build(settings).release_dir / "README.md").read_bytes()
+    process = subprocess.run(
+        [sys.executable, "-OO", "-m", f"pipelines.{command[0]}", *command[1:], "--output", str(settings.output)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (process.returncode, process.stdout) == (2, "")
+    assert "-OO removes the docstrings" in process.stderr
+    assert "Traceback" not in process.stderr
+    assert (settings.output / NAME / "1.0.0" / "README.md").read_bytes() == card
+
+
 def test_a_failed_build_keeps_the_existing_release(settings: BuildSettings) -> None:
     build(settings)
     before = tree(settings.output)
@@ -227,6 +294,33 @@ def test_check_finds_changed_missing_and_stray_files(settings: BuildSettings) ->
     assert "qrels/test-00000-of-00001.parquet is missing" in problems
     assert "queries/test-00000-of-00001.parquet has changed" in problems
     assert "queries/test-00001-of-00001.parquet is in no table" in problems
+
+
+@pytest.mark.parametrize("name", ["README.md", "statistics.json"])
+def test_check_finds_an_edited_card_and_edited_statistics_and_a_build_writes_them_again(
+    name: str, settings: BuildSettings
+) -> None:
+    release_dir = build(settings).release_dir
+    written = (release_dir / name).read_bytes()
+    (release_dir / name).write_bytes(written + b"\n")
+    report = check_release(release_dir, language_sample=SAMPLE).report
+    [problem] = report["problems"]
+    assert problem.startswith(f"{name} was edited after the build: {len(written) + 1:,} bytes, sha256 ")
+    assert report["verdict"]["state"] == "damaged"
+    assert report["tables"][0]["rows"], "the rows are audited all the same"
+    assert report["findings"]
+    assert build(settings).state == "built"
+    assert (release_dir / name).read_bytes() == written
+
+
+def test_a_release_without_digests_of_its_documents_is_not_called_edited(settings: BuildSettings) -> None:
+    outcome = build(settings)
+    old = encode(replace(outcome.manifest, documents=()))
+    assert b'"documents"' not in old
+    (outcome.release_dir / "manifest.json").write_bytes(old)
+    (outcome.release_dir / "README.md").write_text("An old card.")
+    assert check_release(outcome.release_dir, language_sample=SAMPLE).report["problems"] == []
+    assert build(settings).state == "up to date"
 
 
 @pytest.mark.parametrize("exchange", [True, False], ids=["atomic exchange", "two renames"])

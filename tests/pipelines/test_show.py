@@ -17,8 +17,10 @@ from tests.support.paths import ROOT
 from tests.support.releases import NAMES, definition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from pipelines.make import BuildResult
 
 
 def show(*arguments: str) -> str:
@@ -73,6 +75,36 @@ def test_rumteb_calls_built_only_what_the_ledger_has(tmp_path: Path) -> None:
 
 def test_rumteb_fits_a_terminal_of_80_columns(tmp_path: Path) -> None:
     assert max(map(len, show("rumteb", "--output", str(tmp_path)).splitlines())) <= 80
+
+
+def test_a_version_is_shown_with_its_own_options_rows_and_findings(
+    tmp_path: Path, golden_release: Callable[..., BuildResult]
+) -> None:
+    first, second = (
+        json.loads(show(f"cedr@{version}", "--json", "--output", str(tmp_path))) for version in ("1.0.0", "2.0.0")
+    )
+    assert (first["options"]["clean"], second["options"]["clean"]) == (False, True)
+    assert first["rows"] == {"default/train": 7528, "default/test": 1882}, "from the ledger"
+    assert second["rows"] == {"default/train": 7485, "default/test": 1875}
+    assert (first["dropped"], first["counted_in"]) == (None, "ledger")
+    assert "split_leak" in {finding["kind"] for finding in first["findings"]}, "declared by the builder"
+    page = show("cedr@1.0.0", "--output", str(tmp_path))
+    assert "clean=False" in page
+    assert "default/train 7,528, default/test 1,882" in page
+    assert "split_leak 7 (default/test.text)" in " ".join(page.split())
+    assert page.rstrip().endswith("python -m pipelines.build cedr-classification@1.0.0")
+
+    release = golden_release("cedr-classification", "2.0.0")
+    built = json.loads(show("cedr@2.0.0", "--json", "--output", str(release.release_dir.parents[1])))
+    assert built["rows"] == release.manifest.rows, "from the release in the output folder"
+    assert [one["count"] for one in built["dropped"]] == [one.count for one in release.manifest.dropped]
+    assert built["counted_in"].endswith("2.0.0, sample")
+
+
+@pytest.mark.parametrize("name", ["cedr@1.0.0", "miracl-retrieval-ru", "terra", "shp"])
+def test_the_page_of_a_dataset_fits_80_columns_but_for_addresses(name: str, tmp_path: Path) -> None:
+    lines = show(name, "--output", str(tmp_path)).splitlines()
+    assert [line for line in lines if len(line) > 80 and not line.strip().startswith("https://")] == []
 
 
 def test_the_benchmark_sizes_match_the_published_figures() -> None:

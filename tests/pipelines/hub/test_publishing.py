@@ -24,9 +24,10 @@ import yaml
 from builders.errors import FindingsError, PublishError, ReleaseError, SourceError, UsageError
 from builders.spec import Tables, Version
 from cards.front_matter import metadata
-from cards.manifest import Finding, decode, encode
+from cards.manifest import Document, Finding, decode, encode
 from pipelines.hub import client, publishing, repository
-from pipelines.hub.planning import OUR_KEYS, Plan, PublishOptions, make_plan
+from pipelines.hub.planning import Plan, PublishOptions, make_plan
+from pipelines.hub.published_files import OUR_KEYS
 from pipelines.make import make
 from pipelines.raw.download import Patience
 from pipelines.release import folder, ledger, parquet
@@ -177,7 +178,15 @@ def verified_hash(tree: dict[str, bytes]) -> str | None:
     return manifest.content_sha256
 
 
-def test_a_release_is_published_byte_for_byte_as_one_tagged_commit(
+def published_card(outcome: BuildResult, repo: str = REPO) -> bytes:
+    """The card of a release as its repository gets it: with the name of the repository in the snippets."""
+    card = (outcome.release_dir / "README.md").read_text("utf-8")
+    placeholder = f'repo = "<organisation>/{outcome.dataset}"  # or the path of this folder\n'
+    assert card.count(placeholder) == 2
+    return card.replace(placeholder, f'repo = "{repo}"\n').encode()
+
+
+def test_a_release_is_published_as_one_tagged_commit_with_card_and_manifest_for_its_repository(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     dataset, outcomes = releases()
@@ -186,7 +195,11 @@ def test_a_release_is_published_byte_for_byte_as_one_tagged_commit(
     assert published.url == f"{hub.url}/datasets/{REPO}"
     tree = hub.tree(REPO, "v1.0.0")
     assert tree.pop(".gitattributes")
-    assert tree == files_of(outcomes["1.0.0"])
+    built, card = files_of(outcomes["1.0.0"]), published_card(outcomes["1.0.0"])
+    manifest = outcomes["1.0.0"].manifest
+    of_the_card = Document("README.md", len(card), hashlib.sha256(card).hexdigest())
+    documents = (of_the_card, *manifest.documents[1:])
+    assert tree == built | {"README.md": card, "manifest.json": encode(replace(manifest, documents=documents))}
     repository = hub.repos[REPO]
     assert repository.moves[1:] == [("main", published.commit), ("v1.0.0", published.commit)]
     commit = repository.commits[published.commit]
@@ -278,12 +291,14 @@ def test_front_matter_keys_added_by_others_survive_and_our_keys_win(
     assert "viewer, extra_gated_prompt, False" in planned.notes[-1]
     publish(hub, dataset, outcomes["2.0.0"], options)
     merged = hub.tree(REPO)["README.md"].decode()
-    built_card = (outcomes["2.0.0"].release_dir / "README.md").read_text("utf-8")
+    built_card = published_card(outcomes["2.0.0"]).decode()
     head, body = (yaml.safe_load(merged.split("---\n")[1]), merged.split("---\n", 2)[2])
     assert head == yaml.safe_load(built_card.split("---\n")[1]) | {
         "viewer": False, "extra_gated_prompt": "Будьте добры", False: 1
     }  # fmt: skip
     assert body == built_card.split("---\n", 2)[2]
+    [card, _] = decode(hub.tree(REPO)["manifest.json"], "the Hub").documents
+    assert card.sha256 == hashlib.sha256(merged.encode()).hexdigest(), "the digest is that of the published card"
 
 
 @pytest.mark.parametrize(
@@ -296,7 +311,7 @@ def test_a_card_without_valid_front_matter_is_replaced(
     publish(hub, dataset, outcomes["1.0.0"], options)
     hub.commit(REPO, {"README.md": card})
     publish(hub, dataset, outcomes["2.0.0"], options)
-    assert hub.tree(REPO)["README.md"] == (outcomes["2.0.0"].release_dir / "README.md").read_bytes()
+    assert hub.tree(REPO)["README.md"] == published_card(outcomes["2.0.0"])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -345,6 +360,44 @@ def test_a_manifest_on_the_hub_is_verified_against_its_rows(
     with pytest.raises(PublishError, match="not those of their manifest") as caught:
         publish(hub, dataset, unsharded, options)
     assert "other rows than the manifest's" in str(caught.value)
+
+
+def test_an_edited_card_is_not_published(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+) -> None:
+    dataset, _ = releases()
+    outcome = make(dataset, "1.0.0", settings)
+    card = outcome.release_dir / "README.md"
+    card.write_text(card.read_text("utf-8") + "one more sentence\n", "utf-8")
+    with pytest.raises(PublishError, match="the release is damaged") as caught:
+        publish(hub, dataset, outcome, options)
+    assert "README.md was edited after the build" in str(caught.value)
+    assert "--force" in str(caught.value)
+    assert hub.repos == {}
+
+
+def test_a_release_from_before_digests_of_documents_is_published_with_its_manifest_unchanged(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+) -> None:
+    dataset, _ = releases()
+    outcome = make(dataset, "1.0.0", settings)
+    old = encode(replace(outcome.manifest, format=1, documents=()))
+    (outcome.release_dir / "manifest.json").write_bytes(old)
+    publish(hub, dataset, outcome, options)
+    assert hub.tree(REPO, "v1.0.0")["manifest.json"] == old
+    assert hub.tree(REPO, "v1.0.0")["README.md"] == published_card(outcome)
+
+
+def test_a_card_edited_on_the_hub_does_not_keep_the_next_version_from_being_compared(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    edited = hub.commit(REPO, {"README.md": hub.tree(REPO)["README.md"] + b"thanks\n"})
+    hub.repos[REPO].tags["v1.0.0"] = edited
+    planned = plan(hub, dataset, outcomes["2.0.0"], options)
+    assert [change.state for change in planned.changes] == ["changed"]
+    assert publish(hub, dataset, outcomes["1.0.0"], options).state == "already published"
 
 
 def test_an_older_version_does_not_replace_a_newer_one(
@@ -950,7 +1003,7 @@ def test_publish_check_and_diff_work_as_commands(hub: LoopbackHub, checkout_dir:
 
     sound = run("check", f"{REPO}@v1.0.0", HF_TOKEN="")
     assert (sound.returncode, sound.stderr) == (0, "")
-    assert f"{TERRA} 1.0.0: sound" in sound.stdout
+    assert f"{TERRA} 1.0.0: no problems\n" in sound.stdout
     same = run("diff", f"{REPO}@v1.0.0", f"outputs/{TERRA}")
     assert same.returncode == 0, same.stderr
     assert same.stdout.startswith("the same rows\n")

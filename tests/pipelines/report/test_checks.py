@@ -62,7 +62,7 @@ def test_the_exit_code_is_0_for_a_sound_dataset_and_4_for_a_defective_one(
     )
     code, out, _ = run_check(capsys, monkeypatch, str(sound), "--language", "eng-Latn")
     assert (code, out.splitlines()) == (0, [
-        "sound: sound", "  task      STS", "  rows      default/train 4, default/test 4",
+        "sound: no problems", "  task      STS", "  rows      default/train 4, default/test 4",
         "  note      default: ignored columns id",
         "  note      scale of the scores unknown, assumed 0 to 5, the lowest and the highest score (pass --scale LOW HIGH)",
     ])  # fmt: skip

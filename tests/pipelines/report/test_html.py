@@ -17,7 +17,7 @@ from pipelines.audit import kinds
 from pipelines.report import html as html_report
 from tests.support.foreign import check_subsets
 from tests.support.releases import write_dataset
-from tests.support.tables import TASKS, clean_tables, combine, with_rows, with_value
+from tests.support.tables import TASKS, clean_tables, combine, row_names, with_rows, with_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ def page_of(dataset_dir: Path, out: Path) -> tuple[str, Page]:
 def test_a_report_shows_tables_lengths_and_statistics_of_every_task_type(task_type: str, tmp_path: Path) -> None:
     tables = clean_tables(task_type)
     _, page = page_of(write_dataset(tmp_path / "set", tables), tmp_path / "report.html")
-    assert "sound" in page.text
+    assert "no problems" in page.text
     for config, splits in tables.items():
         for split in splits:
             assert f"{config}/{split}" in page.text or config == "top_ranked"
@@ -124,7 +124,7 @@ def test_a_finding_is_shown_with_its_definition_and_the_rows_concerned(tmp_path:
 def test_judgements_without_a_query_or_a_document_do_not_stop_a_report(tmp_path: Path) -> None:
     tables = with_rows("qrels", "test", (None, "d1", 1), ("q1", None, 1))(clean_tables("Retrieval"))
     _, page = page_of(write_dataset(tmp_path / "set", tables), tmp_path / "report.html")
-    assert page.text.count("null_value") == 2
+    assert page.text.count("null_value") == 3, "in the verdict and in two findings"
     assert "q1 score 1 queries: text who makes honey (test)" in " ".join(page.text.split())
 
 
@@ -193,6 +193,52 @@ def test_a_report_that_cannot_be_rendered_leaves_the_old_file(tmp_path: Path) ->
         html_report.write(out, broken)
     assert out.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def labelled(*rows: tuple[str, int]) -> pl.DataFrame:
+    return pl.DataFrame(rows, ["text", "label"], orient="row")
+
+
+LEAKING = {
+    "default": {
+        "train": labelled(("Bees make honey.", 1), ("Ants bite.", 0), ("bees make HONEY", 0), ("A wasp.", 1)),
+        "test": labelled(("Bees make honey.", 1), ("Ants bite!", 1), ("Wax.", 0), ("Wax.", 1)),
+    }
+}
+
+
+def test_a_leak_is_shown_with_the_rows_that_it_repeats_and_a_conflict_with_the_other_labels(tmp_path: Path) -> None:
+    [result] = check_subsets(write_dataset(tmp_path / "set", LEAKING))
+    found = {
+        (one["kind"], example.name): [(twin.name, *(value for _, value in twin.values)) for twin in example.twins]
+        for one in html_report.section(result)["findings"]
+        for example in one["rows"]
+    }
+    leaks = {name: twins for (kind, name), twins in found.items() if kind == "split_leak"}
+    names = row_names(LEAKING["default"]["test"], 0, 1)
+    assert [twin[0].startswith("train: ") for twins in leaks.values() for twin in twins] == [True, True]
+    texts = [[twin[1:] for twin in leaks[name]] for name in names]
+    assert texts == [[("Bees make honey.", "1")], [("Ants bite.", "0")]]
+    conflicts = [twins for (kind, _), twins in found.items() if kind == "conflicting_label"]
+    assert [("Wax.", "1")] in [[twin[1:] for twin in twins] for twins in conflicts]
+
+
+def test_a_report_shows_twins_and_code_and_the_verdict(tmp_path: Path) -> None:
+    text, page = page_of(write_dataset(tmp_path / "set", LEAKING), tmp_path / "report.html")
+    assert page.text.count("the same text in") == 4
+    assert "2 of 3 test texts leak from train" in page.text
+    assert '<span class="badge error">compromised</span>' in text
+    assert "`" not in page.text
+    assert "<code>" in text
+
+
+def test_texts_with_backticks_and_markup_stay_text(tmp_path: Path) -> None:
+    table = labelled(("`<b>bold</b>` and <i>more</i>", 0), ("`<b>bold</b>` and <i>more</i>", 1))
+    text, _ = page_of(
+        write_dataset(tmp_path / "set", {"default": {"train": table, "test": table}}), tmp_path / "r.html"
+    )
+    assert "<b>bold" not in text
+    assert "<i>more" not in text
 
 
 def test_long_texts_are_cut(tmp_path: Path) -> None:

@@ -61,6 +61,22 @@ def test_a_dataset_that_has_not_been_built_is_an_error_that_says_how_to_build_it
         resolve_release("outputs/nothing")
 
 
+def test_the_figures_of_a_paper_are_compared_with_a_version_that_rebuilds_its_dataset(tmp_path: Path) -> None:
+    releases = tmp_path / "cedr-classification"
+    (releases / "2.0.0").mkdir(parents=True)
+    with pytest.raises(ReleaseError, match=r"no version 1\.x of cedr has been built") as caught:
+        locate_target(Target("cedr", releases), versions=published_figures.VERSIONS)
+    assert caught.value.found == "version 2.0.0"
+    assert "python -m pipelines.build cedr-classification@1.0.0" in str(caught.value.todo)
+    for version in ("1.0.0", "1.1.0"):
+        (releases / version).mkdir()
+        assert locate_target(Target("cedr", releases), versions=published_figures.VERSIONS)[0].name == version
+    named = Target("cedr@2.0.0", releases / "2.0.0")
+    assert locate_target(named, versions=published_figures.VERSIONS)[0].name == "2.0.0", (
+        "a version that is named is taken"
+    )
+
+
 def test_the_newest_version_is_chosen_among_the_preferred_ones(tmp_path: Path) -> None:
     assert newest_release(tmp_path) == tmp_path
     for version in ("1.0.0", "1.10.0", "1.2.0", "2.0.0"):

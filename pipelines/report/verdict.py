@@ -1,0 +1,138 @@
+"""The verdict of a check: what its findings weigh, in a word and in a line. Text, JSON and HTML show the same one.
+
+docs/checking.md explains the states and the threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cards.manifest import Finding
+
+State = Literal["no problems", "warnings", "compromised", "defective", "damaged"]
+
+# From this share of the texts of a split, other than train, a score on it says little.
+COMPROMISING_SHARE = 0.05
+# The kinds that this share is applied to, as a verb for one text and for several. Kinds with the same verb add up.
+COMPROMISING = {
+    "split_leak": ("leaks", "leak"),
+    "near_leak": ("leaks", "leak"),
+    "conflicting_label": ("has conflicting labels", "have conflicting labels"),
+    "empty_text": ("is empty", "are empty"),
+}
+NOUNS = {
+    "Retrieval": "queries", "Reranking": "queries", "PairClassification": "pairs", "STS": "pairs", "BitextMining": "pairs",
+}  # fmt: skip
+MAX_CLAUSES = 2  # in a summary
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the findings of a check weigh. summary: one line, which begins with the state or with the number of warnings."""
+
+    state: State
+    summary: str
+
+
+@dataclass(frozen=True)
+class Impact:
+    """What findings of one kind, or of kinds that add up, concern: count of total texts of a split.
+
+    earlier: the split that they leak from, else empty.
+    """
+
+    kinds: tuple[str, ...]
+    config: str
+    split: str
+    earlier: str
+    count: int
+    share: float
+
+    @property
+    def compromising(self) -> bool:
+        """Whether a score on this split says little."""
+        return self.split != "train" and self.share >= COMPROMISING_SHARE and self.kinds[0] in COMPROMISING
+
+
+def judge(task: str, findings: Sequence[Finding], problems: Sequence[str], *, sample: bool) -> Verdict:
+    """The verdict on a dataset.
+
+    task: the name of its task type. problems: differences between a release and its manifest. sample: the shares of a sample say
+    nothing about the dataset, so it is never called compromised.
+    """
+    errors, warnings = ([one for one in findings if one.severity == severity] for severity in ("error", "warning"))
+    counts = [_counted(len(errors), "error"), _counted(len(warnings), "warning")]
+    clauses = _clauses(task, errors or warnings)
+    if problems:
+        return Verdict("damaged", _summary(["damaged", _counted(len(problems), "problem"), *counts], clauses))
+    if errors:
+        return Verdict("defective", _summary(["defective", *counts], clauses))
+    if not sample and any(one.compromising for one in impacts(warnings)):
+        return Verdict("compromised", _summary(["compromised", *counts], clauses))
+    if warnings:
+        return Verdict("warnings", _summary(counts, clauses))
+    return Verdict("no problems", "no problems")
+
+
+def impacts(findings: Iterable[Finding], *, merge: bool = True) -> list[Impact]:
+    """The impacts of findings, the largest share first.
+
+    Findings of a kind in one column add up, where they differ in their detail alone (exactly, or ignoring case); so do the kinds
+    of COMPROMISING with the same verb, if `merge`. Leaks from different splits do not: one text may leak from both.
+    """
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for one in findings:
+        kind = COMPROMISING[one.kind][0] if merge and one.kind in COMPROMISING else one.kind
+        groups.setdefault((kind, one.config, one.split, one.column, _earlier(one)), []).append(one)
+    found = [
+        Impact(
+            tuple(dict.fromkeys(one.kind for one in group)),
+            group[0].config,
+            group[0].split,
+            _earlier(group[0]),
+            sum(one.count for one in group),
+            min(1.0, sum(one.share for one in group)),
+        )
+        for group in groups.values()
+    ]
+    return sorted(found, key=lambda one: -one.share)
+
+
+def _earlier(finding: Finding) -> str:
+    """The split that a finding compares with: its detail begins with `in <split>`."""
+    first = finding.detail.split(",")[0]
+    return first.removeprefix("in ") if finding.kind.endswith("_leak") and first.startswith("in ") else ""
+
+
+def _clauses(task: str, findings: Sequence[Finding]) -> list[str]:
+    """What matters most about findings: those that can compromise a score, else the kinds with the largest shares."""
+    found = impacts(findings)
+    weighty = [one for one in found if one.kinds[0] in COMPROMISING and one.split != "train"]
+    clauses = [_clause(task, one) for one in weighty]
+    counts: dict[str, int] = {}
+    for one in found:
+        counts[one.kinds[0]] = counts.get(one.kinds[0], 0) + one.count
+    return clauses or [f"{kind} {count:,}" for kind, count in counts.items()]
+
+
+def _clause(task: str, impact: Impact) -> str:
+    verb = COMPROMISING[impact.kinds[0]][impact.count != 1]
+    total = round(impact.count / impact.share) if 0 < impact.share < 1 else impact.count
+    source = f" from {impact.earlier}" if impact.earlier else ""
+    split = f"{impact.split} " if impact.split else ""
+    noun = "documents" if impact.config == "corpus" else NOUNS.get(task, "texts")
+    return f"{impact.count:,} of {total:,} {split}{noun} {verb}{source}"
+
+
+def _summary(heads: Sequence[str], clauses: Sequence[str]) -> str:
+    more = f"; and {len(clauses) - MAX_CLAUSES} more" if len(clauses) > MAX_CLAUSES else ""
+    text = "; ".join(clauses[:MAX_CLAUSES]) + more
+    return ", ".join(filter(None, heads)) + (f": {text}" if text else "")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count > 1 else ''}" if count else ""

