@@ -31,7 +31,7 @@ def split_front_matter(card: str) -> tuple[str, str]:
 def parse_front_matter(card: bytes, where: str) -> dict[str, Any]:
     """The metadata of a card; empty for a card without front matter.
 
-    card: the bytes of a README.md, or one more than `limits.MAX_CARD` of a longer one. where: the file or repository, for the error.
+    card: the bytes of a README.md, or one more than `limits.MAX_CARD` of a longer one. where: the file or repository.
 
     Raises SourceError for invalid YAML, for a card or YAML that exceeds a limit, and for anything but a mapping.
     """

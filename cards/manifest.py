@@ -207,8 +207,8 @@ def decode(data: bytes, where: str) -> Manifest:
 
     where: the file or repository, for the error.
 
-    Raises ReleaseError for more bytes than limits.MAX_MANIFEST, for invalid JSON, for a manifest of a later format, for two tables
-    of one config and split, and, with the path of the first value that is wrong (`$.tables[0].rows`), for anything else.
+    Raises ReleaseError for more bytes than limits.MAX_MANIFEST, for invalid JSON, for a manifest of a later format, for two
+    tables of one config and split, and, with the path of the first value that is wrong (`$.tables[0].rows`), for anything else.
     """
     if len(data) > limits.MAX_MANIFEST:
         raise _invalid(where, f"more than {limits.MAX_MANIFEST:,} bytes")

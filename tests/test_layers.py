@@ -19,7 +19,9 @@ COMMANDS = {"build", "check", "command", "decide", "diff", "fetch", "publish", "
 LAYERS = (
     {"builders"},
     {"cards"},
+    {"pipelines.safe_text", "pipelines.interrupts"},
     {"pipelines.files", "pipelines.terminal"},
+    {"pipelines.workers"},
     {"pipelines.raw"},
     {"pipelines.audit"},
     {"pipelines.release"},

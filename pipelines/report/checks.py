@@ -15,9 +15,9 @@ from pipelines.audit import integrity, known_findings, quality
 from pipelines.audit.languages import SAMPLE
 from pipelines.audit.tables import count_rows
 from pipelines.foreign.data_files import CARD, resolve_tables
-from pipelines.foreign.folders import list_files
 from pipelines.foreign.datasets import read_datasets
 from pipelines.foreign.file_formats import unreadable_file
+from pipelines.foreign.folders import list_files
 from pipelines.foreign.salvage import at_own_locations, audit_foreign
 from pipelines.hub import client, repository
 from pipelines.raw.cache import default_cache

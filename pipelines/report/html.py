@@ -22,6 +22,7 @@ from pipelines.audit import kinds, statistics
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.tables import count_rows, model_input, row_name
 from pipelines.files import write_atomically
+from pipelines.safe_text import mask_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -91,7 +92,7 @@ def section(result: CheckResult) -> dict[str, Any]:
 
 def failure(name: str, error: DatasetError) -> dict[str, Any]:
     """The section of a dataset that could not be checked."""
-    return {"name": name, "error": str(error)}
+    return {"name": name, "error": mask_tokens(str(error))}
 
 
 def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
