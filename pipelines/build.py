@@ -126,14 +126,11 @@ def _results(
 
 
 def _attempt_all(names: list[tuple[str, str]], settings: BuildSettings) -> list[BuildResult | DatasetError]:
-    """The results for the datasets of one source, in a worker: terminated, it ends instead of starting the next source."""
-    from pipelines import interrupts
+    """The results for the datasets of one source, in a worker."""
+    from pipelines import workers
 
-    try:
+    with workers.clean_termination():
         return [_attempt(name, version, settings) for name, version in names]
-    except (KeyboardInterrupt, SystemExit):
-        interrupts.end_process(interrupts.TERMINATED)
-        raise
 
 
 def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | DatasetError:

@@ -17,10 +17,24 @@ if TYPE_CHECKING:
 
 
 def prepare_worker() -> None:
-    """Prepare a process of a pool: it logs as its parent does, and ends when the parent asks for it or is gone."""
+    """Prepare a process of a pool: it logs as its parent does, and ends when the parent asks for it (SIGTERM) or is gone."""
     configure_logging()
-    interrupts.handle_signals(signal.SIGTERM)
     threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
+
+
+@contextmanager
+def clean_termination() -> Iterator[None]:
+    """In a worker, let SIGTERM end the block with an exception that cleans up, and then the process.
+
+    Between two blocks a worker has nothing to clean up, and SIGTERM ends it at once.
+    """
+    interrupts.handle_signals(signal.SIGTERM)
+    try:
+        yield
+    except SystemExit:
+        interrupts.end_process(interrupts.TERMINATED)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager

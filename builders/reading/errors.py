@@ -27,6 +27,13 @@ def not_utf8(raw: Raw, location: str, error: UnicodeDecodeError) -> SourceError:
     return malformed(raw, location, "invalid UTF-8", found=found, expected="UTF-8")
 
 
+def too_large(raw: Raw, location: str, what: str, limit: int) -> SourceError:
+    """The error for a record that exceeds a limit in bytes; `what` is "a line" or "an element"."""
+    return malformed(
+        raw, location, f"{what} is too large", found=f"more than {limit:,} bytes", expected=f"at most {limit:,} bytes"
+    )
+
+
 def shorten(text: str, width: int = 60) -> str:
     """The beginning of a text, enough to recognise it: quoted, with control characters escaped."""
     return repr(text if len(text) <= width else text[:width] + "...")
