@@ -2,7 +2,7 @@
 
 Ctrl-C and SIGTERM raise an exception in the main thread, so that staging folders are removed on the way out. That way can be
 blocked: by a thread that computes for minutes, or for ever by a lock of Python's importer that the exception left taken. So the
-first signal also starts a deadline, after which the process ends as it is; a second signal ends it at once. What stays behind
+first signal also starts a deadline, after which the process ends as it is; a second Ctrl-C ends it at once. What stays behind
 then is what a kill leaves, and the next command removes it.
 """
 
@@ -47,6 +47,8 @@ def end_process(code: int) -> None:
 def _stop(number: int, _frame: FrameType | None) -> None:
     code = 128 + number
     if _stopping.is_set():
+        if number == signal.SIGTERM:  # programs repeat it: a pool, for one, when the first of its workers has ended
+            return
         os._exit(code)
     _stopping.set()
     # What the exception breaks in destructors and in threads is no news.
