@@ -51,7 +51,7 @@ def _stop(number: int, _frame: FrameType | None) -> None:
             return
         os._exit(code)
     _stopping.set()
-    # What the exception breaks in destructors and in threads is no news.
+    # Errors in destructors and threads that the exception causes would only hide the reason.
     sys.unraisablehook = _ignore
     threading.excepthook = _ignore
     threading.Thread(target=_end_after_grace, args=(code,), name="deadline", daemon=True).start()

@@ -17,8 +17,8 @@ SHORTEST_TOKEN = 8  # characters: replacing a shorter text everywhere would garb
 # A token of the Hub, also one that was cut; what follows `Bearer`; user and password in a URL.
 TOKENS = re.compile(r"\bhf_[A-Za-z0-9]{8,}|(?<=\bBearer )[^\s\"',;]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)", re.ASCII)
 TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
-# Controls but tab and line feed; characters that reverse the order of a line; line separators; lone surrogates, which stand for
-# bytes of file names that are not UTF-8.
+# Controls but tab and line feed; characters that reverse the order of a line; line separators; lone surrogates, which Python
+# uses for bytes of file names that are not UTF-8.
 UNSAFE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -50,7 +50,7 @@ def _user_tokens() -> list[str]:
 
 
 class SafeOutput:
-    """Stands for a text stream, and writes to it only safe text. An error names the stream, as one of a file names the file."""
+    """Writes only safe text to a text stream, and is used in its place. An error names the stream, as one of a file does."""
 
     def __init__(self, stream: TextIO, name: str) -> None:
         self._stream = stream

@@ -28,11 +28,14 @@ if TYPE_CHECKING:
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK"
 TAR_MAGIC, TAR_MAGIC_OFFSET = b"ustar", 257
-# zipfile raises RuntimeError for a password, and its subclass NotImplementedError for an unknown compression.
+# zipfile raises RuntimeError for a password, its subclass NotImplementedError for an unknown compression, and ValueError for
+# names that are not UTF-8 and for offsets before the file.
 READ_ERRORS = (
     EOFError,
     OSError,
+    OverflowError,
     RuntimeError,
+    ValueError,
     struct.error,
     zlib.error,
     isal_zlib.error,

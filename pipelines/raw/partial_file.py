@@ -142,7 +142,7 @@ class PartialFile:
         self._note_path.unlink(missing_ok=True)
 
     def _read_note(self) -> tuple[FileVersion, int | None]:
-        """Version and size of the file, as an earlier command noted; empty where the note is missing, damaged or of another URL."""
+        """Version and size of the file, as an earlier command noted; empty where the note is damaged or of another URL."""
         try:
             note = msgspec.json.decode(self._note_path.read_bytes(), type=_Note)
         except (OSError, *INVALID_JSON):
