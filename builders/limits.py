@@ -20,12 +20,11 @@ MAX_ARCHIVE_MEMBERS = 100_000  # files and folders of an archive
 MAX_MEMBER = 64 << 20  # bytes of a file that is read whole from an archive
 MAX_EXPANSION = 200  # bytes of data for each compressed byte; text comes to 3 to 20
 FREE_EXPANSION = 64 << 20  # bytes of data before MAX_EXPANSION applies
+MAX_MEMO = 20_000_000  # values that a pickle refers to by number: it reserves 16 bytes for each up to the highest
 
 # Front matter and manifests.
 MAX_CARD = 20_000_000  # bytes of a README.md
-MAX_FRONT_MATTER = (
-    5_000_000  # characters of its YAML; cards that list a thousand language pairs come to a fifth of this
-)
+MAX_FRONT_MATTER = 2_000_000  # characters of its YAML; a thousand language pairs come to half of this
 MAX_EXPANDED = 10_000_000  # characters of its values, and one for each value, with every alias expanded
 MAX_VALUES = 500_000  # values as written; a thousand language pairs come to 80,000
 MAX_DIGITS = 100  # of a number

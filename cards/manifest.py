@@ -23,6 +23,7 @@ from builders.spec import VERSION, Dropped, Prompts
 
 FORMAT = 2  # 1: manifests from before there was a `format`; they hold all that is read today
 
+LONGEST_REASON = 500  # characters: what msgspec says quotes keys of the file
 END = r"$(?!\n)"  # in Python, `$` alone also matches before a final newline
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Sha256 = Annotated[str, msgspec.Meta(pattern=f"^[0-9a-f]{{64}}{END}")]
@@ -234,7 +235,7 @@ def _invalid(where: str, found: str) -> ReleaseError:
     return ReleaseError(
         "invalid manifest",
         where=where,
-        found=found,
+        found=found if len(found) <= LONGEST_REASON else f"...{found[-LONGEST_REASON:]}",  # a path ends in what matters
         expected="a manifest of this package (docs/manifest.schema.json)",
         todo="build the release again, or fetch it again",
     )

@@ -29,9 +29,10 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK"
 TAR_MAGIC, TAR_MAGIC_OFFSET = b"ustar", 257
 # zipfile raises RuntimeError for a password, its subclass NotImplementedError for an unknown compression, and ValueError for
-# names that are not UTF-8 and for offsets before the file.
+# names that are not UTF-8 and for offsets before the file, and IndexError for an empty name.
 READ_ERRORS = (
     EOFError,
+    LookupError,
     OSError,
     OverflowError,
     RuntimeError,
