@@ -9,13 +9,15 @@ from builders.errors import SourceError
 if TYPE_CHECKING:
     from builders.spec import Raw
 
+LONGEST = 2_000  # characters of a file that a message quotes
+
 
 def malformed(raw: Raw, location: str, what: str, *, found: str, expected: str) -> SourceError:
     """The error for a malformed file; `location` is a line or record of it ("line 3"), or "" for the file as a whole."""
     return SourceError(
-        f"{raw.name}: {what}",
-        where=f"{raw.name}, {location}" if location else raw.name,
-        found=found,
+        f"{raw.name}: {what[:LONGEST]}",
+        where=f"{raw.name}, {location[:LONGEST]}" if location else raw.name,
+        found=found if len(found) <= LONGEST else f"{found[:LONGEST]}...",
         expected=expected,
         todo=f"if {raw.path} is not the published file, fetch it again; if it is, its format has changed",
     )

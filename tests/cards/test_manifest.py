@@ -262,6 +262,11 @@ def test_a_manifest_with_any_damaged_bytes_is_read_or_is_an_error(offset: int, d
         decode(data[:offset] + damage + data[offset + len(damage) :], "")
 
 
+def test_an_error_quotes_only_the_end_of_a_long_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifests, "LONGEST_REASON", 10)
+    assert error_of(with_value(("sample",), "no")).found == "...`$.sample`"
+
+
 def test_a_manifest_that_is_too_large_is_an_error() -> None:
     error = error_of(OLD["Retrieval"] + b" " * MAX_MANIFEST)
     assert error.found == "more than 67,108,864 bytes"

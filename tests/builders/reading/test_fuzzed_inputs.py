@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders import limits
-from builders.reading import pickle_members, read_members
+from builders.reading import pickle_members, read_members, read_xml_values
 from tests.support.reading import make_zip, read_bytes, source_error
 
 if TYPE_CHECKING:
@@ -42,3 +42,9 @@ def test_a_short_pickle_that_would_reserve_gigabytes_is_an_error(raw: Callable[.
     for opcode in (b"r" + number.to_bytes(4, "little"), b"p%d\n" % number):
         error = source_error(lambda data=b"}" + opcode + b".": list(pickle_members(raw(data), {"a": pl.String})))
         assert error.found == "a reference 20,000,001"
+
+
+def test_an_error_quotes_only_the_beginning_of_a_long_name(raw: Callable[..., Raw]) -> None:
+    file = raw(f"<d><r/><{'x' * 60_000}/></d>")
+    error = source_error(lambda: read_xml_values(file, {"a": pl.String}, records=("r",), optional=("a",)))
+    assert len(str(error)) < 5_000
