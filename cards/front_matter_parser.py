@@ -1,7 +1,8 @@
 """Reads the front matter of a card: the YAML between the two `---` lines at the head of a README.md.
 
 A card from the Hub is data, not trusted text. PyYAML alone is not enough: a few lines of nested aliases expand to billions of
-values, and many tags make it raise exceptions of Python. Everything is measured before any value is built.
+values, and many tags make it raise exceptions of Python. Everything is measured before any value is built; the limits are in
+builders/limits.py.
 """
 
 from __future__ import annotations
@@ -11,16 +12,12 @@ from typing import Any
 
 import yaml
 
+from builders import limits
 from builders.errors import SourceError
 
 FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?\r?\n)??---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 
-MAX_CHARACTERS = 5_000_000  # of the YAML; cards that list a thousand language pairs come to a fifth of this
-MAX_SIZE = 10_000_000  # of its values: characters, and one for each value, with every alias expanded
-MAX_DEPTH = 100
-MAX_DIGITS = 100  # of a number
-
-TOO_DEEP = f"values nested in more than {MAX_DEPTH} levels"
+TOO_DEEP = f"values nested in more than {limits.MAX_DEPTH} levels"
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 UNMEASURED = (0, 0)  # size and depth of a node while its children are being measured
 
@@ -34,10 +31,13 @@ def split_front_matter(card: str) -> tuple[str, str]:
 def parse_front_matter(card: bytes, where: str) -> dict[str, Any]:
     """The metadata of a card; empty for a card without front matter.
 
-    card: the bytes of a README.md. where: the file or repository, for the error.
+    card: the bytes of a README.md, or one more than `limits.MAX_CARD` of a longer one. where: the file or repository.
 
-    Raises SourceError for invalid YAML, for YAML that exceeds a limit, and for anything but a mapping.
+    Raises SourceError for invalid YAML, for a card or YAML that exceeds a limit, and for anything but a mapping.
     """
+    if len(card) > limits.MAX_CARD:
+        found, expected = f"more than {limits.MAX_CARD:,} bytes", f"at most {limits.MAX_CARD:,}"
+        raise SourceError("README.md is too large", where=where, found=found, expected=expected, todo="shorten it")
     text, _ = split_front_matter(card.decode("utf-8", "replace"))
     try:
         metadata = _load(text)
@@ -57,9 +57,9 @@ def parse_front_matter(card: bytes, where: str) -> dict[str, Any]:
 
 
 def _load(text: str) -> Any:
-    if len(text) > MAX_CHARACTERS:
-        raise ValueError(f"{len(text):,} characters, more than {MAX_CHARACTERS:,}")
-    loader = yaml.SafeLoader(text)
+    if len(text) > limits.MAX_FRONT_MATTER:
+        raise ValueError(f"{len(text):,} characters, more than {limits.MAX_FRONT_MATTER:,}")
+    loader = _CountingLoader(text)
     try:
         node = loader.get_single_node()
         if node is None:
@@ -72,6 +72,19 @@ def _load(text: str) -> Any:
         raise ValueError(TOO_DEEP) from None
     finally:
         loader.dispose()
+
+
+class _CountingLoader(yaml.SafeLoader):
+    """The safe loader of PyYAML, which stops at too many values: each takes it some 20 microseconds."""
+
+    _count = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self._count += 1
+        if self._count > limits.MAX_VALUES:
+            raise ValueError(f"more than {limits.MAX_VALUES:,} values")
+        node: yaml.Node | None = super().compose_node(parent, index)
+        return node
 
 
 def _measure(node: yaml.Node, measured: dict[int, tuple[int, int]]) -> tuple[int, int]:
@@ -88,17 +101,17 @@ def _measure(node: yaml.Node, measured: dict[int, tuple[int, int]]) -> tuple[int
     measured[id(node)] = UNMEASURED
     if isinstance(node, yaml.ScalarNode):
         size, depth = 1 + len(node.value.encode()), 1  # `"\ud800"` cannot be encoded
-        if node.tag in NUMBERS and size > MAX_DIGITS:
-            raise ValueError(f"a number of more than {MAX_DIGITS} digits")
+        if node.tag in NUMBERS and size > limits.MAX_DIGITS:
+            raise ValueError(f"a number of more than {limits.MAX_DIGITS} digits")
     else:
         children = (
             [child for pair in node.value for child in pair] if isinstance(node, yaml.MappingNode) else node.value
         )
         extents = [_measure(child, measured) for child in children]
         size, depth = 1 + sum(size for size, _ in extents), 1 + max((depth for _, depth in extents), default=0)
-    if size > MAX_SIZE:
-        raise ValueError(f"values of more than {MAX_SIZE:,} characters, aliases expanded")
-    if depth > MAX_DEPTH:
+    if size > limits.MAX_EXPANDED:
+        raise ValueError(f"values of more than {limits.MAX_EXPANDED:,} characters, aliases expanded")
+    if depth > limits.MAX_DEPTH:
         raise ValueError(TOO_DEEP)
     measured[id(node)] = size, depth
     return size, depth

@@ -16,14 +16,16 @@ from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
+from builders import limits
 from builders.column_types import ColumnType  # noqa: TC001 - msgspec reads the types of the records
 from builders.errors import ReleaseError
 from builders.spec import VERSION, Dropped, Prompts
 
 FORMAT = 2  # 1: manifests from before there was a `format`; they hold all that is read today
 
+LONGEST_REASON = 500  # characters: what msgspec says quotes keys of the file
 END = r"$(?!\n)"  # in Python, `$` alone also matches before a final newline
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Sha256 = Annotated[str, msgspec.Meta(pattern=f"^[0-9a-f]{{64}}{END}")]
 # A file in a folder of the release, under this name on every system: nothing that leaves the release's folder.
 DataPath = Annotated[str, msgspec.Meta(pattern=r"^(?!\.\.?/)[^/\\:\x00-\x1f]+/(?!\.\.?$)[^/\\:\x00-\x1f]+" + END)]
@@ -116,7 +118,7 @@ class Finding:
     config: str
     split: str
     column: str
-    count: int
+    count: Count
     share: float
     examples: tuple[str, ...] = ()
     detail: str = ""
@@ -233,27 +235,36 @@ def decode(data: bytes, where: str) -> Manifest:
 
     where: the file or repository, for the error.
 
-    Raises ReleaseError for invalid JSON, for a manifest of a later format, and, with the path of the first value that is wrong
-    (`$.tables[0].rows`), for anything else.
+    Raises ReleaseError for more bytes than limits.MAX_MANIFEST, for invalid JSON, for a manifest of a later format, for two
+    tables of one config and split, and, with the path of the first value that is wrong (`$.tables[0].rows`), for anything else.
     """
+    if len(data) > limits.MAX_MANIFEST:
+        raise _invalid(where, f"more than {limits.MAX_MANIFEST:,} bytes")
     try:
         written = msgspec.json.decode(data, type=_Format).format
         if written <= FORMAT:
-            return msgspec.json.decode(data, type=Manifest)
+            manifest = msgspec.json.decode(data, type=Manifest)
+            if len(manifest.rows) < len(manifest.tables):
+                raise _invalid(where, "two tables of one config and split")
+            return manifest
     except INVALID_JSON as error:
-        raise ReleaseError(
-            "invalid manifest",
-            where=where,
-            found=str(error),
-            expected="a manifest of this package (docs/manifest.schema.json)",
-            todo="build the release again, or fetch it again",
-        ) from None
+        raise _invalid(where, str(error)) from None
     raise ReleaseError(
         "a later version of this package wrote the manifest",
         where=where,
         found=f"format {written}",
         expected=f"format {FORMAT} or lower",
         todo="update this package",
+    )
+
+
+def _invalid(where: str, found: str) -> ReleaseError:
+    return ReleaseError(
+        "invalid manifest",
+        where=where,
+        found=found if len(found) <= LONGEST_REASON else f"...{found[-LONGEST_REASON:]}",  # a path ends in what matters
+        expected="a manifest of this package (docs/manifest.schema.json)",
+        todo="build the release again, or fetch it again",
     )
 
 

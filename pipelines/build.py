@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from builders.errors import DatasetError, PublishError, SourceError
 from pipelines import command
-from pipelines.terminal import configure_logging
 
 if TYPE_CHECKING:
     import argparse
@@ -124,7 +123,10 @@ def _results(
 ) -> Iterator[BuildResult | Failure]:
     """The result for each dataset, in order; one that fails does not stop the others."""
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
+
+    from pipelines import workers
 
     per_source = [
         [(definition.dataset.name, version) for definition, version in group]
@@ -136,15 +138,27 @@ def _results(
                 yield _attempt(name, version, settings)
         return
     # Threads of polars do not survive a fork: every worker is a new process.
-    with ProcessPoolExecutor(
-        min(jobs, len(per_source)), mp_context=get_context("spawn"), initializer=configure_logging
-    ) as pool:
-        for results in pool.map(_attempt_all, per_source, [settings] * len(per_source)):
-            yield from results
+    processes = min(jobs, len(per_source))
+    with (
+        ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=workers.prepare_worker) as pool,
+        workers.terminate_workers(),
+    ):
+        with workers.hold_interrupts():
+            all_results = pool.map(_attempt_all, per_source, [settings] * len(per_source))
+        try:
+            for results in all_results:
+                yield from results
+        except BrokenProcessPool:
+            todo = "run it again: what is built is not built twice. If memory was short, with a lower --jobs"
+            raise DatasetError("a parallel build was killed, and the others with it", todo=todo) from None
 
 
 def _attempt_all(names: list[tuple[str, str]], settings: BuildSettings) -> list[BuildResult | Failure]:
-    return [_attempt(name, version, settings) for name, version in names]
+    """The results for the datasets of one source, in a worker."""
+    from pipelines import workers
+
+    with workers.clean_termination():
+        return [_attempt(name, version, settings) for name, version in names]
 
 
 def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | Failure:

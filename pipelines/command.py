@@ -1,7 +1,7 @@
 """What the commands share: options, how errors are shown, exit codes.
 
 0 done, 1 the build or check failed, 2 usage, 3 a source is missing or wrong, 4 quality findings forbid it, 5 publishing
-failed; 130 interrupted.
+failed; 130 interrupted, 141 the reader of the results closed before their end, 143 terminated.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from builders.errors import DatasetError
-from pipelines.terminal import configure_logging
+from builders.errors import DatasetError, UsageError
+from pipelines import interrupts
+from pipelines.safe_text import SafeOutput
+from pipelines.terminal import configure_logging, discard_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from pipelines.raw.settings import RawSettings
 
+READER_CLOSED = 141  # as shells number the signal that ends other programs then, SIGPIPE
 NAMES = "a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one"
 MAX_NUMBER = 2**31 - 1  # what every library counts rows with
 
@@ -104,21 +107,67 @@ def print_json(value: Any) -> None:
 
 def run(main: Callable[[], int]) -> None:
     """Run a command and leave with its exit code; a user's mistake ends in an error, never in a traceback."""
+    interrupts.handle_signals(signal.SIGINT, signal.SIGTERM)
+    _open_streams()
     configure_logging()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # clean up as after Ctrl-C
     try:
+        _refuse_undecodable(sys.argv)
         code = main()
         sys.stdout.flush()
     except DatasetError as error:
         print_error(error)
         code = error.exit_code
+    except SystemExit:
+        if not interrupts.is_stopping():
+            raise
+        code = interrupts.TERMINATED
     except KeyboardInterrupt:
         logger.info("interrupted")
-        code = 130
+        code = interrupts.INTERRUPTED
     except BrokenPipeError:  # the reader of our results has closed, as `| head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        discard_output(1)
+        code = READER_CLOSED
     except OSError as error:  # a full disk, a folder without permission: the user's system, not a defect of ours
         print_error(DatasetError(error.strerror or str(error), where=error.filename and str(error.filename)))
+        discard_output(1)  # what is still buffered cannot be written either
         code = 1
+    except MemoryError:
+        print_error(DatasetError("not enough memory", todo="run it on a machine with more, or with a lower --jobs"))
+        code = 1
+    except Exception:
+        if not interrupts.is_stopping():
+            raise
+        logger.info("interrupted")  # an import that a signal interrupts may fail with another error
+        code = interrupts.INTERRUPTED
+    if interrupts.is_stopping():
+        interrupts.end_process(code)  # a thread may compute for minutes
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Make stdout safe to print to; where it or stderr is closed, throw away what is written there.
+
+    A closed stream is opened on the null device under its own number. Otherwise the next file that the command opens, a table
+    perhaps, would get that number, and messages of libraries would go into it.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for the whole process
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # where the terminal's encoding lacks a character
+    sys.stdout = cast("TextIO", SafeOutput(sys.stdout, "standard output"))
+
+
+def _refuse_undecodable(arguments: Sequence[str]) -> None:
+    """Raise UsageError for an argument that is not UTF-8: the libraries that read and write Parquet cannot open such a path."""
+    for argument in [*arguments, str(Path.cwd())]:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            todo = "rename the folder or file"
+            raise UsageError("a path is not valid UTF-8", where=argument, expected="UTF-8", todo=todo) from None

@@ -22,14 +22,16 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
     content: text is written as UTF-8, with its line ends unchanged.
 
-    Raises OSError; the old file, if any, is then unchanged.
+    Raises OSError with the path; the old file, if any, is then unchanged.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     try:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None:  # that of a full disk names no file
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 

@@ -1,15 +1,18 @@
 """What a user sees on stderr: log messages and progress bars, with sizes in words.
 
-tqdm is imported inside the functions that draw: every command imports this module, and `--help` answers without tqdm.
+tqdm is imported inside the function that draws: every command imports this module, and `--help` answers without tqdm.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
+
+from pipelines.safe_text import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,14 +26,18 @@ UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
 
 
 class _TerminalHandler(logging.Handler):
-    """Writes messages to stderr, above any progress bar; every level but INFO puts its name before the message."""
+    """Writes messages to stderr, above any progress bar and made safe; every level but INFO puts its name before the message."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            from tqdm import tqdm
-
             level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
-            tqdm.write(level + self.format(record), file=sys.stderr)
+            text = safe_text(level + self.format(record))
+            if (loaded := sys.modules.get("tqdm")) is not None:  # without it, no bar is on the screen
+                loaded.tqdm.write(text, file=sys.stderr)
+            else:
+                print(text, file=sys.stderr, flush=True)
+        except OSError:  # the reader of our messages has closed: the command goes on without them
+            discard_output(2)
         except Exception:  # noqa: BLE001  as every handler of the standard library does
             self.handleError(record)
 
@@ -47,6 +54,14 @@ def configure_logging(verbose: int = 0) -> None:
             configured.addHandler(_TerminalHandler())
 
 
+def discard_output(descriptor: int) -> None:
+    """From now on, throw away what is written to stdout (1) or stderr (2)."""
+    target = os.open(os.devnull, os.O_WRONLY)
+    if target != descriptor:
+        os.dup2(target, descriptor)
+        os.close(target)
+
+
 def format_size(size: int) -> str:
     """A number of bytes in decimal units, with at most one decimal: "378.7 MB"."""
     if size < 1000:
@@ -60,7 +75,7 @@ def progress_bar(label: str, total: int | None, *, done: int = 0, delay: float =
     from tqdm import tqdm
 
     return tqdm(
-        desc=label,
+        desc=safe_text(label),
         total=total,
         initial=done,
         unit="B",

@@ -19,7 +19,9 @@ COMMANDS = {"accept", "build", "check", "command", "decide", "diff", "fetch", "p
 LAYERS = (
     {"builders"},
     {"cards"},
+    {"pipelines.safe_text", "pipelines.interrupts"},
     {"pipelines.files", "pipelines.terminal"},
+    {"pipelines.workers"},
     {"pipelines.raw"},
     {"pipelines.audit"},
     {"pipelines.release"},

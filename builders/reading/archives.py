@@ -5,15 +5,17 @@ from __future__ import annotations
 import difflib
 import io
 import lzma
+import os
 import struct
 import tarfile
 import zipfile
 import zlib
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from isal import igzip, isal_zlib
 
+from builders import limits
 from builders.errors import SourceError
 
 if TYPE_CHECKING:
@@ -26,11 +28,15 @@ if TYPE_CHECKING:
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK"
 TAR_MAGIC, TAR_MAGIC_OFFSET = b"ustar", 257
-# zipfile raises RuntimeError for a password, and its subclass NotImplementedError for an unknown compression.
+# zipfile raises RuntimeError for a password, its subclass NotImplementedError for an unknown compression, and ValueError for
+# names that are not UTF-8 and for offsets before the file, and IndexError for an empty name.
 READ_ERRORS = (
     EOFError,
+    LookupError,
     OSError,
+    OverflowError,
     RuntimeError,
+    ValueError,
     struct.error,
     zlib.error,
     isal_zlib.error,
@@ -50,8 +56,9 @@ def open_raw(raw: Raw, *, as_stored: bool = False) -> Iterator[BinaryIO]:
     Data are decompressed if the name ends in `.gz`: the member's name in an archive, otherwise the file's. `as_stored`
     leaves them compressed, for a digest. Members of zip, tar and tar.gz archives are read in place; nothing is extracted.
 
-    Raises SourceError, on opening or from any read, if the file is missing, is not an archive or lacks the member, and if
-    compressed data are truncated or corrupt. Checksums are compared at the end of the data, not before.
+    Raises SourceError, on opening or from any read, if the file is missing, is not an archive, lacks the member or has it twice,
+    if compressed data are truncated or corrupt, and if they exceed a limit of builders.limits. Checksums are compared at the end
+    of the data, not before.
     """
     try:
         file = raw.path.open("rb")
@@ -100,9 +107,24 @@ class _CheckedReader(io.RawIOBase):
             raise _read_error(self._raw, error, self._count) from error
         view[: len(data)] = data
         self._count += len(data)
+        _refuse_expansion(self._raw, self._count, self._file.tell())
         if self._raw.watch is not None:
             self._raw.watch(self._file.tell())
         return len(data)
+
+
+class _BoundedReads:
+    """A file whose single reads are bounded."""
+
+    def __init__(self, file: io.BufferedIOBase, limit: int) -> None:
+        self._file = file
+        self._limit = limit
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int) -> bytes:
+        if size > self._limit:
+            raise tarfile.ReadError(f"a header of {size:,} bytes")
+        return self._file.read(size)
 
 
 def _decompress(raw: Raw, stream: Stream) -> igzip.IGzipFile:
@@ -127,21 +149,32 @@ def _open_member(
     if not archive.read(512)[TAR_MAGIC_OFFSET:].startswith(TAR_MAGIC):
         raise _wrong_format(raw, "zip, tar or tar.gz", head)
     archive.seek(0)
-    return _open_tar_member(raw, member, stack.enter_context(tarfile.TarFile(fileobj=archive))), decompressed
+    size = os.fstat(file.fileno()).st_size
+    # tarfile reads headers of any size into memory.
+    bounded = cast("BinaryIO", _BoundedReads(archive, limits.MAX_RECORD))
+    return _open_tar_member(raw, member, stack.enter_context(tarfile.TarFile(fileobj=bounded)), size), decompressed
 
 
 def _open_zip_member(raw: Raw, member: str, archive: zipfile.ZipFile) -> zipfile.ZipExtFile:
     names = [info.filename for info in archive.infolist() if not info.is_dir()]
-    if member not in names:
-        raise _no_member(raw, member, names)
+    if len(names) > limits.MAX_ARCHIVE_MEMBERS:
+        raise too_many_members(raw)
+    if (count := names.count(member)) != 1:
+        raise _no_member(raw, member, names) if not count else _repeated_member(raw, member)
     stream = archive.open(member)
     assert isinstance(stream, zipfile.ZipExtFile)
     return stream
 
 
-def _open_tar_member(raw: Raw, member: str, archive: tarfile.TarFile) -> io.BufferedReader:
+def _open_tar_member(raw: Raw, member: str, archive: tarfile.TarFile, size: int) -> io.BufferedReader:
+    """The stream of the first member of that name. size: of the archive's file, in bytes."""
     names: list[str] = []
-    for info in archive:
+    for count, info in enumerate(archive, 1):
+        if info.size < 0:
+            raise tarfile.ReadError(f"{info.name!r} has the size {info.size}")
+        if count > limits.MAX_ARCHIVE_MEMBERS:
+            raise too_many_members(raw)
+        _refuse_expansion(raw, info.offset_data + info.size, size)
         name = info.name.removeprefix("./")
         if name == member and info.isreg():
             stream = archive.extractfile(info)
@@ -175,6 +208,24 @@ def _fetch_again(raw: Raw) -> str:
 def _wrong_format(raw: Raw, expected: str, head: bytes) -> SourceError:
     found = f"a file that begins with {head!r}" if head else "an empty file"
     return _unreadable(raw, found, f"{expected} data", _fetch_again(raw))
+
+
+def _refuse_expansion(raw: Raw, size: int, compressed: int) -> None:
+    """Refuse data that are far larger than what they are compressed to; both in bytes."""
+    if size > limits.FREE_EXPANSION + limits.MAX_EXPANSION * compressed:
+        found = f"{size:,} bytes from {compressed:,}"
+        expected = f"at most {limits.MAX_EXPANSION} times as many"
+        raise _unreadable(raw, f"compressed data that expand without measure: {found}", expected, _fetch_again(raw))
+
+
+def too_many_members(raw: Raw) -> SourceError:
+    """The error for an archive with more files than `limits.MAX_ARCHIVE_MEMBERS`."""
+    most = f"{limits.MAX_ARCHIVE_MEMBERS:,}"
+    return _unreadable(raw, f"an archive of more than {most} files", f"at most {most}", _fetch_again(raw))
+
+
+def _repeated_member(raw: Raw, member: str) -> SourceError:
+    return _unreadable(raw, f"several files {member!r} in the archive", "one", _fetch_again(raw))
 
 
 def _no_member(raw: Raw, member: str, names: list[str]) -> SourceError:

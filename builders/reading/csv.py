@@ -7,8 +7,9 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from builders import limits
 from builders.reading.archives import open_raw
-from builders.reading.errors import malformed, shorten
+from builders.reading.errors import malformed, shorten, too_large
 from builders.reading.lines import decode_lines
 from builders.reading.values import MismatchError, cell_parser, collect_rows, make_schema, mismatch_error
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from builders.spec import Raw
 
 BATCH = 50_000  # rows held as Python objects
+STRAY_RETURN = re.compile(r"\r(?:\r\n)?\Z")  # the csv module takes each of these for the end of a line
 
 
 def read_csv(
@@ -75,7 +77,7 @@ def read_csv(
 
 def _rows(raw: Raw, separator: str, *, quotes: bool) -> Iterator[tuple[int, list[str]]]:
     """Yield each row with the number of the line where it begins."""
-    csv.field_size_limit(2**31 - 1)  # the module's default is 131,072 characters; the limit is for the whole process
+    csv.field_size_limit(limits.MAX_RECORD)  # the module's default is 131,072 characters; it is for the whole process
     plain = rf'[^"\r\n{re.escape(separator)}]*+'
     field = rf'(?:"(?:[^"]++|"")*+"|{plain})'
     well_quoted = re.compile(rf"{field}(?:{re.escape(separator)}{field})*+[\r\n]*+")
@@ -84,7 +86,12 @@ def _rows(raw: Raw, separator: str, *, quotes: bool) -> Iterator[tuple[int, list
     with open_raw(raw) as file:
 
         def lines() -> Iterator[str]:
-            for line in decode_lines(raw, file):
+            length = 0
+            for number, line in enumerate(decode_lines(raw, file), 1):
+                length = length + len(line) if row_lines else len(line)
+                if length > limits.MAX_RECORD:  # a quote that is never closed makes one row of the rest of the file
+                    start = number - len(row_lines)
+                    raise too_large(raw, f"line {start}", "a row", limits.MAX_RECORD)
                 row_lines.append(line)
                 yield line
 
@@ -102,6 +109,11 @@ def _rows(raw: Raw, separator: str, *, quotes: bool) -> Iterator[tuple[int, list
                 raise malformed(raw, f"line {start}", what, found=found, expected=_describe_fields(quotes)) from error
             if row is None:
                 return
+            if STRAY_RETURN.search(row_lines[-1]):
+                found, expected = shorten(row_lines[-1][-60:]), r"lines that end in \n or \r\n"
+                raise malformed(
+                    raw, f"line {reader.line_num}", "a stray carriage return", found=found, expected=expected
+                )
             if not row:
                 blank = blank or start
                 continue

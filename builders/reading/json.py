@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import codecs
+import io
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import orjson
 import polars as pl
 
+from builders import limits
 from builders.reading.archives import open_raw
-from builders.reading.errors import malformed, not_utf8, shorten
+from builders.reading.errors import malformed, not_utf8, shorten, too_large
 from builders.reading.json_elements import JSON_SPACE, read_elements
 from builders.reading.json_plain import parse_plain_lines
 from builders.reading.values import MismatchError, check_values, make_schema, mismatch_error
@@ -177,7 +179,7 @@ def _line_batches(raw: Raw) -> Iterator[tuple[int, list[bytes]]]:
     first, remaining = 1, raw.limit
     blank: list[bytes] = []
     with open_raw(raw) as file:
-        while (remaining is None or remaining > 0) and (lines := file.readlines(BATCH)):
+        while (remaining is None or remaining > 0) and (lines := _read_lines(raw, file, first + len(blank))):
             if first == 1 and not blank:
                 lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
             lines = blank + lines
@@ -190,6 +192,18 @@ def _line_batches(raw: Raw) -> Iterator[tuple[int, list[bytes]]]:
                 yield first, lines
             first += len(lines)
             remaining = remaining if remaining is None else remaining - len(lines)
+
+
+def _read_lines(raw: Raw, file: BinaryIO, first: int) -> list[bytes]:
+    """The next lines of a file, BATCH bytes and the rest of the last one; `first` is the number of the first."""
+    data = file.read(BATCH)
+    if data and not data.endswith(b"\n"):
+        rest = file.readline(limits.MAX_RECORD + 1)
+        if len(rest) > limits.MAX_RECORD:
+            number = first + data.count(b"\n")
+            raise too_large(raw, f"line {number}", "a line", limits.MAX_RECORD)
+        data += rest
+    return io.BytesIO(data).readlines()
 
 
 def _element_batches(raw: Raw, brackets: str, size: int) -> Iterator[tuple[int, list[str], list[bytes]]]:

@@ -10,6 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from builders import limits
 from builders.reading.archives import open_raw
 from builders.reading.errors import malformed, shorten
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from builders.errors import SourceError
     from builders.spec import Raw
 
-MAX_ELEMENT = 64 << 20  # characters: an element that is still incomplete is malformed, and reading stops
 JSON_SPACE = " \t\r\n"
 SPACES = re.compile(f"[{JSON_SPACE}]*")
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -50,7 +50,8 @@ def read_elements(raw: Raw, brackets: str, piece: int) -> Iterator[tuple[str, by
                 name, text, complete, end = _parse_element(buffer, position, brackets)
             except (json.JSONDecodeError, RecursionError) as error:
                 length = len(buffer) - position
-                more = "" if length > MAX_ELEMENT else reader.read(max(piece, length))
+                # An element that is still incomplete at the limit is malformed.
+                more = "" if length > limits.MAX_RECORD else reader.read(max(piece, length))
                 if not more:
                     raise _invalid_element(raw, number, buffer[position:], error, brackets) from error
                 buffer, position = buffer[position:] + more, 0

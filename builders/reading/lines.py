@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import codecs
+from functools import partial
 from itertools import islice
 from typing import IO, TYPE_CHECKING
 
 import polars as pl
 
+from builders import limits
 from builders.reading.archives import open_raw
-from builders.reading.errors import malformed, not_utf8, shorten
+from builders.reading.errors import malformed, not_utf8, shorten, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,9 +68,11 @@ def iterate_lines(raw: Raw) -> Iterator[str]:
 def decode_lines(raw: Raw, file: IO[bytes]) -> Iterator[str]:
     r"""Yield the lines of an open UTF-8 file with their line ends; only "\n" ends a line. A byte order mark is removed.
 
-    Raises SourceError for text that is not UTF-8.
+    Raises SourceError for text that is not UTF-8, and for a line of more than `limits.MAX_RECORD` bytes.
     """
-    for number, line in enumerate(file, 1):
+    for number, line in enumerate(iter(partial(file.readline, limits.MAX_RECORD + 1), b""), 1):
+        if len(line) > limits.MAX_RECORD:
+            raise too_large(raw, f"line {number}", "a line", limits.MAX_RECORD)
         data = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
         try:
             text = data.decode()

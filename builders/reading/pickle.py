@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import pickletools
 from itertools import islice
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
+from builders import limits
 from builders.reading.archives import open_raw
 from builders.reading.errors import malformed, shorten
 from builders.reading.values import check_record
@@ -15,6 +18,7 @@ from builders.reading.values import check_record
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from builders.errors import SourceError
     from builders.reading.values import Columns
     from builders.spec import Raw
 
@@ -30,6 +34,7 @@ LOAD_ERRORS = (
     TypeError,
     ValueError,
 )
+MEMO_OPCODES = {"PUT", "BINPUT", "LONG_BINPUT"}
 EXPECTED = "a pickle that holds only dicts, lists, texts and numbers"
 
 
@@ -37,11 +42,12 @@ def read_pickle(raw: Raw) -> Any:
     """The value in a file that is one pickle of plain data: dict, list, tuple, set, str, bytes, int, float, bool, None.
 
     Nothing is imported or called: a pickle that refers to any class, function or outside object, however harmless, is refused
-    at the reference. This does not protect against size: a crafted file can exhaust the memory. `raw.limit` is left to the
-    caller, who knows what a record is.
+    at the reference. A value is about as large as its file, but for references within it, which are checked against
+    `limits.MAX_MEMO` before anything is loaded. `raw.limit` is left to the caller, who knows what a record is.
 
     Raises SourceError for such a pickle, for bytes that are not a complete pickle, and for bytes after it.
     """
+    _check_memo(raw)
     with open_raw(raw) as file:
         try:
             value = _PlainUnpickler(file).load()
@@ -49,12 +55,29 @@ def read_pickle(raw: Raw) -> Any:
             what = "unsafe pickle, not loaded: it refers to code or objects outside the file"
             raise malformed(raw, "", what, found=str(reference), expected=EXPECTED) from reference
         except LOAD_ERRORS as error:
-            found = f"{type(error).__name__}: {shorten(str(error), 200)}"
-            raise malformed(raw, "", "truncated or corrupt pickle", found=found, expected=EXPECTED) from error
+            raise _corrupt(raw, error) from error
         trailing = file.read(16)
     if trailing:
         raise malformed(raw, "", "data after the pickle", found=repr(trailing), expected="the end of the file")
     return value
+
+
+def _check_memo(raw: Raw) -> None:
+    """Refuse a pickle that stores a value under a high number: loading 264 bytes could take 32 GB."""
+    with open_raw(raw) as file:
+        try:
+            stream: Any = SimpleNamespace(read=file.read, readline=file.readline)  # the file cannot tell its position
+            for opcode, argument, _ in pickletools.genops(stream):
+                if opcode.name in MEMO_OPCODES and argument is not None and argument > limits.MAX_MEMO:
+                    found, expected = f"a reference {argument:,}", f"at most {limits.MAX_MEMO:,}"
+                    raise malformed(raw, "", "the pickle would take too much memory", found=found, expected=expected)
+        except LOAD_ERRORS as error:
+            raise _corrupt(raw, error) from error
+
+
+def _corrupt(raw: Raw, error: Exception) -> SourceError:
+    found = f"{type(error).__name__}: {shorten(str(error), 200)}"
+    return malformed(raw, "", "truncated or corrupt pickle", found=found, expected=EXPECTED)
 
 
 def pickle_members(

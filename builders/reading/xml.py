@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import ParseError
+from xml.etree.ElementTree import ParseError, TreeBuilder
 
 import polars as pl
 from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import fromstring
+from defusedxml.ElementTree import XMLParser
 
+from builders import limits
 from builders.reading.archives import open_raw
-from builders.reading.errors import malformed, not_utf8
+from builders.reading.errors import malformed, not_utf8, shorten, too_large
 from builders.reading.values import MismatchError, cell_parser, make_schema, mismatch_error
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ def read_xml_values(
     The text is UTF-8, whatever the XML declaration says. As XML requires, line ends are read as newlines.
 
     Raises SourceError with the record's number, from 1, for: a value that is missing, repeated, empty or not of its column's
-    type, and another element among the records; also for invalid XML, and for any document type, entity or reference to another
-    file: none is ever expanded or followed.
+    type, and another element or text among the records; also for invalid XML, for XML that exceeds a limit of builders.limits,
+    and for any document type, entity or reference to another file: none is ever expanded or followed.
     """
     schema = make_schema(columns, optional)
     parsers = {name: cell_parser(dtype, name, optional=False) for name, dtype in schema.items()}
@@ -52,10 +53,16 @@ def read_xml_values(
 
 def _root(raw: Raw) -> Element:
     with open_raw(raw) as file:
-        data = file.read()
+        data = file.read(limits.MAX_XML + 1)
+    if len(data) > limits.MAX_XML:
+        raise too_large(raw, "", "the XML", limits.MAX_XML)
+    parser = XMLParser(target=_BoundedBuilder(), forbid_dtd=True)
     try:
         # As str: expat then ignores the declared encoding, and it does not know all of them ("UTF8").
-        root: Element = fromstring(data.decode(), forbid_dtd=True)
+        parser.feed(data.decode())
+        root: Element = parser.close()
+    except MismatchError as mismatch:
+        raise mismatch_error(raw, "", mismatch) from mismatch
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise not_utf8(raw, f"line {line}", error) from error
@@ -68,22 +75,54 @@ def _root(raw: Raw) -> Element:
     return root
 
 
+class _BoundedBuilder:
+    """Builds the tree of a document, and stops at too many or too deeply nested elements."""
+
+    def __init__(self) -> None:
+        self._builder = TreeBuilder()
+        self._depth = self._count = 0
+        self.data, self.close = self._builder.data, self._builder.close
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        self._count += 1
+        if self._depth > limits.MAX_DEPTH:
+            found = f"more than {limits.MAX_DEPTH} levels"
+            raise MismatchError("elements nested too deeply", found=found, expected="records of values")
+        if self._count > limits.MAX_XML_ELEMENTS:
+            found = f"more than {limits.MAX_XML_ELEMENTS:,} elements"
+            raise MismatchError("too many elements", found=found, expected=f"at most {limits.MAX_XML_ELEMENTS:,}")
+        self._builder.start(tag, attributes)
+
+    def end(self, tag: str) -> None:
+        self._depth -= 1
+        self._builder.end(tag)
+
+
 def _records(raw: Raw, root: Element, tags: tuple[str, ...]) -> Iterator[Element]:
     count = 0
     for parent in root.iter():
         if not any(child.tag in tags for child in parent):
             continue
+        _refuse_text(raw, count, parent.text, tags)
         for child in parent:
             count += 1
             if child.tag not in tags:
-                raise _not_a_record(raw, count, child.tag, tags)
+                raise _not_a_record(raw, count, f"<{child.tag}>", tags)
             yield child
+            _refuse_text(raw, count, child.tail, tags)
     if not count:
         raise malformed(raw, "", "no records", found=f"a document <{root.tag}>", expected=_list_tags(tags))
 
 
-def _not_a_record(raw: Raw, number: int, tag: str, tags: tuple[str, ...]) -> SourceError:
-    return malformed(raw, f"record {number}", "not a record", found=f"<{tag}>", expected=_list_tags(tags))
+def _refuse_text(raw: Raw, number: int, text: str | None, tags: tuple[str, ...]) -> None:
+    """Refuse text between records; `number` is that of the record before it."""
+    if text and text.strip():
+        raise _not_a_record(raw, number + 1, shorten(text.strip()), tags)
+
+
+def _not_a_record(raw: Raw, number: int, found: str, tags: tuple[str, ...]) -> SourceError:
+    return malformed(raw, f"record {number}", "not a record", found=found, expected=_list_tags(tags))
 
 
 def _list_tags(tags: tuple[str, ...]) -> str:

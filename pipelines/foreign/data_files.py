@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from builders import limits
 from builders.errors import SourceError
 from builders.tasks import TYPES
 from pipelines.foreign.file_formats import NAMES, extension
@@ -42,8 +43,8 @@ def resolve_tables(
     paths: all files of the folder. where: the folder or repository, for errors. subsets: the ones to read, as mteb names them;
     the subset `ru` is the config `ru`, or the configs `ru-corpus`, `ru-queries` and `ru-qrels`.
 
-    Raises SourceError for malformed `configs`, for a config or split without files, for a folder without tables, and for an
-    unknown subset.
+    Raises SourceError for malformed `configs`, for more patterns than builders.limits permits, for a config or split without
+    files, for a folder without tables, and for an unknown subset.
     """
     data_files = sorted(path for path in paths if _is_data_file(path))
     declared = {str(config["config_name"]): config for config in _declared_configs(front_matter, where)}
@@ -61,6 +62,8 @@ def resolve_tables(
     for subset in subsets:
         if not any(_belongs_to(config, subset) for config in configs):
             raise SourceError(f"no subset {subset!r}", where=where, found=f"configs: {', '.join(configs)}")
+    if declared:
+        _refuse_many_patterns(declared.values(), len(data_files), where)
     selected = [name for name in configs if not subsets or any(_belongs_to(name, subset) for subset in subsets)]
     return {
         name: _declared_splits(declared[name], data_files, where) if declared else inferred[name] for name in selected
@@ -77,6 +80,30 @@ def _declared_configs(front_matter: Mapping[str, Any], where: str) -> list[Any]:
         expected = "a list, with config_name and data_files for each config"
         raise SourceError("malformed `configs`", where=f"{where}, {CARD}", expected=expected)
     return configs
+
+
+def _refuse_many_patterns(configs: Iterable[Mapping[str, Any]], files: int, where: str) -> None:
+    """Bound the time that matching takes: each pattern is compared with each file."""
+    card = f"{where}, {CARD}"
+    patterns = [
+        pattern
+        for config in configs
+        if config.get("data_files") is not None
+        for several in _patterns_by_split(config["data_files"], card).values()
+        for pattern in several
+    ]
+    longest = max(map(len, patterns), default=0)
+    if longest > limits.MAX_PATTERN:
+        found, expected = f"a pattern of {longest:,} characters", f"at most {limits.MAX_PATTERN:,}"
+    elif len(patterns) > limits.MAX_PATTERNS:
+        found, expected = f"{len(patterns):,} patterns", f"at most {limits.MAX_PATTERNS:,}"
+    elif len(patterns) * files > limits.MAX_COMPARISONS:
+        found = f"{len(patterns):,} patterns for {files:,} files"
+        expected = f"at most {limits.MAX_COMPARISONS:,} comparisons of a pattern with a file"
+    else:
+        return
+    todo = "check a part of the dataset: copy the files of some configs, or shorten `data_files`"
+    raise SourceError("too many patterns in `data_files`", where=card, found=found, expected=expected, todo=todo)
 
 
 def _is_data_file(path: str) -> bool:

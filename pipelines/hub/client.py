@@ -16,6 +16,7 @@ from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from builders.errors import DatasetError, PublishError, SourceError
 from pipelines.raw.download import BUSY, Patience
+from pipelines.safe_text import mask_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,7 +161,9 @@ def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble) -> Datas
 def _answered(error: HfHubHTTPError) -> Trouble:
     """An answer of the Hub: status, its own words, and how long to wait."""
     response = error.response
-    message = " ".join((error.server_message or "").split())[:300]
+    message = mask_tokens(" ".join((error.server_message or "").split()))[
+        :300
+    ]  # before the cut, which may halve a token
     requested = response.headers.get("Retry-After", "").strip()
     spent = SPENT.search(response.headers.get("RateLimit", ""))
     seconds = requested if requested.isascii() and requested.isdigit() else spent[1] if spent else None

@@ -1,7 +1,7 @@
 """A partial download, kept beside its target so that a broken download can resume.
 
 <target>.part         the bytes received so far
-<target>.part.json    the URL they came from, and the version of the file on the server
+<target>.part.json    the URL they came from, and the version and size of the file on the server
 """
 
 from __future__ import annotations
@@ -50,11 +50,13 @@ class _Note:
     url: str
     etag: str | None = None
     modified: str | None = None
+    total: int | None = None
 
 
 class PartialFile:
-    """The bytes received so far: how many, their digests, and the version of the file they belong to.
+    """The bytes received so far: how many, their digests, and the version and size of the file they belong to.
 
+    total: the size of the whole file in bytes, as the response that began it said; None where that is not known.
     resumed: whether the bytes come from more than one response, so that a wrong digest may be due to mixed versions.
     """
 
@@ -68,7 +70,7 @@ class PartialFile:
         self._note_path = target.with_name(target.name + ".part.json")
         self._hasher: Hasher | None = None
         self._stream: IO[bytes] | None = None
-        self.version = self._read_version()
+        self.version, self.total = self._read_note()
 
     @property
     def is_complete(self) -> bool:
@@ -84,7 +86,7 @@ class PartialFile:
         """Delete everything received so far."""
         self.path.unlink(missing_ok=True)
         self._note_path.unlink(missing_ok=True)
-        self.size, self.version, self._hasher, self.resumed = 0, FileVersion(), None, False
+        self.size, self.version, self.total, self._hasher, self.resumed = 0, FileVersion(), None, None, False
 
     def discard_if_unusable(self) -> None:
         """Delete bytes that a resumed download could not use: too many, or neither a digest nor a version to match."""
@@ -93,10 +95,10 @@ class PartialFile:
 
     def start(self, version: FileVersion, total: int | None) -> None:
         """Create an empty file, and note which version the server sends. total: its size in bytes, if known."""
-        self.version = version
+        self.version, self.total = version, total
         self.path.touch()
-        note = {key: value for key, value in asdict(_Note(self._url, version.etag, version.modified)).items() if value}
-        write_atomically(self._note_path, json.dumps(note))
+        note = asdict(_Note(self._url, version.etag, version.modified, total))
+        write_atomically(self._note_path, json.dumps({key: value for key, value in note.items() if value is not None}))
         self._hasher = Hasher(total if self.pin.git_blob else None)
 
     def resume(self, total: int | None) -> None:
@@ -139,13 +141,15 @@ class PartialFile:
         self.path.replace(target)
         self._note_path.unlink(missing_ok=True)
 
-    def _read_version(self) -> FileVersion:
-        """The version of the bytes from an earlier command; empty where its note is missing, damaged or about another URL."""
+    def _read_note(self) -> tuple[FileVersion, int | None]:
+        """Version and size of the file, as an earlier command noted; empty where the note is damaged or of another URL."""
         try:
             note = msgspec.json.decode(self._note_path.read_bytes(), type=_Note)
         except (OSError, *INVALID_JSON):
-            return FileVersion()
-        return FileVersion(note.etag, note.modified) if note.url == self._url else FileVersion()
+            return FileVersion(), None
+        if note.url != self._url:
+            return FileVersion(), None
+        return FileVersion(note.etag, note.modified), note.total
 
     def _hash_content(self, total: int | None) -> Hasher:
         hasher = Hasher(total if self.pin.git_blob else None)

@@ -50,9 +50,15 @@ def is_continuation(response: httpx.Response, part: PartialFile) -> bool:
 
 
 def confirms_complete(response: httpx.Response, part: PartialFile) -> bool:
-    """Whether a 416 response says that the partial file has all bytes of the file already."""
+    """Whether a 416 response says that the partial file has all bytes of the file already.
+
+    A server that lost the rest of the file would say so too. It is believed only where a digest will be compared, or where the
+    response that began the file gave the same size.
+    """
     unsatisfied = UNSATISFIED_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-    return unsatisfied is not None and int(unsatisfied[1]) == part.size
+    if unsatisfied is None or int(unsatisfied[1]) != part.size:
+        return False
+    return part.pin.has_digest or part.total == part.size
 
 
 def retry_after(response: httpx.Response) -> float | None:

@@ -8,6 +8,7 @@ They are removed once the release is complete. If that removal is killed, the da
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -44,8 +45,13 @@ def checkpoint_dir(cache: Path, identity: Identity) -> Iterator[Path]:
         for other in sorted(folder.parent.iterdir()):
             if other != folder and other.name.startswith("sample-") == bool(prefix):
                 _remove(other)
-        yield folder
-        _remove(folder)
+        try:
+            yield folder
+            _remove(folder)
+        finally:
+            for empty in (folder, folder.parent):
+                with contextlib.suppress(OSError):  # not empty, or removed already
+                    empty.rmdir()
 
 
 def _digest(identity: Identity) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from builders import limits
 from builders.errors import ReleaseError
 from cards.manifest import Document, Manifest, decode
 
@@ -34,7 +35,7 @@ def read_manifest(release_dir: Path) -> Manifest | None:
     """
     path = release_dir / MANIFEST
     try:
-        data = path.read_bytes()
+        data = limits.read_at_most(path, limits.MAX_MANIFEST)
     except (FileNotFoundError, NotADirectoryError):
         if not release_dir.exists() or (release_dir.is_dir() and not any(release_dir.iterdir())):
             return None

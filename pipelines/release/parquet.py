@@ -82,11 +82,32 @@ def hash_table(release_dir: Path, table: Table) -> str:
     for file in table.files:
         try:
             with pq.ParquetFile(release_dir / file.path) as parquet:
+                _refuse_other_types(parquet.schema_arrow, table, file)
                 for group in range(parquet.num_row_groups):
                     content.update(parquet.read_row_group(group, columns=[column.name for column in table.columns]))
-        except (OSError, pa.ArrowInvalid, KeyError) as error:
+        except (OSError, pa.ArrowException, KeyError, ValueError) as error:  # ValueError: names that are not UTF-8
             raise ReleaseError("a file of the release cannot be read", where=file.path, found=str(error)) from None
     return content.hexdigest()
+
+
+def count_rows(release_dir: Path, table: Table) -> int:
+    """The number of rows in the files of a table, as their footers say."""
+    return sum(int(pq.read_metadata(release_dir / file.path).num_rows) for file in table.files)
+
+
+def _refuse_other_types(schema: Any, table: Table, file: File) -> None:
+    """Raise ReleaseError where the columns of a file have other types than the manifest says."""
+    for expected in _schema(table.columns):
+        found = schema.field(expected.name).type
+        plain = str(found).replace("large_", "").replace("element: ", "item: ")
+        if plain != str(expected.type):
+            raise ReleaseError(
+                "a file of the release has another type of column than its manifest",
+                where=f"{file.path}, column {expected.name}",
+                found=str(found)[:200],
+                expected=str(expected.type),
+                todo="build the release again, or fetch it again",
+            )
 
 
 def describe_file(path: Path, release_dir: Path) -> File:

@@ -5,6 +5,8 @@
     outputs/<dataset>/.<version>.old/        the previous one, where the system cannot exchange two folders in one step
     outputs/.<dataset>.lock                  held by the command that writes any version of the dataset
 
+Where `<version>` is a symbolic link, all this happens in the folder that it leads to, and the link stays.
+
 At every moment `<version>/` is the old release or the new one. One exception: where folders cannot be exchanged, a kill between
 two renames leaves it absent with both beside it, and the next command finishes the move.
 """
@@ -19,6 +21,9 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from builders.errors import ReleaseError
 from pipelines.files import locked
 from pipelines.release.folder import MANIFEST
 
@@ -26,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
+
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 def dataset_lock(output: Path, dataset: str) -> AbstractContextManager[None]:
@@ -38,29 +45,55 @@ def staged_release(release_dir: Path) -> Iterator[Path]:
     """A folder to write a release into: it becomes `release_dir` when the block ends, and is removed if the block raises.
 
     Call it, and everything that reads `release_dir`, while the dataset is locked.
+
+    Raises ReleaseError, with the place, for a disk that is full or that fails: libraries name none.
     """
-    new = _beside(release_dir, "new")
     recover_release(release_dir)
+    release_dir = _real(release_dir)
+    new = _beside(release_dir, "new")
     new.mkdir(parents=True)
     try:
         yield new
         _sync(new)
         _replace(release_dir, new)
+    except (OSError, pl.exceptions.ComputeError) as error:
+        raise _disk_error(release_dir, error) or error from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
         _remove_if_empty(release_dir.parent)
 
 
+def _disk_error(release_dir: Path, error: Exception) -> ReleaseError | None:
+    """The error for a disk that cannot take a release; None for any other. polars tells of a full disk in words only."""
+    reasons = [code for code in DISK_ERRORS if code == getattr(error, "errno", None) or os.strerror(code) in str(error)]
+    if not reasons:
+        return None
+    return ReleaseError(
+        "the release cannot be written",
+        where=str(release_dir.parent),
+        found=os.strerror(reasons[0]),
+        todo="free some space, or give another --output",
+    )
+
+
 def recover_release(release_dir: Path) -> None:
     """Finish the exchange that a killed command began, and remove its leftovers."""
+    release_dir = _real(release_dir)
     new, old = _beside(release_dir, "new"), _beside(release_dir, "old")
     if old.exists() and not release_dir.exists():
         # Killed between two renames. The new release is complete if it has a manifest, which is written last.
         (new if (new / MANIFEST).exists() else old).rename(release_dir)
     for leftover in (new, old):
-        if leftover.exists():
+        if leftover.is_symlink():
+            leftover.unlink()
+        elif leftover.exists():
             shutil.rmtree(leftover)
     _remove_if_empty(release_dir.parent)
+
+
+def _real(release_dir: Path) -> Path:
+    """The folder that a symbolic link leads to: exchanged, the link itself would become the leftover."""
+    return release_dir.resolve() if release_dir.is_symlink() else release_dir
 
 
 def _beside(release_dir: Path, suffix: str) -> Path:
@@ -119,5 +152,5 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    if folder.is_dir() and not any(folder.iterdir()):
+    if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
         folder.rmdir()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.folder import DOCUMENTS
-from pipelines.release.parquet import describe_file, hash_table
+from pipelines.release.parquet import count_rows, describe_file, hash_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
     Every data file is read and every row hashed: an empty list means that the rows are those of the manifest's content_sha256.
     Card and statistics need only exist: see pipelines.release.folder.edited_documents.
 
-    Raises ReleaseError for a file that has the manifest's digest and is not valid Parquet.
+    Raises ReleaseError for a file that has the manifest's digest and is not valid Parquet, or has columns of other types.
     """
     problems: list[str] = []
     hashes: dict[tuple[str, str], str] = {}
@@ -30,6 +30,8 @@ def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
             digest = hashes[table.config, table.split] = hash_table(release_dir, table)
             if digest != table.content_sha256:
                 damaged.append(f"{table.location}: other rows than the manifest's")
+            elif (rows := count_rows(release_dir, table)) != table.rows:
+                damaged.append(f"{table.location}: {rows:,} rows, {table.rows:,} in the manifest")
         problems += damaged
     named = {file.path for file in manifest.files}
     present = [path.relative_to(release_dir).as_posix() for path in sorted(release_dir.rglob("*.parquet"))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import encodings.utf_32_le  # noqa: F401 - a codec is imported when first used: not in a thread, where Ctrl-C can block it
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from builders import catalogue
+from builders import catalogue, limits
 from builders.errors import ReleaseError
 from builders.tasks import layouts
 from cards.front_matter_parser import parse_front_matter
@@ -18,6 +18,7 @@ from pipelines.audit.tables import count_rows
 from pipelines.foreign.data_files import CARD, resolve_tables
 from pipelines.foreign.datasets import read_datasets
 from pipelines.foreign.file_formats import unreadable_file
+from pipelines.foreign.folders import list_files
 from pipelines.foreign.salvage import at_own_locations, audit_foreign
 from pipelines.hub import client, repository
 from pipelines.raw.cache import default_cache
@@ -118,11 +119,12 @@ def check_folder(
 
     name: for the report.
 
-    Raises SourceError where a table cannot be read or none has a task type, UsageError where the task type is ambiguous.
+    Raises SourceError where a table cannot be read or none has a task type and for a symbolic link out of the folder, UsageError
+    where the task type is ambiguous.
     """
-    paths = [path.relative_to(dataset_dir).as_posix() for path in dataset_dir.rglob("*") if path.is_file()]
-    card = dataset_dir / CARD
-    front_matter = parse_front_matter(card.read_bytes() if card.is_file() else b"", str(dataset_dir))
+    paths = list_files(dataset_dir)
+    card = limits.read_at_most(dataset_dir / CARD, limits.MAX_CARD) if CARD in paths else b""
+    front_matter = parse_front_matter(card, str(dataset_dir))
     files = resolve_tables(paths, front_matter, str(dataset_dir), options.subsets)
     try:
         datasets = read_datasets(dataset_dir, files, front_matter, options)

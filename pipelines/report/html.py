@@ -22,11 +22,12 @@ from cards.front_matter import LANGUAGE_FIGURES
 from cards.manifest import SEVERITIES, count_text
 from cards.render import CARDS
 from pipelines.audit import kinds, statistics
-from pipelines.audit.finding_tables import list_rows
+from pipelines.audit.finding_tables import OWN_COLUMNS, list_rows
 from pipelines.audit.findings import EXAMPLES
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.tables import count_rows, model_input
 from pipelines.files import write_atomically
+from pipelines.safe_text import mask_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -106,7 +107,7 @@ def section(result: CheckResult) -> dict[str, Any]:
 
 def failure(name: str, error: DatasetError) -> dict[str, Any]:
     """The section of a dataset that could not be checked."""
-    return {"name": name, "error": str(error)}
+    return {"name": name, "error": mask_tokens(str(error))}
 
 
 def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
@@ -130,6 +131,8 @@ def _examples(result: CheckResult) -> list[list[Example]]:
     def example(finding: Finding, row: Mapping[str, Any], prefix: str = "") -> Example:
         """An example from a row of list_rows, or its twin (prefix `twin `)."""
         names = ("title", *text_columns.get(finding.config, ()))
+        if not prefix and not any(value is not None for column, value in row.items() if column not in OWN_COLUMNS):
+            row = {"row": row["row"]}  # not a row of the table
         values = [(column, row[prefix + column]) for column in names if prefix + column in row]
         labelled = [column for column in LABEL_COLUMNS if prefix + column in row]
         values += [(column, _label_name(row[prefix + column], labels)) for column in labelled]

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
-from cards.front_matter_parser import MAX_CHARACTERS, parse_front_matter, split_front_matter
+from builders.limits import MAX_CARD, MAX_FRONT_MATTER, MAX_VALUES
+from cards.front_matter_parser import parse_front_matter, split_front_matter
 from tests.support.card_inputs import TASKS, card_for, front_matter_of
 
 
@@ -81,16 +82,17 @@ def nested_aliases(item: str) -> str:
         ("a: !!int '" + "1" * 6000 + "'", "a number of more than 100 digits"),
         ("a: " + "[" * 120 + "]" * 120, "nested in more than 100 levels"),
         ("a: " + "[" * 100_000, "nested in more than 100 levels"),
-        ("\n".join(" " * depth + "-" for depth in range(2000)), "nested in more than 100 levels"),
+        ("\n".join(" " * depth + "-" for depth in range(1000)), "nested in more than 100 levels"),
         ("v0: &v0 [x]\n" + "\n".join(f"v{n}: &v{n} [*v{n - 1}]" for n in range(1, 200)), "more than 100 levels"),
         (nested_aliases("[{0}, {0}]"), "more than 10,000,000 characters, aliases expanded"),
         (nested_aliases("{{<<: [{0}, {0}]}}"), "more than 10,000,000 characters, aliases expanded"),
         ("a: &a " + "x" * 20_000 + "\nb: [" + "*a, " * 600 + "]", "more than 10,000,000 characters, aliases expanded"),
         ("a: &a [*a]", "a value contains an alias of itself"),
         ("a: &a {b: {c: *a}}", "a value contains an alias of itself"),
-        ("a: 1\n" * (MAX_CHARACTERS // 5 + 1), "5,000,006 characters, more than 5,000,000"),
+        ("a: 1\n" * (MAX_FRONT_MATTER // 5 + 1), "2,000,006 characters, more than 2,000,000"),
+        ("a: [" + "b," * MAX_VALUES + "]", "more than 500,000 values"),
     ],
-    ids=range(25),
+    ids=range(26),
 )
 def test_yaml_that_is_invalid_or_exceeds_a_limit_is_an_error(text: str, found: str) -> None:
     with pytest.raises(SourceError, match="invalid YAML in the front matter") as caught:
@@ -98,6 +100,12 @@ def test_yaml_that_is_invalid_or_exceeds_a_limit_is_an_error(text: str, found: s
     assert found in str(caught.value.found)
     assert caught.value.where == "ORG/NAME"
     assert len(str(caught.value)) < 1000
+
+
+def test_a_card_that_is_too_large_is_an_error() -> None:
+    with pytest.raises(SourceError, match=r"README.md is too large") as caught:
+        parse_front_matter(b"---\na: 1\n---\n" + bytes(MAX_CARD), "ORG/NAME")
+    assert caught.value.where == "ORG/NAME"
 
 
 @pytest.mark.parametrize(("text", "kind"), [("- a", "list"), ("some text", "str"), ("3", "int"), ("false", "bool")])

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import ReleaseError
+from builders.limits import MAX_MANIFEST
 from builders.spec import Dropped, Prompts
 from cards import manifest as manifests
 from cards.manifest import FORMAT, decode, encode, schema
@@ -130,6 +131,8 @@ def test_unknown_keys_are_ignored() -> None:
         (("tables", 0, "rows"), 14.5, "$.tables[0].rows"),
         (("tables", 0, "rows"), True, "$.tables[0].rows"),
         (("tables", 0, "rows"), -1, "$.tables[0].rows"),
+        (("tables", 0, "rows"), 2**63, "$.tables[0].rows"),
+        (("findings", 0, "count"), -1, "$.findings[0].count"),
         (("tables", 0, "files", 0, "bytes"), -1, "$.tables[0].files[0].bytes"),
         (("tables", 0, "files", 0), None, "$.tables[0].files[0]"),
         (("tables", 0, "columns", 0, "type"), "int8", "$.tables[0].columns[0].type"),
@@ -264,6 +267,20 @@ def test_a_manifest_with_any_damaged_bytes_is_read_or_is_an_error(offset: int, d
     data = OLD["Retrieval"]
     with contextlib.suppress(ReleaseError):
         decode(data[:offset] + damage + data[offset + len(damage) :], "")
+
+
+def test_an_error_quotes_only_the_end_of_a_long_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifests, "LONGEST_REASON", 10)
+    assert error_of(with_value(("sample",), "no")).found == "...`$.sample`"
+
+
+def test_a_manifest_that_is_too_large_is_an_error() -> None:
+    error = error_of(OLD["Retrieval"] + b" " * MAX_MANIFEST)
+    assert error.found == "more than 67,108,864 bytes"
+
+
+def test_two_tables_of_one_config_and_split_are_an_error() -> None:
+    assert error_of(with_value(("tables",), VALUES["tables"] * 2)).found == "two tables of one config and split"
 
 
 def test_the_schema_in_the_documentation_is_generated_from_the_records() -> None:

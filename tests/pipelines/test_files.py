@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -40,6 +42,16 @@ def test_a_file_is_replaced_without_leftovers(tmp_path: Path, content: str | byt
     write_atomically(path, content)
     assert path.read_bytes() == (content.encode() if isinstance(content, str) else content)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_is_an_error_with_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(type(tmp_path), "write_bytes", fail)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_atomically(tmp_path / "file", "text")
+    assert caught.value.filename == str(tmp_path / "file")
 
 
 def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

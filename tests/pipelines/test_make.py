@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -13,6 +14,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 from builders.errors import FindingsError, RecipeError, ReleaseError, SourceError, UsageError
@@ -20,7 +22,7 @@ from builders.spec import Dataset, Tables, Version
 from cards.manifest import encode
 from pipelines.audit.languages import SAMPLE
 from pipelines.make import BuildResult, BuildSettings, make, plan_build
-from pipelines.release import staging
+from pipelines.release import parquet, staging
 from pipelines.release.folder import read_manifest
 from pipelines.report.checks import check_release
 from tests.support.paths import ROOT
@@ -266,6 +268,59 @@ def test_a_failed_first_build_leaves_an_empty_output_folder(settings: BuildSetti
     with pytest.raises(SourceError, match="JSON"):
         build(replace(settings, golden=golden))
     assert list(settings.output.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+        OSError(errno.EROFS, os.strerror(errno.EROFS)),
+        pl.exceptions.ComputeError(f"parquet: underlying IO error: {os.strerror(errno.ENOSPC)} (os error 28)"),
+    ],
+    ids=["full", "read-only", "full, as polars says it"],
+)
+def test_a_disk_that_cannot_take_the_release_is_an_error_that_names_the_place(
+    error: Exception, settings: BuildSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    make(definition_of("terra-pairclassification"), "1.0.0", settings)
+    before = tree(settings.output)
+    monkeypatch.setattr(parquet, "_open_writer", fail)
+    with pytest.raises(ReleaseError, match="cannot be written") as caught:
+        make(definition_of("terra-pairclassification"), "1.0.0", replace(settings, force=True))
+    assert caught.value.where == str(settings.output / "terra-pairclassification")
+    assert caught.value.found in str(error)
+    assert tree(settings.output) == before
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_version_that_is_a_symbolic_link_is_rebuilt_where_it_leads_to(
+    exchange: bool, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not exchange:
+        monkeypatch.setattr(staging, "_exchange", lambda *_: False)
+    first = make(definition_of("terra-pairclassification"), "1.0.0", settings)
+    elsewhere = tmp_path / "elsewhere" / "1.0.0"
+    elsewhere.parent.mkdir()
+    first.release_dir.rename(elsewhere)
+    first.release_dir.symlink_to(elsewhere)
+    for _ in range(3):
+        (elsewhere / "README.md").unlink()
+        assert make(definition_of("terra-pairclassification"), "1.0.0", replace(settings, force=True)).state == "built"
+        assert first.release_dir.readlink() == elsewhere
+        assert (elsewhere / "README.md").is_file()
+        assert list(elsewhere.parent.iterdir()) == [elsewhere]
+        assert list(first.release_dir.parent.iterdir()) == [first.release_dir]
+
+
+def test_a_link_that_an_older_build_left_in_the_way_is_removed(settings: BuildSettings, tmp_path: Path) -> None:
+    release_dir = make(definition_of("terra-pairclassification"), "1.0.0", settings).release_dir
+    release_dir.with_name(".1.0.0.new").symlink_to(tmp_path)
+    make(definition_of("terra-pairclassification"), "1.0.0", replace(settings, force=True))
+    assert list(release_dir.parent.iterdir()) == [release_dir]
+    assert tmp_path.is_dir()
 
 
 def test_a_folder_without_a_release_is_never_replaced(settings: BuildSettings) -> None:

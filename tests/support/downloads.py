@@ -36,9 +36,11 @@ def names(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir()) if directory.exists() else []
 
 
-def leave_partial(cache: Path, content: bytes, url: str, etag: str | None = None) -> None:
-    """Write what a killed download of file.bin leaves behind."""
+def leave_partial(cache: Path, content: bytes, url: str, etag: str | None = None, total: int | None = None) -> None:
+    """Write what a killed download of file.bin leaves behind. total: the size of the whole file, if the server said it."""
     cache.mkdir(exist_ok=True)
     (cache / "file.bin.part").write_bytes(content)
     if etag is not None:
-        (cache / "file.bin.part.json").write_text(json.dumps({"url": url, "etag": etag}))
+        (cache / "file.bin.part.json").write_text(
+            json.dumps({"url": url, "etag": etag} | ({"total": total} if total else {}))
+        )

@@ -107,3 +107,18 @@ def test_any_texts_survive_a_table(
         patch.setattr(csv_reader, "BATCH", batch)
         frame = read_csv(example_raw(end.join([*lines, ""])), AB | {"c": pl.String}, separator=separator)
     assert frame.rows() == rows
+
+
+@pytest.mark.parametrize("quotes", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    ["a,b\nx,1\r\r\ny,2\n", "a,b\r\r\nx,1\n", "a,b\nx,1\r", 'a,b\n"x",1\r\r\n', "a,b\nx,1\n\r\r\n", "a,b\nx,1\ry,2\n"],
+)
+def test_a_carriage_return_outside_quotes_that_ends_no_line_is_an_error(
+    text: str, quotes: bool, raw: Callable[..., Raw]
+) -> None:
+    source_error(lambda: read_csv(raw(text), AB, quotes=quotes))
+
+
+def test_carriage_returns_inside_quotes_stay(raw: Callable[..., Raw]) -> None:
+    assert read_csv(raw('a,b\r\n"x\r\r\n",1\r\n"y\r",2'), AB).rows() == [("x\r\r\n", 1), ("y\r", 2)]

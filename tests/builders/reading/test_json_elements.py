@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import limits
 from builders.errors import SourceError
 from builders.reading import json as json_reader
-from builders.reading import json_elements, json_members, read_json_array
+from builders.reading import json_members, read_json_array
 from tests.support.reading import AB, BOM, source_error
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def test_reading_stops_at_a_malformed_member_once_it_is_too_long(
     file = raw(packed[: len(packed) // 2], "clusters.json.gz")
     with pytest.raises(SourceError, match="cannot be read"):
         read_members(file)
-    monkeypatch.setattr(json_elements, "MAX_ELEMENT", 10_000)
+    monkeypatch.setattr(limits, "MAX_RECORD", 10_000)
     with pytest.raises(SourceError, match="invalid JSON"):
         read_members(file)
 

@@ -103,3 +103,15 @@ def test_a_document_type_is_refused_before_anything_is_expanded(doctype: str, ra
     error = source_error(lambda: read_pairs(raw(f"{doctype}<data>{GOOD}</data>")))
     assert "defines entities or refers to other files" in error.what
     assert "<!DOCTYPE>" in str(error.expected)
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_text_between_the_records_is_an_error_with_the_number_of_the_next_record(
+    position: int, raw: Callable[..., Raw]
+) -> None:
+    parts = [GOOD, GOOD.replace(">1<", ">2<")]
+    parts.insert(position, "stray &amp; text")
+    error = source_error(lambda: read_pairs(raw(corpus(*parts))))
+    assert "not a record" in str(error)
+    assert str(error.where).endswith(f"record {position + 1}")
+    assert "stray & text" in str(error.found)

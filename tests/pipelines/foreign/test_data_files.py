@@ -91,6 +91,22 @@ def test_configs_that_are_malformed_or_match_no_file_are_an_error(configs: Any, 
     assert caught.value.where == "here, README.md"
 
 
+@pytest.mark.parametrize(
+    ("patterns", "files", "found"),
+    [
+        (["x" * 1001], 1, "a pattern of 1,001 characters"),
+        (["*"] * 20_001, 1, "20,001 patterns"),
+        (["*"] * 20_000, 1001, "20,000 patterns for 1,001 files"),
+    ],
+    ids=["long", "many", "many for the files"],
+)
+def test_patterns_that_would_take_too_long_are_an_error(patterns: list[str], files: int, found: str) -> None:
+    front_matter = {"configs": [{"config_name": "default", "data_files": [{"split": "test", "path": patterns}]}]}
+    with pytest.raises(SourceError, match="too many patterns") as caught:
+        resolve_tables([f"{number}.parquet" for number in range(files)], front_matter, "here")
+    assert caught.value.found == found
+
+
 def test_an_unknown_subset_is_an_error_that_lists_the_configs() -> None:
     with pytest.raises(SourceError, match="no subset 'fr'") as caught:
         resolve_tables(["de/test.csv", "ru-corpus/test.csv"], {}, "here", ["fr"])

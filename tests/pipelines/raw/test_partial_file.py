@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def test_a_complete_partial_file_is_not_downloaded_again(
     download: Download, server: FaultyServer, cache: Path, pin: Pin
 ) -> None:
-    leave_partial(cache, CONTENT, server.url + "/file.bin", etag(CONTENT))
+    leave_partial(cache, CONTENT, server.url + "/file.bin", etag(CONTENT), len(CONTENT))
     assert download(pin).sha256 == SHA256
     assert sum(request.sent for request in server.log) == 0
     assert names(cache) == ["file.bin"]

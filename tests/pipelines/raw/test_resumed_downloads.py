@@ -97,6 +97,17 @@ def test_a_partial_response_with_another_range_is_not_used(
     assert (cache / "file.bin").read_bytes() == CONTENT
 
 
+@pytest.mark.parametrize("framing", ["length", "chunked"])
+def test_a_server_that_says_the_half_is_the_whole_is_not_believed_without_a_digest(
+    download: Download, server: FaultyServer, cache: Path, framing: str
+) -> None:
+    half = Fault(status=416, headers={"Content-Range": "bytes */150000"})
+    server.fail("/file.bin", Fault(cut_after=150_000, framing=framing), half)
+    assert download(UNKNOWN).bytes == len(CONTENT)
+    assert server.ranges() == [None, "bytes=150000-", None]
+    assert (cache / "file.bin").read_bytes() == CONTENT
+
+
 def test_a_partial_response_of_another_version_is_not_used(download: Download, server: FaultyServer) -> None:
     other = Fault(
         status=206,

@@ -102,7 +102,13 @@ def test_the_next_build_finds_the_checkpoints_and_removes_them_when_it_ends(
     [message] = caplog.messages
     assert message.startswith("toy-sts: resuming from the checkpoints in ")
     assert build(tmp_path) == []
-    assert names(tmp_path / "checkpoints" / "toy-sts") == []
+    assert names(tmp_path / "checkpoints") == []
+
+
+def test_a_build_that_fails_before_its_first_checkpoint_leaves_no_folder(tmp_path: Path) -> None:
+    with suppress(InterruptedError), checkpoints.checkpoint_dir(tmp_path, IDENTITY):
+        interrupt()
+    assert names(tmp_path / "checkpoints") == []
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from pipelines.audit import kinds
 from pipelines.report import html as html_report
 from tests.support.foreign import check_subsets
 from tests.support.releases import write_dataset
-from tests.support.tables import TASKS, clean_tables, combine, row_names, with_rows, with_value
+from tests.support.tables import TASKS, clean_tables, combine, with_rows, with_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -215,9 +215,8 @@ def test_a_leak_is_shown_with_the_rows_that_it_repeats_and_a_conflict_with_the_o
         for example in one["rows"]
     }
     leaks = {name: twins for (kind, name), twins in found.items() if kind == "split_leak"}
-    names = row_names(LEAKING["default"]["test"], 0, 1)
     assert [twin[0].startswith("train: ") for twins in leaks.values() for twin in twins] == [True, True]
-    texts = [[twin[1:] for twin in leaks[name]] for name in names]
+    texts = [[twin[1:] for twin in twins] for twins in leaks.values()]
     assert texts == [[("Bees make honey.", "1")], [("Ants bite.", "0")]]
     conflicts = [twins for (kind, _), twins in found.items() if kind == "conflicting_label"]
     assert [("Wax.", "1")] in [[twin[1:] for twin in twins] for twins in conflicts]
@@ -225,7 +224,7 @@ def test_a_leak_is_shown_with_the_rows_that_it_repeats_and_a_conflict_with_the_o
 
 def test_a_report_shows_twins_and_code_and_the_verdict(tmp_path: Path) -> None:
     text, page = page_of(write_dataset(tmp_path / "set", LEAKING), tmp_path / "report.html")
-    assert page.text.count("the same text in") == 4
+    assert page.text.count("beside train:") == 5
     assert "2 of 3 test texts leak from train" in page.text
     assert '<span class="badge error">compromised</span>' in text
     assert "`" not in page.text

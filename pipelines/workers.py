@@ -1,0 +1,72 @@
+"""The processes of a parallel build: Ctrl-C reaches them through their parent, and they end when it does, however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import contextmanager
+from multiprocessing import active_children, connection, parent_process
+from typing import TYPE_CHECKING
+
+from pipelines import interrupts
+from pipelines.terminal import configure_logging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def prepare_worker() -> None:
+    """Prepare a process of a pool: it logs as its parent does, and ends when the parent asks for it (SIGTERM) or is gone."""
+    configure_logging()
+    threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
+
+
+@contextmanager
+def clean_termination() -> Iterator[None]:
+    """In a worker, let SIGTERM end the block with an exception that cleans up, and then the process.
+
+    Between two blocks a worker has nothing to clean up, and SIGTERM ends it at once.
+    """
+    interrupts.handle_signals(signal.SIGTERM)
+    try:
+        yield
+    except SystemExit:
+        interrupts.end_process(interrupts.TERMINATED)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextmanager
+def hold_interrupts() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach: a terminal sends it to all, and the parent decides for its workers.
+
+    A signal that arrives meanwhile is delivered to this process afterwards.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def terminate_workers() -> Iterator[None]:
+    """Where the block is left early, ask the processes of its pool to clean up and end."""
+    try:
+        yield
+    except BaseException:
+        for process in active_children():
+            process.terminate()
+        raise
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of the parent: the system closes its end of a pipe, also after SIGKILL."""
+    parent = parent_process()
+    assert parent is not None, "prepare_worker() is called in a worker"
+    connection.wait([parent.sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)

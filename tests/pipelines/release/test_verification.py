@@ -1,0 +1,53 @@
+"""Releases whose manifest and files disagree: each disagreement is a problem or an error, never a traceback."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders.errors import ReleaseError
+from pipelines.release.verification import verify_release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from builders.column_types import ColumnType
+    from cards.manifest import Manifest, Table
+    from pipelines.make import BuildResult
+
+
+def with_table(manifest: Manifest, table: Table) -> Manifest:
+    return replace(manifest, tables=(table, *manifest.tables[1:]))
+
+
+@pytest.mark.parametrize("other", ["int64", "float64", "bool", "list<string>", "list<int64>"])
+def test_a_column_of_another_type_than_in_the_manifest_is_an_error(
+    other: ColumnType, golden_release: Callable[..., BuildResult]
+) -> None:
+    release = golden_release("cedr-classification")
+    table = release.manifest.tables[0]
+    columns = tuple(replace(column, type=other) if column.type == "string" else column for column in table.columns)
+    manifest = with_table(release.manifest, replace(table, columns=columns))
+    with pytest.raises(ReleaseError, match="another type of column than its manifest") as caught:
+        verify_release(release.release_dir, manifest)
+    assert str(caught.value.where).startswith(table.files[0].path)
+
+
+def test_a_column_that_the_file_lacks_is_an_error(golden_release: Callable[..., BuildResult]) -> None:
+    release = golden_release("cedr-classification")
+    table = release.manifest.tables[0]
+    columns = (replace(table.columns[0], name="other"), *table.columns[1:])
+    with pytest.raises(ReleaseError, match="cannot be read"):
+        verify_release(release.release_dir, with_table(release.manifest, replace(table, columns=columns)))
+
+
+def test_another_number_of_rows_than_in_the_manifest_is_a_problem(golden_release: Callable[..., BuildResult]) -> None:
+    release = golden_release("cedr-classification")
+    table = release.manifest.tables[0]
+    manifest = with_table(release.manifest, replace(table, rows=table.rows + 1000))
+    assert verify_release(release.release_dir, release.manifest) == []
+    assert verify_release(release.release_dir, manifest) == [
+        f"{table.location}: {table.rows} rows, {table.rows + 1000:,} in the manifest"
+    ]
