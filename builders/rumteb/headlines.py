@@ -112,7 +112,7 @@ def _read_headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFr
 
     Raises SourceError for a repeated cluster name, RecipeError if one of the rubrics has no headline.
     """
-    label = pl.col("rubric").str.to_lowercase()
+    label = pl.col("rubric").str.strip_chars().str.to_lowercase()
     label = label.replace_strict(list(RUBRICS), range(len(RUBRICS)), default=None, return_dtype=pl.Int64)
     size = pl.col("headlines").list.len()
     text = fold_text(pl.col("text")) if clean else pl.col("text")
