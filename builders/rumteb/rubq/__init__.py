@@ -126,12 +126,12 @@ def retrieval(raw: RawFiles, *, same: str = "page and text", clean: bool = False
         questions, links, paragraphs, short = merge_questions(questions, links, paragraphs)
     gold, paragraphs, repeated = merge_paragraphs(links.filter(pl.col("score") == 1), paragraphs, same)
     answered = pl.col("question").is_in(gold["question"].implode())
-    queries, unanswered = drop(
-        questions, ~answered, "no paragraph answers the question", split="test", key="question"
-    )
+    queries, unanswered = drop(questions, ~answered, "no paragraph answers the question", split="test", key="question")
     frames = {
         "corpus": paragraphs.select("id", "title", "text"),
         "queries": queries.select(query_id(prefix).alias("id"), "text"),
         "qrels": make_qrels(gold, prefix),
     }
-    return Tables({config: {"test": frame} for config, frame in frames.items()}, short + repeated + unanswered, observed)
+    return Tables(
+        {config: {"test": frame} for config, frame in frames.items()}, short + repeated + unanswered, observed
+    )

@@ -65,9 +65,7 @@ def merge_questions(
     first = questions.select("question", first=pl.col("question").first().over("text"))
     links = links.join(first, on="question", maintain_order="left").select("paragraph", "score", question="first")
     reason = "merged into an earlier question with the same text"
-    questions, repeated = drop(
-        questions, ~pl.col("text").is_first_distinct(), reason, split="test", key="question"
-    )
+    questions, repeated = drop(questions, ~pl.col("text").is_first_distinct(), reason, split="test", key="question")
     paragraphs, short = drop(paragraphs, is_short(pl.col("text")), SHORT, split="test")
     links = links.join(paragraphs, on="paragraph", how="semi", maintain_order="left")
     return questions, links, paragraphs, repeated + short

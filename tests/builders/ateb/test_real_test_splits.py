@@ -62,7 +62,9 @@ def test_a_cleaned_version_has_no_duplicates_conflicts_or_damaged_texts_and_lose
     assert not {"duplicate_text", "conflicting_label"} & warning_counts(clean).keys()
     before, after = read_table(first), read_table(clean)
     folded = pl.col("text").str.to_lowercase().str.replace_all(r"[\p{P}\s]+", " ").str.strip_chars()
-    texts = before.group_by(folded).agg(pl.col("label").n_unique(), damaged=pl.col("text").str.contains("\ufffd|ï¿½|â€|Ã|â‚").any())
+    texts = before.group_by(folded).agg(
+        pl.col("label").n_unique(), damaged=pl.col("text").str.contains("\ufffd|ï¿½|â€|Ã|â‚").any()
+    )
     expected = texts.filter(~pl.col("damaged"), label=1).height
     assert (after.select(folded)["text"].n_unique(), after.height) == (expected, expected)
     assert before.join(after.select("id"), on="id", how="semi", maintain_order="left").equals(after)

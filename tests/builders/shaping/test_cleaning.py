@@ -71,7 +71,9 @@ def test_of_equal_texts_the_first_is_kept() -> None:
 def test_a_text_that_has_another_label_in_other_punctuation_is_dropped_with_all_its_rows() -> None:
     texts, dropped = clean_train(rows("нет.", "Нет!", "нет.", "да", "нет", labels=[0, 1, 0, 1, 0]))
     assert texts == ["да"]
-    assert dropped == [("the same text has a different label in another row, ignoring case, punctuation and white space", 4)]
+    assert dropped == [
+        ("the same text has a different label in another row, ignoring case, punctuation and white space", 4)
+    ]
 
 
 def test_of_a_text_with_two_labels_no_variant_is_left() -> None:
@@ -89,7 +91,17 @@ def test_versions_released_earlier_compare_the_texts_of_a_split_exactly_and_keep
 
 @pytest.mark.parametrize(
     "text",
-    ["caf\ufffd", "cafÃ©", "Itâ€™s", "ï¿½650", "10Â°", "ï»¿title", "РњРѕСЃРєРІР°", "Ð\x9cÐ¾Ñ\x81ÐºÐ²Ð°", "нашла СЃРІРѕРµРіРѕ отца"],
+    [
+        "caf\ufffd",
+        "cafÃ©",
+        "Itâ€™s",
+        "ï¿½650",
+        "10Â°",
+        "ï»¿title",
+        "РњРѕСЃРєРІР°",
+        "Ð\x9cÐ¾Ñ\x81ÐºÐ²Ð°",
+        "нашла СЃРІРѕРµРіРѕ отца",
+    ],
 )
 def test_texts_that_a_wrong_decoding_damaged_are_dropped(text: str) -> None:
     texts, dropped = clean_train(rows("да", text))
