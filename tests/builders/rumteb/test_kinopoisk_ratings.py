@@ -14,15 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.rumteb.kinopoisk.more_rules import MORE_RULES
 from builders.rumteb.kinopoisk.ratings import remove_ratings
-from builders.rumteb.kinopoisk.rules import GAP, RULES, SHIELD
+from builders.rumteb.kinopoisk.rules import GAP, RULES, SHIELD, Rule
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def clean(*texts: str) -> list[str]:
-    return pl.select(remove_ratings(pl.Series("text", texts, pl.String))).to_series().to_list()
+def clean(*texts: str, thorough: bool = True) -> list[str]:
+    return pl.select(remove_ratings(pl.Series("text", texts, pl.String), thorough=thorough)).to_series().to_list()
 
 
 REMOVED = {
@@ -193,36 +194,93 @@ KEPT = [
 ]
 
 
+# Of version 2.0.0: ratings that 1.0.0 cuts in half or keeps.
+REMOVED_FROM_2_0_0 = {
+    "Сойдёт.\n\n4 балла из 5": "Сойдёт.",
+    "Сойдёт.\n\n4.5/5": "Сойдёт.",
+    "Сойдёт.\n\n3,5/5": "Сойдёт.",
+    "Сойдёт.\n\n8.5 из 10.0": "Сойдёт.",
+    "Сойдёт.\n\n8 1/2 из 10": "Сойдёт.",
+    "Сойдёт.\n\n7 баллов из 12": "Сойдёт.",
+    "Моя оценка 4 балла из 5, не больше.": "Моя оценка, не больше.",
+    "Сойдёт.\n\n8 (из 10)": "Сойдёт.",
+    "Сойдёт.\n\n10 (десять) из 10": "Сойдёт.",
+    "Сойдёт.\n\n85/100": "Сойдёт.",
+    "Сойдёт.\n\nчетыре из пяти": "Сойдёт.",
+    "Сойдёт.\n\n4 из 5 звёзд": "Сойдёт.",
+    "Сойдёт.\n\nОценка: 9 - отлично": "Сойдёт.\n\nОценка: отлично",
+    "Сойдёт.\n\nСюжет: 8. Игра: 9.": "Сойдёт.\n\nСюжет. Игра.",
+    "Сойдёт.\n\n5 звёзд": "Сойдёт.",
+    "Сюжет (8), игра котов (9).": "Сюжет, игра котов.",
+    "Мой балл 85/100.": "Мой балл.",
+}
+# Of version 2.0.0: what 1.0.0 removes by mistake.
+KEPT_FROM_2_0_0 = [
+    "Мультфильм «9» не для детей.",
+    "Рон (10) и Гарри.",
+    "Пила — 5",
+    "Смотрел вчера.\n\nПила — 5\n\nСтрашно, аж жуть.",
+    "90 баллов на экзамене.",
+    "Дети набрали 90 баллов, и все рады.",
+    "Чемпионат 2008/10.",
+]
+# What both versions keep, but further rules might remove.
+KEPT_IN_ALL = [
+    "Четыре из пяти друзей уснули.",
+    "Отель 5 звёзд стоял у моря.",
+    "5 звёзд Голливуда в кадре.",
+    "Шанс выжить — один из пяти.",
+    "Сезон 1999/2000, 3 из 5, что он видел.",
+]
+
+
 @pytest.mark.parametrize("text", REMOVED)
-def test_a_rating_is_removed(text: str) -> None:
-    assert clean(text) == [REMOVED[text]]
+@pytest.mark.parametrize("thorough", [True, False])
+def test_a_rating_is_removed(text: str, thorough: bool) -> None:
+    assert clean(text, thorough=thorough) == [REMOVED[text]]
 
 
-@pytest.mark.parametrize("text", KEPT)
-def test_what_only_looks_like_a_rating_is_kept(text: str) -> None:
+@pytest.mark.parametrize("text", [*KEPT, *KEPT_IN_ALL])
+@pytest.mark.parametrize("thorough", [True, False])
+def test_what_only_looks_like_a_rating_is_kept(text: str, thorough: bool) -> None:
+    assert clean(text, thorough=thorough) == [text]
+
+
+@pytest.mark.parametrize("text", REMOVED_FROM_2_0_0)
+def test_2_0_0_removes_ratings_whole_and_in_more_forms(text: str) -> None:
+    assert clean(text) == [REMOVED_FROM_2_0_0[text]]
+    assert clean(text, thorough=False) != [REMOVED_FROM_2_0_0[text]]
+
+
+@pytest.mark.parametrize("text", KEPT_FROM_2_0_0)
+def test_2_0_0_keeps_more_of_what_only_looks_like_a_rating(text: str) -> None:
     assert clean(text) == [text]
+    assert clean(text, thorough=False) != [text]
 
 
-@pytest.mark.parametrize("text", REMOVED)
+@pytest.mark.parametrize("text", REMOVED | REMOVED_FROM_2_0_0)
 def test_a_rating_is_removed_whatever_its_white_space(text: str) -> None:
-    assert clean(text.replace(" ", "\u00a0")) == [REMOVED[text].replace(" ", "\u00a0")]
+    expected = (REMOVED | REMOVED_FROM_2_0_0)[text]
+    assert clean(text.replace(" ", "\u00a0")) == [expected.replace(" ", "\u00a0")]
 
 
-@pytest.mark.parametrize("text", REMOVED.values())
+@pytest.mark.parametrize("text", [*REMOVED.values(), *REMOVED_FROM_2_0_0.values()])
 def test_a_text_without_ratings_is_unchanged(text: str) -> None:
     assert clean(text) == [text]
 
 
-@pytest.mark.parametrize(("rule", "example"), [(rule, example) for rule in RULES for example in rule.examples])
-def test_the_examples_of_a_rule_are_matched_by_that_rule(rule: object, example: str) -> None:
-    [index] = [index for index, one in enumerate(RULES) if one is rule]
+@pytest.mark.parametrize(
+    ("rules", "index", "example"),
+    [(rules, index, one) for rules in (RULES, MORE_RULES) for index, rule in enumerate(rules) for one in rule.examples],
+)
+def test_the_examples_of_a_rule_are_matched_by_that_rule(rules: tuple[Rule, ...], index: int, example: str) -> None:
     text = pl.Series([example])
-    for earlier in RULES[:index]:
+    for earlier in rules[:index]:
         text = text.str.replace_all(earlier.pattern, earlier.replacement)
     assert text.to_list() == [example], "an earlier rule matches it"
-    found = text.str.replace_all(RULES[index].pattern, RULES[index].replacement)[0]
-    assert (GAP if RULES[index].rating else SHIELD) in found
-    assert (clean(example) == [example]) is not RULES[index].rating
+    found = text.str.replace_all(rules[index].pattern, rules[index].replacement)[0]
+    assert (GAP if rules[index].rating else SHIELD) in found
+    assert (clean(example, thorough=rules is MORE_RULES) == [example]) is not rules[index].rating
 
 
 words = st.text("абвгдёЖЮя,—()!?« \u00a0\n", max_size=40)
@@ -264,12 +322,13 @@ def test_the_real_record_loses_only_its_rating(real_sources: Path) -> None:
     assert clean(content) == [content.removesuffix("\n\n10 из\u00a010")]
 
 
-def test_1669_of_2473_real_reviews_have_ratings_and_none_remains(real_sources: Path) -> None:
+@pytest.mark.parametrize("thorough", [True, False])
+def test_1669_of_2473_real_reviews_have_ratings_and_none_remains(real_sources: Path, thorough: bool) -> None:
     before = read_contents(real_sources / "kinopoisk" / "kinopoisk.standin.jsonl")
-    after = clean(*before)
+    after = clean(*before, thorough=thorough)
     assert len(before) == 2473
     assert sum(old != new for old, new in zip(before, after, strict=True)) == 1669
-    assert clean(*after) == after
+    assert clean(*after, thorough=thorough) == after
 
     def count_matches(texts: list[str], pattern: str) -> int:
         return sum(re.search(pattern, text) is not None for text in texts)
