@@ -64,8 +64,8 @@ SOURCE = Source(
         ),
         "2.0.0": Version(CLEAN_NOTES, {"clean": True}),
         "3.0.0": Version(
-            "Also leaves out the questions that ask which of their options is right: without the options, they have no answer. The"
-            " corpus is that of 2.0.0.",
+            "Also leaves out the questions that ask which of their options is right: without the options, they have no answer."
+            " The corpus is that of 2.0.0.",
             {"clean": True, "self_contained": True},
         ),
     },

@@ -68,8 +68,8 @@ SOURCE = Source(
     versions={
         "1.0.0": Version("The recipe of the ATEB paper: all rows of the 30k set.", known=(DUPLICATES, PLACEHOLDER)),
         "2.0.0": Version(
-            "Drops texts with conflicting labels, repeated texts, and train texts that are also in test, ignoring case, punctuation"
-            " and white space; and texts that a wrong decoding damaged.",
+            "Drops texts with conflicting labels, repeated texts, and train texts that are also in test, ignoring case,"
+            " punctuation and white space; and texts that a wrong decoding damaged.",
             {"clean": True},
             known=(PLACEHOLDER,),
         ),

@@ -1,8 +1,9 @@
-"""Read separated values whose quoting is not documented: a quote is an ordinary character wherever it does not enclose a field."""
+"""Read separated values whose quoting is not documented: a quote that encloses no field is an ordinary character."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -58,16 +59,12 @@ def read_loose_csv(raw: Raw, columns: Columns, *, separator: str = ",") -> pl.Da
 
 def _records(raw: Raw, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each record's first line, and its fields; the first is the header."""
-    mark = re.escape(separator)
-    field = rf'"(?:[^"]|"")*"|(?!")[^{mark}]*'
-    quoted = re.compile(rf"(?:{field})(?:{mark}(?:{field}))*")
-    each = re.compile(rf"(?:^|{mark})({field})")
     lines = list(iterate_lines(raw))
     while lines and not lines[-1]:
         lines.pop()
     start = count = 0
     while start < len(lines):
-        readings = _readings(lines, start, separator, quoted, each, count)
+        readings = _readings(lines, start, separator, count)
         if len(readings) != 1:
             found = shorten(lines[start])
             what = "a row that can be read in two ways" if readings else "a row with too few or too many fields"
@@ -78,10 +75,17 @@ def _records(raw: Raw, separator: str) -> Iterator[tuple[int, list[str]]]:
         start, count = stop, count or len(fields)
 
 
-def _readings(
-    lines: list[str], start: int, separator: str, quoted: re.Pattern[str], each: re.Pattern[str], count: int
-) -> list[tuple[list[str], int]]:
+@cache
+def _patterns(separator: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A record whose quotes all enclose fields, and each field of such a record."""
+    mark = re.escape(separator)
+    field = rf'"(?:[^"]|"")*"|(?!")[^{mark}]*'
+    return re.compile(rf"(?:{field})(?:{mark}(?:{field}))*"), re.compile(rf"(?:^|{mark})({field})")
+
+
+def _readings(lines: list[str], start: int, separator: str, count: int) -> list[tuple[list[str], int]]:
     """The ways to read the record that begins at a line: its fields, and the number of the next line."""
+    quoted, each = _patterns(separator)
 
     def fits(fields: list[str]) -> bool:
         return len(fields) == count if count else True

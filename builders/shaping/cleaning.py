@@ -137,10 +137,9 @@ def is_short(text: pl.Expr) -> pl.Expr:
 
 
 def _with_keys(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symmetric: bool) -> pl.DataFrame:
-    """The rows with the keys they are compared by, the name they are reported under (__name), and whether another row of the split has
-    their key but another label.
+    """The rows with the keys they are compared by (__exact, __folded) and the name they are reported under (__name).
 
-    The keys are __exact and __folded; whether there is a conflict is in __exact_conflict and __folded_conflict.
+    __exact_conflict, __folded_conflict: whether another row of the split has the same key but another label.
     """
 
     def join_texts(transform: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:

@@ -134,8 +134,8 @@ def _open_writer(pq: Any, path: Path, schema: Any) -> Any:
         schema,
         compression="zstd",
         write_page_index=True,
-        # Pages end where the values say so, for a Hub that stores equal chunks once. Measured: two versions of a table share 0 to 8 %
-        # of their bytes where rows are dropped all over it.
+        # Pages end where the values say so, for a Hub that stores equal chunks once. Measured: two versions of a table share 0
+        # to 8 % of their bytes where rows are dropped all over it.
         use_content_defined_chunking=True,
     )
 

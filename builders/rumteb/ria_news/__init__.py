@@ -61,7 +61,8 @@ SOURCE = Source(
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
         "2.0.0": Version(
-            "Also removes datelines with a branch of an agency (`риа новости-урал`, `прайм-тасс`) and with agencies between slashes.",
+            "Also removes datelines with a branch of an agency (`риа новости-урал`, `прайм-тасс`) and with agencies between"
+            " slashes.",
             {"branches": True},
         ),
     },

@@ -60,11 +60,11 @@ def reranking(
     """Rank the paragraphs that answer a question above others on the same subjects.
 
     Test questions with a gold paragraph (with_answer) and at least `min_negatives` others (all_related without the gold ones).
-    Paragraphs that are the `same` ("uid": none; "page and text" or "text": with equal values) are merged into the first, which is
-    gold if any of them is. clean: questions with the same text are merged likewise, and paragraphs of a single character dropped.
-    corpus: id (the paragraph's uid), title (""), text: every candidate once, in the order of the raw file; queries: id (the
-    question's uid, after `prefix`), text; qrels: query-id, corpus-id, score (Int64: 1 gold, 0 not); top_ranked: query-id, corpus-ids
-    (List(String): all candidates, in hash order, so that no position reveals which ones are gold).
+    Paragraphs that are the `same` ("uid": none; "page and text" or "text": with equal values) are merged into the first, which
+    is gold if any of them is. clean: questions with the same text are merged likewise, and paragraphs of a single character
+    dropped. corpus: id (the paragraph's uid), title (""), text: every candidate once, in the order of the raw file; queries: id
+    (the question's uid, after `prefix`), text; qrels: query-id, corpus-id, score (Int64: 1 gold, 0 not); top_ranked: query-id,
+    corpus-ids (List(String): all candidates, in hash order, so that no position reveals which ones are gold).
     """
     questions, links, paragraphs = read_tables(raw)
     short: tuple[Dropped, ...] = ()
@@ -102,8 +102,8 @@ def reranking(
         "1.0.0": "The recipe of the ruMTEB paper.",
         "2.0.0": Version(
             "Paragraphs with the same text are merged, whatever their pages, and so are questions with the same text, with the"
-            " judgements of all. Paragraphs of a single character are dropped. Ids of queries begin with `q`, so that no query has"
-            " the id of a document: MTEB's task ignores a document with the id of its query.",
+            " judgements of all. Paragraphs of a single character are dropped. Ids of queries begin with `q`, so that no query"
+            " has the id of a document: MTEB's task ignores a document with the id of its query.",
             {"same": "text", "clean": True, "prefix": "q"},
         ),
     },

@@ -103,10 +103,10 @@ def sts(raw: RawFiles, *, classifier: str = CLASSIFIER, same: str = "pair and sc
     """How close in meaning are two sentences?
 
     The source's three files, in their order, without the pairs that have a sentence judged unacceptable by the `classifier` and
-    those that are the `same` as an earlier one of their split ("pair and score": both sentences and the score are equal; "pair":
-    both sentences are equal). Instead of the latter, `clean` drops short, conflicting, repeated and leaked pairs, and pairs of two
-    equal sentences with a score below 5 (builders.shaping.cleaning.clean_rows). Columns: id (String: `<split>-<row in the source's file, from 1>`); sentence1,
-    sentence2 (String); score (Float64: 0 unrelated to 5 equivalent).
+    those that are the `same` as an earlier one of their split ("pair and score": both sentences and the score are equal;
+    "pair": both sentences are equal). Instead of the latter, `clean` drops short, conflicting, repeated and leaked pairs, and
+    pairs of two equal sentences with a score below 5 (builders.shaping.cleaning.clean_rows). Columns: id (String: `<split>-<row
+    in the source's file, from 1>`); sentence1, sentence2 (String); score (Float64: 0 unrelated to 5 equivalent).
     """
     file = raw.whole("decisions")
     decisions = read_decisions(file, classifier)

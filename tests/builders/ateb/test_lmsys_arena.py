@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import pyarrow
-import pyarrow.parquet
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError
@@ -54,8 +54,8 @@ def reverse_fields(value: Any) -> Any:
 def test_the_order_of_fields_in_the_file_does_not_matter_and_others_are_ignored(tmp_path: Path) -> None:
     rows = [reverse_fields(row) for row in read_rows(GOLDEN / "lmsys_arena" / "battles.jsonl")]
     (tmp_path / BATTLES).parent.mkdir(parents=True)
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / BATTLES)
-    fields = pyarrow.parquet.read_schema(tmp_path / BATTLES).field("conversation_a").type.value_type
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / BATTLES)
+    fields = pq.read_schema(tmp_path / BATTLES).field("conversation_a").type.value_type
     assert [field.name for field in fields] == ["unknown", "role", "content"]
     assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))
 
