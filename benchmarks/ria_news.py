@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 RAW = Path("raw", "ria_news", "ria.json.gz")
-RELEASE = Path("outputs", "ria-news-retrieval", "1.0.0")
+RELEASE = Path("outputs", "ria-news-retrieval", "2.0.0")
 MAX_LENGTH, QUERIES = 2_000, 10_000
 
 
@@ -103,7 +103,7 @@ def build(folder: Path) -> None:
     files = {key: replace(file, sha256=None, bytes=None) for key, file in definition.source.files.items()}
     raw = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
     settings = BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json")
-    outcome = make(replace(definition, source=replace(definition.source, files=files)), "1.0.0", settings)
+    outcome = make(replace(definition, source=replace(definition.source, files=files)), "2.0.0", settings)
     for drop in outcome.manifest.dropped:
         print(f"  dropped: {drop.count:,}, {drop.reason}")
     for name, count in outcome.manifest.observed.items():

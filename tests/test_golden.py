@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 import json
 from dataclasses import asdict
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -72,3 +73,15 @@ def test_the_golden_sample_builds_the_expected_rows(
             print(f"\n{name}@{version}: rewritten\n{changes}")
         return
     assert not changes, f"{changes}\n\nIf this change is intended, run pytest --update-golden and review its output."
+
+
+def expected_rows(name: str, version: str) -> dict[str, str]:
+    files = read_files(GOLDEN / definition_of(name).source.name / name / version)
+    return {file: text for file, text in files.items() if file != "counts.json"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_two_versions_have_the_same_rows_so_the_sample_shows_what_each_version_does(name: str) -> None:
+    versions = sorted(definition_of(name).dataset.versions)
+    equal = [pair for pair in combinations(versions, 2) if expected_rows(name, pair[0]) == expected_rows(name, pair[1])]
+    assert not equal, "add records to the golden sample on which these versions differ"

@@ -8,7 +8,7 @@ from builders.raw_files import RawFile, https, member
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool
 from builders.shaping.merging import CLEAN_NOTES
-from builders.shaping.rows import refuse
+from builders.shaping.rows import drop, refuse
 from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
@@ -16,6 +16,8 @@ ARCHIVE = https("https://s3-us-west-2.amazonaws.com/ai2-website/data/ARC-V1-Feb2
 PREFIX = "ARC-Challenge"
 PROMPTS = Prompts("Retrieve the answer to the question.")
 REPEATS = "Two question stems occur twice in the test set, with different options and answers"
+# "Which of these is a predator?", "all of the following are safe except": without its options, such a question has no answer.
+NEEDS_OPTIONS = r"(?i)\b(?:which|what|all|any|none)(?: \p{L}+){0,2} of (?:the following|these)\b"
 OPTION = pl.Struct({"text": pl.String, "label": pl.String})
 COLUMNS: dict[str, pl.DataType] = {
     "id": pl.String(),
@@ -61,18 +63,32 @@ SOURCE = Source(
             known=_known("version 2.0.0 merges them."),
         ),
         "2.0.0": Version(CLEAN_NOTES, {"clean": True}),
+        "3.0.0": Version(
+            "Also leaves out the questions that ask which of their options is right: without the options, they have no answer."
+            " The corpus is that of 2.0.0.",
+            {"clean": True, "self_contained": True},
+        ),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
-def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
+def retrieval(raw: RawFiles, *, clean: bool = False, self_contained: bool = False) -> Tables:
     """Find the correct answer to a science question among the correct answers to all questions.
 
     corpus: id, title (""), text (String: the distinct correct answers of the test split, in order); queries: id, text
     (String: the question's stem, unchanged); qrels: query-id, corpus-id (String), score (Int64, 1). clean: merge duplicate
-    queries and documents (builders.shaping.merging).
+    queries and documents (builders.shaping.merging). self_contained: leave out the questions that need their options
+    (NEEDS_OPTIONS); their answers remain documents.
     """
-    return build_gold_pool(read_questions(raw["test"]), prefix=PREFIX, split="test", clean=clean)
+    tables = build_gold_pool(read_questions(raw["test"]), prefix=PREFIX, split="test", clean=clean)
+    if not self_contained:
+        return tables
+    queries, qrels = (tables.frames[config]["test"].lazy().collect() for config in ("queries", "qrels"))
+    reason = "the question needs its options"
+    queries, dropped = drop(queries, pl.col("text").str.contains(NEEDS_OPTIONS), reason, split="test")
+    qrels = qrels.filter(pl.col("query-id").is_in(queries["id"].implode()))
+    frames = {**tables.frames, "queries": {"test": queries}, "qrels": {"test": qrels}}
+    return Tables(frames, tables.dropped + dropped, tables.observed)
 
 
 @dataset(

@@ -39,7 +39,7 @@ DUPLICATES = KnownFinding(
 )
 
 
-def _file(split: str, sha256: str | None = None) -> RawFile:
+def _file(split: str, sha256: str) -> RawFile:
     return hub("PKU-Alignment/BeaverTails", REVISION, f"round0/30k/{split}.jsonl.gz", sha256=sha256)
 
 
@@ -52,9 +52,7 @@ SOURCE = Source(
     annotations=("crowdsourced",),
     files={
         "train": _file("train", "2e24b85dd599224eeb7379da297223bad50e11fea9fee6a7fdb4bd26aedec315"),
-        # The file on the Hub has sha256 0ce619bf4c421c12e578445b1fb8d1aedf4bf05ca3eb985f4ddf498a784769ff. Pinning it would reject
-        # the widely used copies that hold the same rows in other bytes.
-        "test": _file("test"),
+        "test": _file("test", "0ce619bf4c421c12e578445b1fb8d1aedf4bf05ca3eb985f4ddf498a784769ff"),
     },
 )
 
@@ -71,7 +69,8 @@ SOURCE = Source(
             known=(DUPLICATES,),
         ),
         "2.0.0": Version(
-            "Drops texts with conflicting labels, repeated texts, and train texts that are also in test.",
+            "Drops texts with conflicting labels, repeated texts, and train texts that are also in test, ignoring case,"
+            " punctuation and white space; and texts that a wrong decoding damaged.",
             {"clean": True},
         ),
     },

@@ -64,7 +64,8 @@ SOURCE = Source(
         "1.0.0": Version("The recipe of the ATEB paper, without rows that have an empty answer.", known=(MARKUP,)),
         "2.0.0": Version(
             "Drops transcripts with both labels (such as pairs with two equal answers), repeated transcripts, and train"
-            " transcripts that are also in test. The test split is unchanged.",
+            " transcripts that are also in test, ignoring case, punctuation and white space; and transcripts that a wrong"
+            " decoding damaged. The test split loses three pairs whose answers differ only in punctuation.",
             {"clean": True},
             known=(MARKUP,),
         ),

@@ -7,7 +7,6 @@ import polars as pl
 from builders.raw_files import RawFile, github
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool, read_gold_labels
-from builders.shaping.merging import CLEAN_NOTES
 from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
@@ -53,19 +52,29 @@ SOURCE = Source(
             "The recipe of the ATEB paper: the corpus is the correct solutions of the validation split.",
             known=_known("version 2.0.0 merges them."),
         ),
-        "2.0.0": Version(f"{CLEAN_NOTES} No document is affected.", {"clean": True}),
+        "2.0.0": Version(
+            "Merges queries that differ only in case, white space or final punctuation, and documents likewise. No document is"
+            " affected.",
+            {"clean": True},
+        ),
+        "3.0.0": Version(
+            "Also merges queries that differ only in a comma before the first word (one does), and documents likewise (none"
+            " does).",
+            {"clean": True, "start": True},
+        ),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
-def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
+def retrieval(raw: RawFiles, *, clean: bool = False, start: bool = False) -> Tables:
     """Find a solution that reaches a goal among the correct solutions to all goals.
 
     corpus: id, title (""), text (String: the distinct correct solutions of the validation split, in order); queries: id, text
     (String: the goal, unchanged); qrels: query-id, corpus-id (String), score (Int64, 1). clean: merge duplicate queries and
-    documents (builders.shaping.merging).
+    documents (builders.shaping.merging). start: ignore commas and the like before the first word, too.
     """
-    return build_gold_pool(read_questions(raw["valid"], raw["valid_labels"]), prefix=PREFIX, split="test", clean=clean)
+    questions = read_questions(raw["valid"], raw["valid_labels"])
+    return build_gold_pool(questions, prefix=PREFIX, split="test", clean=clean, start=start)
 
 
 @dataset(

@@ -47,18 +47,23 @@ SOURCE = Source(
     versions={
         "1.0.0": "The recipe of the ATEB paper: the corpus is the correct options of the development split.",
         "2.0.0": Version(f"{CLEAN_NOTES} No query is affected.", {"clean": True}),
+        "3.0.0": Version(
+            "A query ends as its sentence does: earlier versions add RAR-b's full stop to sentences that end with one already.",
+            {"clean": True, "full_stop": False},
+        ),
     },
     prompts=PROMPTS,
     citation=("xiao2024rarb",),
 )
-def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
+def retrieval(raw: RawFiles, *, clean: bool = False, full_stop: bool = True) -> Tables:
     """Find the word that fills the blank of a sentence among the correct words of all sentences.
 
     corpus: id, title (""), text (String: the distinct correct options of the development split, in order); queries: id, text
     (String: `Sentence: {sentence}.`); qrels: query-id, corpus-id (String), score (Int64, 1). clean: merge duplicate queries
-    and documents (builders.shaping.merging).
+    and documents (builders.shaping.merging). full_stop: add the full stop, whether or not the sentence ends with one.
     """
-    return build_gold_pool(read_questions(raw["dev"]), prefix=PREFIX, split="test", clean=clean)
+    questions = read_questions(raw["dev"], full_stop=full_stop)
+    return build_gold_pool(questions, prefix=PREFIX, split="test", clean=clean)
 
 
 @dataset(
@@ -80,11 +85,12 @@ def rarb(raw: RawFiles) -> Tables:
     return build_option_pool(read_questions(raw["dev"]), [train], prefix=PREFIX, split="test")
 
 
-def read_questions(raw: Raw) -> pl.DataFrame:
-    """The table of questions for builders.shaping.choices: query (the sentence), options, gold.
+def read_questions(raw: Raw, *, full_stop: bool = True) -> pl.DataFrame:
+    """The table of questions for builders.shaping.choices: query (the sentence, with another full stop if asked), options, gold.
 
     Raises SourceError for an answer other than 1 and 2.
     """
     rows = read_json_lines(raw, dict.fromkeys(("sentence", *OPTIONS, "answer"), pl.String()))
     gold = label_numbers(rows["answer"], ANSWERS, raw)
-    return rows.select(query=pl.format("Sentence: {}.", "sentence"), options=pl.concat_list(OPTIONS), gold=gold)
+    form = "Sentence: {}." if full_stop else "Sentence: {}"
+    return rows.select(query=pl.format(form, "sentence"), options=pl.concat_list(OPTIONS), gold=gold)

@@ -13,6 +13,7 @@ from builders.reading.archives import open_raw
 from builders.reading.csv import read_csv
 from builders.reading.json import json_batches, json_lines, json_members, read_json_array, read_json_lines
 from builders.reading.lines import read_documents, read_lines
+from builders.reading.loose_csv import read_loose_csv
 from builders.reading.parquet import read_parquet
 from builders.reading.pickle import pickle_members, read_pickle
 from builders.reading.tskv import read_tskv
@@ -29,6 +30,7 @@ __all__ = [
     "read_json_array",
     "read_json_lines",
     "read_lines",
+    "read_loose_csv",
     "read_members",
     "read_parquet",
     "read_pickle",

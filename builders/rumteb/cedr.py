@@ -21,6 +21,13 @@ RESIDUE = KnownFinding(
     "The source contains them: spreadsheet escapes in three texts and a lost letter in one. Texts are kept unchanged.",
 )
 
+ESCAPES = KnownFinding(
+    "encoding_residue",
+    "default/train.text",
+    3,
+    "The source contains them: spreadsheet escapes in three texts. Texts are kept unchanged.",
+)
+
 
 def _file(split: str, sha256: str, size: int) -> RawFile:
     return member(ARCHIVE, f"main/{split}.jsonl", sha256=sha256, bytes=size)
@@ -61,6 +68,12 @@ SOURCE = Source(
             {"clean": True},
             known=(RESIDUE,),
         ),
+        "3.0.0": Version(
+            "Every text once, ignoring case, punctuation and white space within a split too; a text with different emotions is"
+            " dropped, and so is one that a wrong decoding damaged.",
+            {"clean": True, "thorough": True},
+            known=(ESCAPES,),
+        ),
     },
     prompts=Prompts(
         "Given a comment as query, find expressed emotions (joy, sadness, surprise, fear, and anger)",
@@ -68,16 +81,17 @@ SOURCE = Source(
         e5=("query",),
     ),
 )
-def classification(raw: RawFiles, *, clean: bool = False) -> Tables:
+def classification(raw: RawFiles, *, clean: bool = False, thorough: bool = False) -> Tables:
     """Which of five emotions does a sentence express?
 
-    Both splits of the source, in its order; `clean` drops short, conflicting, repeated and leaked texts
+    Both splits of the source, in its order; `clean` drops short, conflicting, repeated and leaked texts, `thorough` more of them
     (builders.shaping.cleaning.clean_rows). Columns: text (String); label (List(Int64), ascending: 0 joy, 1 sadness, 2 surprise,
     3 fear, 4 anger; empty if no emotion is expressed); source (String: where the text comes from).
     """
     if not clean:
         return Tables({"default": {split: _read_sentences(raw[split]) for split in raw.splits}})
-    frames, dropped = clean_rows({split: _read_sentences(file) for split, file in raw.files.items()}, raw.splits)
+    sentences = {split: _read_sentences(file) for split, file in raw.files.items()}
+    frames, dropped = clean_rows(sentences, raw.splits, thorough=thorough)
     return Tables({"default": frames}, dropped)
 
 

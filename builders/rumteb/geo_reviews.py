@@ -59,10 +59,11 @@ def classification(
 ) -> Tables:
     """How many stars, 1 to 5, did the author of a review give?
 
-    Balanced splits of the reviews that have a text and a rating. Of reviews with equal texts, the first is kept. `clean` compares
-    texts ignoring case, punctuation and white space, and drops those with different ratings
-    (builders.shaping.cleaning.deduplicate_texts). Columns: id (String: the review's line in the raw file, from 0); text (String);
-    label (Int64: the rating - 1); label_text (String: the rating).
+    Balanced splits of the reviews that have a field `text` and a rating; in 1.0.0 the field may be empty. Of reviews with equal
+    texts, the first is kept. `clean` compares texts ignoring case, punctuation and white space, and drops those that are empty,
+    that a wrong decoding damaged, or that have different ratings (builders.shaping.cleaning.deduplicate_texts). Columns: id
+    (String: the review's line in the raw file, from 0); text (String); label (Int64: the rating - 1); label_text (String: the
+    rating).
     """
     rated = pl.col("rating").is_in([float(rating) for rating in RATINGS]).fill_null(value=False)
     exclusions = {
@@ -101,11 +102,11 @@ def clustering(
 ) -> Tables:
     """Which reviews are about organisations of the same kind?
 
-    The label of a review is the first of its organisation's rubrics. Of reviews with equal texts, the first is kept. `clean`
-    compares texts ignoring case, punctuation and white space, and drops those with different rubrics
-    (builders.shaping.cleaning.deduplicate_texts). Each of the most frequent rubrics (ties by code point) then gives the same
-    number of texts with more than `longer_than` and fewer than `shorter_than` characters. Columns: id (String: the review's line
-    in the raw file, from 0); sentences (String); labels (String: the rubric).
+    The label of a review is the first of its organisation's rubrics; reviews without a field `text` are dropped. Of reviews
+    with equal texts, the first is kept. `clean` compares texts ignoring case, punctuation and white space, and drops those with
+    different rubrics (builders.shaping.cleaning.deduplicate_texts). Each of the most frequent rubrics (ties by code point) then
+    gives the same number of texts with more than `longer_than` and fewer than `shorter_than` characters. Columns: id (String:
+    the review's line in the raw file, from 0); sentences (String); labels (String: the rubric).
     """
     first = pl.col("rubrics").str.split(";").list.first()
     exclusions = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import polars as pl
 
 from builders.errors import RecipeError
 from builders.raw_files import by_hand, member
-from builders.reading import json_members
+from builders.reading import json_batches, json_members, open_raw
 from builders.reading.errors import shorten
 from builders.shaping.cleaning import DEDUPLICATED, SHORT, deduplicate_texts, is_short, keep_first_texts
 from builders.shaping.folding import fold_text
@@ -19,6 +20,7 @@ from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, d
 from builders.tasks import Classification
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from builders.spec import Raw
@@ -38,10 +40,14 @@ CLUSTER = {"rubric": pl.String(), "headlines": pl.List(pl.String())}
 # different headlines, a collision of 64-bit hashes has a chance of three in a million, and happens on all machines or on none.
 HEADLINE = {"id": pl.String(), "cluster": pl.String(), "label": pl.Int64(), "hash": pl.UInt64(), "short": pl.Boolean()}
 
+# How a file begins that is one object of clusters, {"0": {"rubric": ...; any other file has one cluster per line.
+OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:\}|"[^"]*"\s*:\s*\{)')
+HEAD = 1 << 12  # bytes
+
 ARCHIVE = by_hand(
     "ParaPhraserPlus.zip",
     "open http://paraphraser.ru/download/get?file_id=7 (ParaPhraser Plus on http://paraphraser.ru/download/) and save the zip"
-    " archive, or the ParaPhraserPlus.json in it",
+    " archive, or the ParaPhraserPlus.json in it; a file of JSON lines, one cluster per line, may have that name too",
 )
 
 SOURCE = Source(
@@ -110,14 +116,16 @@ def _read_headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFr
     The headlines' texts (id, text) are written to Parquet files in `scratch`. clean: headlines that are equal after folding get
     the same hash.
 
+    Rubrics are compared in lower case, without blanks around them.
+
     Raises SourceError for a repeated cluster name, RecipeError if one of the rubrics has no headline.
     """
-    label = pl.col("rubric").str.to_lowercase()
+    label = pl.col("rubric").str.strip_chars().str.to_lowercase()
     label = label.replace_strict(list(RUBRICS), range(len(RUBRICS)), default=None, return_dtype=pl.Int64)
     size = pl.col("headlines").list.len()
     text = fold_text(pl.col("text")) if clean else pl.col("text")
     clusters, rows, counts = [pl.Series(dtype=pl.String)], [pl.DataFrame(schema=HEADLINE)], Counter[str]()
-    for number, frame in enumerate(json_members(file, CLUSTER, key="cluster", optional=("rubric",))):
+    for number, frame in enumerate(_read_clusters(file)):
         clusters.append(frame["cluster"])
         counts.update(dict(frame.group_by(pl.col("rubric").fill_null("")).agg(size.sum()).iter_rows()))
         labelled = frame.with_columns(label=label).filter(pl.col("label").is_not_null(), size > 0)
@@ -143,6 +151,19 @@ def _read_headlines(file: Raw, scratch: Path, *, clean: bool) -> tuple[pl.DataFr
     for rubric, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         observed[f"headlines under {rubric}" if rubric else "headlines without a rubric"] = count
     return headlines, observed
+
+
+def _read_clusters(file: Raw) -> Iterator[pl.DataFrame]:
+    """Frames of clusters: cluster (String: its name, or its line from 0), rubric, headlines."""
+    with open_raw(file) as stream:
+        head = stream.read(HEAD)
+    if OBJECT.match(head) or not head.lstrip().startswith(b"{"):
+        yield from json_members(file, CLUSTER, key="cluster", optional=("rubric",))
+        return
+    for first, parse in json_batches(file, CLUSTER, optional=("rubric",)):
+        frame = parse()
+        lines = pl.int_range(first - 1, first - 1 + frame.height, eager=True)
+        yield frame.insert_column(0, lines.cast(pl.String).alias("cluster"))
 
 
 def _deduplicate(rows: pl.DataFrame, *, clean: bool) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:

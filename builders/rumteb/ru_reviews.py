@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from builders.raw_files import github
-from builders.reading import read_csv
+from builders.reading import read_loose_csv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.sampling import split
@@ -63,7 +63,7 @@ def classification(
     the review's row in the raw file, from 0); text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text
     (String).
     """
-    reviews = read_csv(raw["reviews"], {"review": pl.String(), "sentiment": pl.String()}, separator="\t")
+    reviews = read_loose_csv(raw["reviews"], {"review": pl.String(), "sentiment": pl.String()}, separator="\t")
     label = label_numbers(reviews["sentiment"], SENTIMENTS, raw["reviews"], unit="record")
     rows = reviews.select(
         pl.int_range(pl.len()).cast(pl.String).alias("id"),

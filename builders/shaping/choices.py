@@ -41,15 +41,17 @@ def read_gold_labels(labels: Raw, indices: Mapping[str, int], questions: Raw, co
     return label_numbers(pl.Series("label", lines, pl.String), indices, labels).alias("gold")
 
 
-def build_gold_pool(questions: pl.DataFrame, *, prefix: str, split: str, clean: bool = False) -> Tables:
+def build_gold_pool(
+    questions: pl.DataFrame, *, prefix: str, split: str, clean: bool = False, start: bool = True
+) -> Tables:
     """ATEB's construction: the corpus is the correct answers to all questions, with exact duplicates merged into the first.
 
-    clean: also merge queries, and merge queries and documents that differ only in case, white space or final punctuation
-    (builders.shaping.merging). The remaining texts keep the ids that they have without `clean`.
+    clean: also merge queries, and merge queries and documents that differ only in case, white space or punctuation at the ends
+    (builders.shaping.merging; start: as there). The remaining texts keep the ids that they have without `clean`.
     """
     answers = questions.select(text=pl.col("options").list.get(pl.col("gold")))
     tables = _build_retrieval(questions, answers, prefix, split)
-    return merge_duplicates(tables, split=split) if clean else tables
+    return merge_duplicates(tables, split=split, start=start) if clean else tables
 
 
 def build_option_pool(questions: pl.DataFrame, others: Iterable[pl.DataFrame], *, prefix: str, split: str) -> Tables:

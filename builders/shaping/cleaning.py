@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders.shaping.damage import is_damaged
 from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
 from builders.shaping.rows import drop_each
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from builders.spec import Dropped
 
 SHORT = "a text is empty or a single character"
+DAMAGED = "a text is damaged by a wrong decoding"
 REPEATED = "duplicate of an earlier row"
+FOLDED = ", ignoring case, punctuation and white space"
 # The notes of a version whose splits are drawn from rows without duplicate texts.
 DEDUPLICATED = (
     "Drawn from rows whose texts differ in more than case, punctuation and white space. Of texts that differ in nothing else, the"
@@ -39,34 +42,53 @@ def clean_rows(
     texts: tuple[str, ...] = ("text",),
     label: str = "label",
     symmetric: bool = False,
+    top: float | None = None,
+    thorough: bool = True,
 ) -> tuple[dict[str, pl.DataFrame], tuple[Dropped, ...]]:
     """The requested splits without rows that would distort scores, and the rows dropped. These are, in this order:
 
     - rows with a text that is empty or a single character, ignoring surrounding white space;
+    - rows with a text that a wrong decoding damaged (builders.shaping.damage.is_damaged);
+    - with `top`, pairs of two equal texts whose score is below it;
     - all rows of a text that has different labels in its split;
     - rows whose text occurs in an earlier row of their split;
-    - rows whose text also occurs in a later split, exactly or after folding (builders.shaping.folding.fold_text).
+    - rows whose text also occurs in a later split.
+
+    Texts are equal if they are after folding (builders.shaping.folding.fold_text).
 
     frames: by split, in the order of the task; must include every split after the requested ones. splits: those to return; rows
     keep their order. label: the column of labels, lists of labels or scores. symmetric: a pair and its reverse count as one text.
+    thorough: False keeps damaged texts, and compares the texts of one split exactly, as the first cleaned versions did.
     """
-    what, value = "text" if len(texts) == 1 else "pair", "score" if label == "score" else "label"
     cleaned: dict[str, pl.DataFrame] = {}
     dropped: dict[str, tuple[Dropped, ...]] = {}
-    later: dict[str, pl.DataFrame] = {}
+    later: dict[str, pl.Series] = {}
+    what = "text" if len(texts) == 1 else "pair"
     for split in reversed(list(frames)):
         rows = _with_keys(frames[split], texts, label, symmetric=symmetric)
-        exclusions = {
-            SHORT: pl.any_horizontal(is_short(pl.col(text)) for text in texts),
-            f"the same {what} has a different {value} in another row": pl.col("__label").n_unique().over("__exact") > 1,
-            REPEATED: ~pl.col("__exact").is_first_distinct(),
-        }
-        for name, keys in later.items():
-            shared = [pl.col(key).is_in(keys[key].implode()) for key in keys.columns]
-            exclusions[f"the {what} is also in the {name} split"] = pl.any_horizontal(shared)
+        exclusions = _exclusions(texts, label, top, thorough=thorough)
+        for name, folded in later.items():
+            exclusions[f"the {what} is also in the {name} split"] = pl.col("__folded").is_in(folded.implode())
         rows, dropped[split] = drop_each(rows, exclusions, split=split, key="__name")
-        cleaned[split], later[split] = rows.select(frames[split].columns), rows.select("__exact", "__folded")
+        cleaned[split], later[split] = rows.select(frames[split].columns), rows["__folded"]
     return {split: cleaned[split] for split in splits}, tuple(one for split in splits for one in dropped[split])
+
+
+def _exclusions(texts: tuple[str, ...], label: str, top: float | None, *, thorough: bool) -> dict[str, pl.Expr]:
+    """The rows of one split to drop, by reason."""
+    what, value = "text" if len(texts) == 1 else "pair", "score" if label == "score" else "label"
+    exclusions = {SHORT: pl.any_horizontal(is_short(pl.col(text)) for text in texts)}
+    if thorough:
+        exclusions[DAMAGED] = pl.any_horizontal(is_damaged(pl.col(text)) for text in texts)
+    if top is not None:
+        same = pl.all_horizontal(fold_text(pl.col(text)) == fold_text(pl.col(texts[0])) for text in texts[1:])
+        exclusions["the two texts are equal, but the score is not the highest"] = same & (pl.col(label) < top)
+    keys = {"__exact": "", "__folded": FOLDED} if thorough else {"__exact": ""}
+    for key, how in keys.items():
+        exclusions[f"the same {what} has a different {value} in another row{how}"] = pl.col(f"{key}_conflict")
+    for key, how in keys.items():
+        exclusions[f"{REPEATED}{how}"] = ~pl.col(key).is_first_distinct()
+    return exclusions
 
 
 def deduplicate_texts(
@@ -74,7 +96,8 @@ def deduplicate_texts(
 ) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     """The first row of each text that always has the same label, and the rows dropped. These are, in this order:
 
-    - with `fold`, rows whose text is empty or a single character, ignoring surrounding white space;
+    - with `fold`, rows whose text is empty or a single character, ignoring surrounding white space, and rows whose text a wrong
+      decoding damaged;
     - all rows of a text that has different labels;
     - rows whose text occurs in an earlier row.
 
@@ -84,7 +107,7 @@ def deduplicate_texts(
     """
     compared = fold_text(pl.col(text)) if fold else pl.col(text)
     keyed = rows.with_columns(__text=compared, __label=label_key(label, rows.schema[label]))
-    exclusions = {SHORT: is_short(pl.col(text))} if fold else {}
+    exclusions = {SHORT: is_short(pl.col(text)), DAMAGED: is_damaged(pl.col(text))} if fold else {}
     exclusions |= {
         "the same text has a different label in another row": pl.col("__label").n_unique().over("__text") > 1,
         REPEATED: ~pl.col("__text").is_first_distinct(),
@@ -114,7 +137,10 @@ def is_short(text: pl.Expr) -> pl.Expr:
 
 
 def _with_keys(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symmetric: bool) -> pl.DataFrame:
-    """The rows with the keys they are compared by (__exact, __folded, __label) and the name they are reported under (__name)."""
+    """The rows with the keys they are compared by (__exact, __folded) and the name they are reported under (__name).
+
+    __exact_conflict, __folded_conflict: whether another row of the split has the same key but another label.
+    """
 
     def join_texts(transform: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
         parts = [transform(pl.col(text)) for text in texts]
@@ -124,9 +150,12 @@ def _with_keys(frame: pl.DataFrame, texts: tuple[str, ...], label: str, *, symme
         # The length marks where the first text ends: ("a b", "c") and ("a", "b c") differ.
         return pl.concat_str(first.str.len_bytes(), pl.lit(" "), first, second)
 
-    return frame.with_columns(
+    rows = frame.with_columns(
         __exact=join_texts(lambda text: text),
         __folded=join_texts(fold_text),
         __label=label_key(label, frame.schema[label]),
         __name=pl.col("id") if "id" in frame.columns else pl.format("row {}", pl.int_range(pl.len())),
     )
+    # Before any row is dropped: of "Да" with two labels and "да" with one of them, none is kept.
+    labels = pl.col("__label").n_unique()
+    return rows.with_columns((labels.over(key) > 1).alias(f"{key}_conflict") for key in ("__exact", "__folded"))

@@ -21,8 +21,8 @@ FEVER = {"SUPPORTS": 0, "NOT ENOUGH INFO": 1, "REFUTES": 2}
 SIDES = ("premise", "hypothesis")
 # The notes of version 2.0.0 of every factuality set.
 CLEAN_NOTES = (
-    "Drops pairs with conflicting labels, repeated pairs, pairs that are also in a later split, and pairs whose premise or"
-    " hypothesis is empty or a single character."
+    "Drops pairs with conflicting labels, repeated pairs and pairs that are also in a later split, ignoring case, punctuation and"
+    " white space; pairs whose premise or hypothesis is empty or a single character; and pairs that a wrong decoding damaged."
 )
 
 

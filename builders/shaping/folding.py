@@ -20,9 +20,14 @@ def fold_text(text: pl.Expr) -> pl.Expr:
     return pl.when(words == "").then(fold_white_space(lower)).otherwise(words)
 
 
-def fold_case(text: pl.Expr) -> pl.Expr:
+def fold_case(text: pl.Expr, *, start: bool = True) -> pl.Expr:
     """The text in lower case, with every run of white space as one space, without the punctuation that ends a sentence.
 
-    Punctuation within the text counts, because it can be the whole difference: `-2` is not `2`, and `5%` is not `5`.
+    start: also without commas and the like before the first word. Punctuation within the text counts, because it can be the whole
+    difference: `-2` is not `2`, `5%` is not `5`, and `.5` is not `5`. A text that has nothing else keeps its punctuation: `?` and
+    `...` are different texts.
     """
-    return fold_white_space(text.str.to_lowercase()).str.strip_chars_end(".!?… ")
+    lower = fold_white_space(text.str.to_lowercase())
+    words = lower.str.strip_chars_end(".!?… ")
+    words = words.str.strip_chars_start(",;:!?… ") if start else words
+    return pl.when(words == "").then(lower).otherwise(words)

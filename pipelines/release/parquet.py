@@ -155,7 +155,9 @@ def _open_writer(pq: Any, path: Path, schema: Any) -> Any:
         schema,
         compression="zstd",
         write_page_index=True,
-        use_content_defined_chunking=True,  # a slightly changed table uploads only what changed
+        # Pages end where the values say so, for a Hub that stores equal chunks once. Measured: two versions of a table share 0
+        # to 8 % of their bytes where rows are dropped all over it.
+        use_content_defined_chunking=True,
     )
 
 

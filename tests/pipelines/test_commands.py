@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
 import subprocess
@@ -181,17 +180,16 @@ def test_a_local_file_with_the_wrong_digest_is_an_error(tmp_path: Path) -> None:
     assert "val.jsonl" in process.stderr
 
 
-def build_beavertails_test(tmp_path: Path, data: bytes) -> subprocess.CompletedProcess[str]:
-    """Build the test split of BeaverTails, whose file has no pinned digest, from `data`."""
-    folder = raw_dir(tmp_path / "raw", "beavertails")
-    (folder / "beavertails" / "round0" / "30k" / "test.jsonl.gz").write_bytes(data)
+def build_genie(tmp_path: Path, data: bytes) -> subprocess.CompletedProcess[str]:
+    """Build GENIE, whose file has no pinned digest, from `data`."""
+    folder = raw_dir(tmp_path / "raw", "genie")
+    (folder / "genie" / "ratings.jsonl").write_bytes(data)
     output = ["--output", str(tmp_path / "outputs"), "--cache", str(tmp_path / "cache")]
-    return run("build", "beavertails-qa", "--splits", "test", "--raw-dir", str(folder), "--offline", *output)
+    return run("build", "genie", "--raw-dir", str(folder), "--offline", *output)
 
 
-def beavertails_lines() -> list[bytes]:
-    compressed = (GOLDEN / "beavertails/raw/round0/30k/test.jsonl.gz").read_bytes()
-    return gzip.decompress(compressed).splitlines(keepends=True)
+def genie_lines() -> list[bytes]:
+    return (GOLDEN / "genie/raw/ratings.jsonl").read_bytes().splitlines(keepends=True)
 
 
 def test_a_file_without_a_pinned_digest_is_used_and_marked_unverified(tmp_path: Path) -> None:
@@ -206,27 +204,21 @@ def test_a_file_without_a_pinned_digest_is_used_and_marked_unverified(tmp_path: 
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda lines: gzip.compress(b"".join(lines))[:-200], ["test.jsonl.gz", "truncated data"]),
+        (lambda lines: b"".join([*lines[:2], lines[2][:-20]]), ["ratings.jsonl, line 3", "JSON"]),
+        (lambda lines: b"".join([*lines[:4], b'{"prompt": \n', *lines[5:]]), ["ratings.jsonl, line 5", "JSON"]),
         (
-            lambda lines: gzip.compress(b"".join([*lines[:4], b'{"prompt": \n', *lines[5:]])),
-            ["test.jsonl.gz, line 5", "JSON"],
+            lambda lines: b"".join([*lines[:2], lines[2].replace(b'"response"', b'"answer"')]),
+            ["ratings.jsonl, line 3", "response"],
         ),
-        (
-            lambda lines: gzip.compress(b"".join([*lines[:2], lines[2].replace(b'"response"', b'"answer"')])),
-            ["test.jsonl.gz, line 3", "response"],
-        ),
-        (
-            lambda lines: gzip.compress(lines[0] + lines[1].replace(b'"is_safe": true', b'"is_safe": "yes"')),
-            ["line 2", "is_safe"],
-        ),
-        (lambda _: b"<html>rate limited</html>", ["test.jsonl.gz", "an HTML page of 25 bytes"]),
+        (lambda lines: lines[0] + lines[1].replace(b'"rating": 2', b'"rating": "two"'), ["line 2", "rating"]),
+        (lambda _: b"<html>rate limited</html>", ["ratings.jsonl", "an HTML page of 25 bytes"]),
     ],
-    ids=["truncated gzip", "an invalid JSON line", "a missing key", "a value of the wrong type", "an HTML page"],
+    ids=["a truncated file", "an invalid JSON line", "a missing key", "a value of the wrong type", "an HTML page"],
 )
 def test_malformed_raw_data_is_an_error_with_its_location_and_leaves_no_output(
     damage: object, words: list[str], tmp_path: Path
 ) -> None:
-    process = build_beavertails_test(tmp_path, damage(beavertails_lines()))  # type: ignore[operator]
+    process = build_genie(tmp_path, damage(genie_lines()))  # type: ignore[operator]
     assert process.returncode == 3, process.stderr
     assert "Traceback" not in process.stderr
     for word in words:
@@ -285,7 +277,7 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(tmp_path: Path) -> None:
     process = run("build", "rubq", "hhrlhf-harmlessness", "ru-paraphraser", "--dry-run", *options)
     assert "rubq-retrieval 2.0.0: would download and build" in process.stdout
     assert "RuBQ_2.0_paragraphs.json  https://raw.githubusercontent.com/vladislavneon/RuBQ/" in process.stdout
-    assert "ru-paraphraser-sts 2.0.0: impossible" in process.stdout
+    assert "ru-paraphraser-sts 3.0.0: impossible" in process.stdout
     assert process.returncode == 3
     assert "error: hh_rlhf/harmless-base/test.jsonl.gz" in process.stderr, (
         "the digest of the golden test file should not match"
@@ -342,7 +334,7 @@ def test_check_exits_with_0_for_a_sound_release_and_1_for_a_damaged_one(tmp_path
     run("build", "cedr", "--sample", "--output", str(tmp_path))
     sound = run("check", str(tmp_path / "cedr-classification"))
     assert sound.returncode == 0
-    assert "cedr-classification 2.0.0 (sample): 1 warning: encoding_residue 1" in sound.stdout
+    assert "cedr-classification 3.0.0 (sample): 1 warning: encoding_residue 1" in sound.stdout
     assert "encoding_residue" in sound.stdout
     data = tmp_path / "cedr-classification" / "2.0.0" / "data" / "test-00000-of-00001.parquet"
     data.write_bytes(data.read_bytes()[:-3])

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from cards.manifest import Finding
 
 
-def build_tables(name: str, files: Mapping[str, Path], scratch: Path, **options: Any) -> Tables:
+def build_tables(
+    name: str, files: Mapping[str, Path], scratch: Path, splits: tuple[str, ...] | None = None, **options: Any
+) -> Tables:
     """Run the recipe of a dataset on raw files, by key. Options have the recipe's defaults, which are the paper's sizes."""
     dataset = definition_of(name).dataset
     scratch.mkdir(exist_ok=True)
     raw = {key: Raw(f"source/{path.name}", path) for key, path in files.items()}
-    return dataset.recipe(RawFiles(dataset.task.splits, raw, scratch), **options)
+    return dataset.recipe(RawFiles(splits or dataset.task.splits, raw, scratch), **options)
 
 
 def frame(tables: Tables, split: str = "test", config: str = "default") -> pl.DataFrame:

@@ -43,7 +43,11 @@ SOURCE = Source(
     needs=("reviews",),
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
-        "2.0.0": Version(DEDUPLICATED, {"clean": True}),
+        "2.0.0": Version(
+            f"{DEDUPLICATED} Removes ratings in more forms, such as 4 балла из 5 and 85/100, and keeps more of what only"
+            " looks like one.",
+            {"clean": True},
+        ),
     },
     sample={"train_per_class": 4, "validation_per_class": 1, "test_per_class": 1},
     prompts=Prompts(
@@ -62,16 +66,17 @@ def sentiment(
 
     Balanced splits of the reviews, after removing the ratings that authors write into their texts
     (builders.rumteb.kinopoisk.ratings). Reviews with nothing else are dropped, and so are duplicates: of equal texts, the first
-    is kept, or none if their labels differ. `clean` compares texts ignoring case, punctuation and white space
-    (builders.shaping.cleaning.deduplicate_texts). Columns: id (String: upstream's review_id, followed by `-2`, `-3` ... if it is
-    repeated); text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text (String).
+    is kept, or none if their labels differ. `clean` removes ratings in more forms, and compares texts ignoring case,
+    punctuation and white space (builders.shaping.cleaning.deduplicate_texts). Columns: id (String: upstream's review_id,
+    followed by `-2`, `-3` ... if it is repeated); text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text
+    (String).
     """
     columns = {"review_id": pl.String(), "grade3": pl.String(), "content": pl.String()}
     reviews = read_json_lines(raw["reviews"], columns, numbers_as_text=("review_id",))
     nth = pl.int_range(1, pl.len() + 1).over("review_id")
     rows = reviews.select(
         pl.when(nth == 1).then("review_id").otherwise(pl.concat_str("review_id", pl.lit("-"), nth)).alias("id"),
-        remove_ratings(pl.col("content")).alias("text"),
+        remove_ratings(pl.col("content"), thorough=clean).alias("text"),
         label_numbers(reviews["grade3"], GRADES, raw["reviews"]).alias("label"),
         label_text=pl.col("grade3").replace_strict({name: LABELS[number] for name, number in GRADES.items()}),
     )

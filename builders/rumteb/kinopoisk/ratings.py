@@ -1,9 +1,10 @@
-"""Remove the ratings that authors of Russian film reviews write into their texts (builders.rumteb.kinopoisk.rules)."""
+"""Remove the ratings that authors of Russian film reviews write into their texts (rules.py, more_rules.py beside this file)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from builders.rumteb.kinopoisk.more_rules import MORE_RULES
 from builders.rumteb.kinopoisk.rules import GAP, RULES, SHIELD
 from builders.rumteb.kinopoisk.vocabulary import BLANK, WORD
 
@@ -41,12 +42,13 @@ CLEANUP = {
 }
 
 
-def remove_ratings(texts: pl.Expr) -> pl.Expr:
+def remove_ratings(texts: pl.Expr, *, thorough: bool = True) -> pl.Expr:
     """The texts (String) without their ratings. Other text is kept byte for byte, except as CLEANUP says.
 
-    A text that contains only a rating becomes empty or white space.
+    A text that contains only a rating becomes empty or white space. thorough: False removes what 1.0.0 removes
+    (builders.rumteb.kinopoisk.more_rules).
     """
-    for rule in RULES:
+    for rule in (*MORE_RULES, *RULES) if thorough else RULES:
         texts = texts.str.replace_all(rule.pattern, rule.replacement)
     for pattern, replacement in CLEANUP.values():
         texts = texts.str.replace_all(pattern, replacement)

@@ -14,7 +14,7 @@ from builders.rumteb.ria_news.datelines import has_dateline, remove_dateline
 from builders.shaping.rows import drop_each
 from builders.shaping.sampling import sample
 from builders.shaping.text import fold_white_space, html_to_text
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
 if TYPE_CHECKING:
@@ -58,7 +58,14 @@ SOURCE = Source(
     benchmark="rumteb",
     task=Retrieval(),
     needs=("articles",),
-    versions={"1.0.0": "The recipe of the ruMTEB paper."},
+    versions={
+        "1.0.0": "The recipe of the ruMTEB paper.",
+        "2.0.0": Version(
+            "Also removes datelines with a branch of an agency (`риа новости-урал`, `прайм-тасс`) and with agencies between"
+            " slashes.",
+            {"branches": True},
+        ),
+    },
     sample={"queries": 5, "max_length": 300},
     prompts=Prompts(
         "Given a news title, retrieve relevant news article",
@@ -66,15 +73,16 @@ SOURCE = Source(
         e5=("query", "passage"),
     ),
 )
-def retrieval(raw: RawFiles, *, queries: int = 10_000, max_length: int = 2_000) -> Tables:
+def retrieval(raw: RawFiles, *, queries: int = 10_000, max_length: int = 2_000, branches: bool = False) -> Tables:
     """Find the news article that a title belongs to.
 
-    An article's text is extracted from its HTML, its white space is folded and its dateline removed. Dropped are articles with an
+    An article's text is extracted from its HTML, its white space is folded and its dateline removed
+    (builders.rumteb.ria_news.datelines; branches: as there). Dropped are articles with an
     empty text or one of more than `max_length` characters, and articles whose title or text repeats an earlier one. corpus: id
     (the article's line in the raw file, from 1), title (""), text; queries: id (`q` and that line), text: `queries` titles, in
     hash order; qrels: query-id, corpus-id, score (Int64, 1).
     """
-    clean = partial(_clean_batch, max_length=max_length, scratch=raw.scratch)
+    clean = partial(_clean_batch, max_length=max_length, branches=branches, scratch=raw.scratch)
     articles = pl.concat([pl.DataFrame(schema=DIGEST), *map_in_order(clean, json_batches(raw["articles"], ARTICLE))])
     exclusions = {
         "BeautifulSoup cannot parse the HTML": pl.col("length").is_null(),
@@ -109,14 +117,17 @@ def retrieval(raw: RawFiles, *, queries: int = 10_000, max_length: int = 2_000) 
     return Tables({config: {"test": frame} for config, frame in frames.items()}, dropped, observed)
 
 
-def _clean_batch(batch: tuple[int, Callable[[], pl.DataFrame]], *, max_length: int, scratch: Path) -> pl.DataFrame:
+def _clean_batch(
+    batch: tuple[int, Callable[[], pl.DataFrame]], *, max_length: int, branches: bool, scratch: Path
+) -> pl.DataFrame:
     """Clean a batch of articles, write those of valid length to a file in `scratch`, and return a digest of all (DIGEST)."""
     first, parse = batch
     articles = parse()
-    text, parsed = html_to_text(articles["text"])
+    html, parsed = html_to_text(articles["text"])
+    text = pl.col("text")
     articles = (
-        articles.with_columns(parsed.alias("parsed"), fold_white_space(pl.lit(text)).alias("text"))
-        .with_columns(has_dateline(pl.col("text")).alias("dateline"), remove_dateline(pl.col("text")))
+        articles.with_columns(parsed.alias("parsed"), fold_white_space(pl.lit(html)).alias("text"))
+        .with_columns(has_dateline(text, branches=branches).alias("dateline"), remove_dateline(text, branches=branches))
         .with_row_index("id", offset=first)
     )
     length = pl.col("text").str.len_chars()

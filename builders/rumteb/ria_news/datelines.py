@@ -16,18 +16,23 @@ WORD = r"\p{L}[\p{L}'’-]+"
 NAME = rf"(?:\p{{L}}\. ?|{WORD} ){{1,2}}{WORD}"
 REPORTERS = rf"{NAME}(?:(?:,| и) ?{NAME}){{0,3}}"
 DASH = "[ ,/]*[–—―−-]+ ?"
-DATELINE = rf"(?i)^{PLACE}, ?{DATE}{DASH}{AGENCY}(?: ?/ ?{AGENCY})*(?:, ?{REPORTERS})? ?\.+ ?"
+REST = rf"(?:, ?{REPORTERS})? ?\.+ ?"
+DATELINE = rf"(?i)^{PLACE}, ?{DATE}{DASH}{AGENCY}(?: ?/ ?{AGENCY})*{REST}"
+# Also the branches of an agency (`риа новости-урал`, `прайм-тасс`), and agencies between slashes.
+BRANCH = rf"{AGENCY}(?:-\p{{L}}+[\"»]?)?"
+ANY_DATELINE = rf"(?i)^{PLACE}, ?{DATE}{DASH}/?{BRANCH}(?: ?/ ?{BRANCH})*/?{REST}"
 
 
-def has_dateline(text: pl.Expr) -> pl.Expr:
+def has_dateline(text: pl.Expr, *, branches: bool = True) -> pl.Expr:
     """Whether a text begins with a dateline. The text's white space must be folded (builders.shaping.text.fold_white_space).
 
     A dateline is a place, a comma, a day and a month, a dash of any kind, one or more agencies joined by slashes, optionally a
-    comma and the names of up to four reporters, and a full stop. Case is ignored.
+    comma and the names of up to four reporters, and a full stop. Case is ignored. branches: also with the name of an agency's
+    branch, and with agencies between slashes.
     """
-    return text.str.contains(DATELINE)
+    return text.str.contains(ANY_DATELINE if branches else DATELINE)
 
 
-def remove_dateline(text: pl.Expr) -> pl.Expr:
-    """The text without its dateline and the space that follows; a text without a dateline is unchanged."""
-    return text.str.replace(DATELINE, "")
+def remove_dateline(text: pl.Expr, *, branches: bool = True) -> pl.Expr:
+    """The text without its dateline (as for has_dateline) and the space that follows; a text without one is unchanged."""
+    return text.str.replace(ANY_DATELINE if branches else DATELINE, "")

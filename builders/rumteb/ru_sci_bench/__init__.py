@@ -29,7 +29,14 @@ SOURCE = Source(
     citation="vatolin2024ruscibench",
     annotations=("found",),
     files={
-        "texts": hub(REPOSITORY, REVISION, "data/ru-00000-of-00001.parquet"),
+        "texts": hub(
+            REPOSITORY,
+            REVISION,
+            "data/ru-00000-of-00001.parquet",
+            # As published in another commit of the dataset, a5aa494.
+            sha256="22ef8ab2514c45bcc75d912887c6419e5102743d7db53a57026aa93cb7cc4559",
+            bytes=149_013_239,
+        ),
         "grnti_train": _labels(
             "elibrary_grnti_ru/train.csv",
             sha256="44503c115e2881bb95b04c264ac6e495bad9819ead206082cf6e6ab039355947",

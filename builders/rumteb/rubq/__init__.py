@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from builders.raw_files import RawFile, github
-from builders.rumteb.rubq.links import SAME, make_qrels, merge_paragraphs, merge_questions, read_tables
+from builders.rumteb.rubq.links import SAME, make_qrels, merge_paragraphs, merge_questions, query_id, read_tables
 from builders.shaping.rows import drop, drop_each
 from builders.shaping.sampling import list_candidates
 from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset
@@ -46,48 +46,51 @@ SOURCE = Source(
         "1.0.0": "The recipe of the ruMTEB paper.",
         "2.0.0": Version(
             "Paragraphs with the same text are merged, relevant if any of them is, before candidates are counted; questions with"
-            " the same text are merged, with the paragraphs of all. Paragraphs of a single character are dropped.",
-            {"same": "text", "clean": True},
+            " the same text are merged, with the paragraphs of all. Paragraphs of a single character are dropped. Ids of queries"
+            " begin with `q`, so that no query has the id of a document.",
+            {"same": "text", "clean": True, "prefix": "q"},
         ),
     },
     sample={"min_negatives": 2},
     prompts=PROMPTS,
 )
-def reranking(raw: RawFiles, *, min_negatives: int = 9, same: str = "uid", clean: bool = False) -> Tables:
+def reranking(
+    raw: RawFiles, *, min_negatives: int = 9, same: str = "uid", clean: bool = False, prefix: str = ""
+) -> Tables:
     """Rank the paragraphs that answer a question above others on the same subjects.
 
     Test questions with a gold paragraph (with_answer) and at least `min_negatives` others (all_related without the gold ones).
-    Paragraphs that are the `same` ("uid": none; "page and text" or "text": with equal values) are merged into the first, which is
-    gold if any of them is. clean: questions with the same text are merged likewise, and paragraphs of a single character dropped.
-    corpus: id (the paragraph's uid), title (""), text: every candidate once, in the order of the raw file; queries: id (the
-    question's uid), text; qrels: query-id, corpus-id, score (Int64: 1 gold, 0 not); top_ranked: query-id, corpus-ids
-    (List(String): all candidates, in hash order, so that no position reveals which ones are gold).
+    Paragraphs that are the `same` ("uid": none; "page and text" or "text": with equal values) are merged into the first, which
+    is gold if any of them is. clean: questions with the same text are merged likewise, and paragraphs of a single character
+    dropped. corpus: id (the paragraph's uid), title (""), text: every candidate once, in the order of the raw file; queries: id
+    (the question's uid, after `prefix`), text; qrels: query-id, corpus-id, score (Int64: 1 gold, 0 not); top_ranked: query-id,
+    corpus-ids (List(String): all candidates, in hash order, so that no position reveals which ones are gold).
     """
     questions, links, paragraphs = read_tables(raw)
     short: tuple[Dropped, ...] = ()
     if clean:
         questions, links, paragraphs, short = merge_questions(questions, links, paragraphs)
-    links, paragraphs = merge_paragraphs(links, paragraphs, same)
+    links, paragraphs, repeated = merge_paragraphs(links, paragraphs, same)
     counts = links.group_by("question").agg(positives=pl.col("score").sum(), negatives=(pl.col("score") == 0).sum())
     counted = questions.join(counts, on="question", how="left", maintain_order="left")
     exclusions = {
         "no paragraph answers the question": pl.col("positives").fill_null(0) == 0,
         f"fewer than {min_negatives} paragraphs that do not answer the question": pl.col("negatives") < min_negatives,
     }
-    queries, unfit = drop_each(counted, exclusions, split="test")
+    queries, unfit = drop_each(counted, exclusions, split="test", key="question")
     judged = links.join(queries, on="question", how="semi", maintain_order="left")
-    qrels = make_qrels(judged)
+    qrels = make_qrels(judged, prefix)
     candidates = list_candidates(qrels, seed="rubq-reranking")
     corpus = paragraphs.join(judged, on="paragraph", how="semi", maintain_order="left")
     frames = {
         "corpus": corpus.select("id", "title", "text"),
-        "queries": queries.select("id", "text"),
+        "queries": queries.select(query_id(prefix).alias("id"), "text"),
         "qrels": qrels,
-        "top_ranked": queries.select(pl.col("id").alias("query-id")).join(
+        "top_ranked": queries.select(query_id(prefix).alias("query-id")).join(
             candidates, on="query-id", maintain_order="left"
         ),
     }
-    return Tables({config: {"test": frame} for config, frame in frames.items()}, short + unfit)
+    return Tables({config: {"test": frame} for config, frame in frames.items()}, short + repeated + unfit)
 
 
 @dataset(
@@ -99,19 +102,20 @@ def reranking(raw: RawFiles, *, min_negatives: int = 9, same: str = "uid", clean
         "1.0.0": "The recipe of the ruMTEB paper.",
         "2.0.0": Version(
             "Paragraphs with the same text are merged, whatever their pages, and so are questions with the same text, with the"
-            " judgements of all. Paragraphs of a single character are dropped.",
-            {"same": "text", "clean": True},
+            " judgements of all. Paragraphs of a single character are dropped. Ids of queries begin with `q`, so that no query"
+            " has the id of a document: MTEB's task ignores a document with the id of its query.",
+            {"same": "text", "clean": True, "prefix": "q"},
         ),
     },
     prompts=PROMPTS,
 )
-def retrieval(raw: RawFiles, *, same: str = "page and text", clean: bool = False) -> Tables:
+def retrieval(raw: RawFiles, *, same: str = "page and text", clean: bool = False, prefix: str = "") -> Tables:
     """Find the Wikipedia paragraphs that answer a question.
 
     Paragraphs that are the `same` ("page and text": of the same page with equal texts; "text": with equal texts) are merged into
     the first, with their links. clean: questions with the same text are merged likewise, and paragraphs of a single character
-    dropped. corpus: id (the paragraph's uid), title (""), text; queries: id (the question's uid), text: the test questions with a
-    gold paragraph; qrels: query-id, corpus-id, score (Int64, 1).
+    dropped. corpus: id (the paragraph's uid), title (""), text; queries: id (the question's uid, after `prefix`), text: the test
+    questions with a gold paragraph; qrels: query-id, corpus-id, score (Int64, 1).
     """
     questions, links, paragraphs = read_tables(raw)
     observed = {"paragraphs": paragraphs.height}
@@ -120,12 +124,14 @@ def retrieval(raw: RawFiles, *, same: str = "page and text", clean: bool = False
     short: tuple[Dropped, ...] = ()
     if clean:
         questions, links, paragraphs, short = merge_questions(questions, links, paragraphs)
-    gold, paragraphs = merge_paragraphs(links.filter(pl.col("score") == 1), paragraphs, same)
+    gold, paragraphs, repeated = merge_paragraphs(links.filter(pl.col("score") == 1), paragraphs, same)
     answered = pl.col("question").is_in(gold["question"].implode())
-    queries, unanswered = drop(questions, ~answered, "no paragraph answers the question", split="test")
+    queries, unanswered = drop(questions, ~answered, "no paragraph answers the question", split="test", key="question")
     frames = {
         "corpus": paragraphs.select("id", "title", "text"),
-        "queries": queries.select("id", "text"),
-        "qrels": make_qrels(gold),
+        "queries": queries.select(query_id(prefix).alias("id"), "text"),
+        "qrels": make_qrels(gold, prefix),
     }
-    return Tables({config: {"test": frame} for config, frame in frames.items()}, short + unanswered, observed)
+    return Tables(
+        {config: {"test": frame} for config, frame in frames.items()}, short + repeated + unanswered, observed
+    )

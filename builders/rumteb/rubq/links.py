@@ -21,7 +21,7 @@ SAME = {"uid": ["paragraph"], "page and text": ["ru_wiki_pageid", "text"], "text
 
 
 def read_tables(raw: RawFiles) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Questions (question, id, text), their links to paragraphs (question, paragraph, score) and paragraphs.
+    """Questions (question, text), their links to paragraphs (question, paragraph, score) and paragraphs.
 
     Raises SourceError for a gold paragraph that is not among the related ones, and for a link to a missing paragraph.
     """
@@ -40,7 +40,7 @@ def read_tables(raw: RawFiles) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame
     marked = gold.with_columns(score=pl.lit(1, pl.Int64))
     links = related.join(marked, on=pair, how="left", maintain_order="left")
     return (
-        questions.select("question", id=pl.col("question").cast(pl.String), text="question_text"),
+        questions.select("question", text="question_text"),
         links.with_columns(pl.col("score").fill_null(0)),
         paragraphs.with_columns(id=pl.col("paragraph").cast(pl.String), title=pl.lit("")),
     )
@@ -65,21 +65,30 @@ def merge_questions(
     first = questions.select("question", first=pl.col("question").first().over("text"))
     links = links.join(first, on="question", maintain_order="left").select("paragraph", "score", question="first")
     reason = "merged into an earlier question with the same text"
-    questions, repeated = drop(questions, ~pl.col("text").is_first_distinct(), reason, split="test")
+    questions, repeated = drop(questions, ~pl.col("text").is_first_distinct(), reason, split="test", key="question")
     paragraphs, short = drop(paragraphs, is_short(pl.col("text")), SHORT, split="test")
     links = links.join(paragraphs, on="paragraph", how="semi", maintain_order="left")
     return questions, links, paragraphs, repeated + short
 
 
-def merge_paragraphs(links: pl.DataFrame, paragraphs: pl.DataFrame, same: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+def merge_paragraphs(
+    links: pl.DataFrame, paragraphs: pl.DataFrame, same: str
+) -> tuple[pl.DataFrame, pl.DataFrame, tuple[Dropped, ...]]:
     """The first of the paragraphs that are the same, with the links of all: one per question, gold if any of them is."""
     merged = paragraphs.with_columns(first=pl.col("paragraph").first().over(SAME[same]))
     links = links.join(merged.select("paragraph", "first"), on="paragraph", maintain_order="left")
     grouped = links.group_by("question", paragraph="first", maintain_order=True).agg(pl.col("score").max())
-    return grouped, merged.filter(pl.col("paragraph") == pl.col("first"))
+    reason = f"merged into an earlier paragraph with the same {same}"
+    firsts, repeated = drop(merged, pl.col("paragraph") != pl.col("first"), reason, split="test")
+    return grouped, firsts, repeated
 
 
-def make_qrels(links: pl.DataFrame) -> pl.DataFrame:
-    """The judgements of links: query-id, corpus-id (String), score (Int64)."""
-    query, document = (pl.col(name).cast(pl.String) for name in ("question", "paragraph"))
-    return links.select(query.alias("query-id"), document.alias("corpus-id"), "score")
+def query_id(prefix: str) -> pl.Expr:
+    """The id of a question's query: its uid after a prefix."""
+    return pl.concat_str(pl.lit(prefix), "question")
+
+
+def make_qrels(links: pl.DataFrame, prefix: str) -> pl.DataFrame:
+    """The judgements of links: query-id (with the prefix), corpus-id (String), score (Int64)."""
+    document = pl.col("paragraph").cast(pl.String)
+    return links.select(query_id(prefix).alias("query-id"), document.alias("corpus-id"), "score")

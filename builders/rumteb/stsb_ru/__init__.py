@@ -24,6 +24,7 @@ REVISION = "6c831fed5181698d68282387e331ea3e891eee91"
 CLASSIFIER = f"{MODEL}@{REVISION}"
 DECISIONS = "rucola-decisions.jsonl"
 FILES = {"train": "train", "validation": "dev", "test": "test"}
+SIDES = ("sentence1", "sentence2")
 SAME = {"pair and score": ["sentence1", "sentence2", "score"], "pair": ["sentence1", "sentence2"]}
 
 SOURCE = Source(
@@ -88,9 +89,10 @@ SOURCE = Source(
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
         "2.0.0": Version(
-            "Every pair once, in either order: drops rows whose pair has different scores, rows that duplicate an earlier pair,"
-            " and rows whose pair is also in a later split. If the classifier accepted every sentence, that would be 142 train"
-            " rows, 15 validation rows and 9 test rows.",
+            "Every pair once, in either order, ignoring case, punctuation and white space: drops rows whose pair has different"
+            " scores, rows that duplicate an earlier pair, and rows whose pair is also in a later split. Drops pairs of two equal"
+            " sentences with a score below 5. If the classifier accepted every sentence, that would be 166 train rows, 21"
+            " validation rows and 15 test rows.",
             {"clean": True},
         ),
     },
@@ -101,10 +103,10 @@ def sts(raw: RawFiles, *, classifier: str = CLASSIFIER, same: str = "pair and sc
     """How close in meaning are two sentences?
 
     The source's three files, in their order, without the pairs that have a sentence judged unacceptable by the `classifier` and
-    those that are the `same` as an earlier one of their split ("pair and score": both sentences and the score are equal; "pair":
-    both sentences are equal). Instead of the latter, `clean` drops short, conflicting, repeated and leaked pairs
-    (builders.shaping.cleaning.clean_rows). Columns: id (String: `<split>-<row in the source's file, from 1>`); sentence1,
-    sentence2 (String); score (Float64: 0 unrelated to 5 equivalent).
+    those that are the `same` as an earlier one of their split ("pair and score": both sentences and the score are equal;
+    "pair": both sentences are equal). Instead of the latter, `clean` drops short, conflicting, repeated and leaked pairs, and
+    pairs of two equal sentences with a score below 5 (builders.shaping.cleaning.clean_rows). Columns: id (String: `<split>-<row
+    in the source's file, from 1>`); sentence1, sentence2 (String); score (Float64: 0 unrelated to 5 equivalent).
     """
     file = raw.whole("decisions")
     decisions = read_decisions(file, classifier)
@@ -120,6 +122,6 @@ def sts(raw: RawFiles, *, classifier: str = CLASSIFIER, same: str = "pair and sc
         frames[split], excluded = drop_each(rows, exclusions, split=split)
         dropped += excluded
     if clean:
-        frames, more = clean_rows(frames, raw.splits, texts=("sentence1", "sentence2"), label="score", symmetric=True)
+        frames, more = clean_rows(frames, raw.splits, texts=SIDES, label="score", symmetric=True, top=5.0)
         dropped += more
     return Tables({"default": frames}, tuple(dropped), observed)

@@ -10,9 +10,13 @@ import pytest
 from builders.ateb import arc
 from builders.errors import SourceError
 from tests.support.reading import write_raw
+from tests.support.recipes import build_tables, dropped_counts, frame
+from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+NAME = "arc-challenge-retrieval"
 
 
 def make_line(key: str, labels: str) -> str:
@@ -28,6 +32,34 @@ def test_the_answer_key_is_the_label_of_the_gold_option(tmp_path: Path) -> None:
         ("Why? ", ["option A", "option B", "option C"], 1),
         ("Why? ", ["option 1", "option 2", "option 3", "option 4", "option 5"], 0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("stem", "needs_options"),
+    [
+        ("Which of these is a predator?", True),
+        ("Which of the following best explains a lunar eclipse?", True),
+        ("Which two of the following are metals?", True),
+        ("The technology allowed them to do which of these?", True),
+        ("All of the following are safe except", True),
+        ("Salt comes from all of these types of rock except", True),
+        ("How many of these resources are necessary for life?", False),
+        ("One of these traits helps a plant to grow. Why?", False),
+        ("The following mountains are formed from", False),
+        ("Which statement best explains why it became a solid?", False),
+    ],
+)
+def test_version_3_0_0_leaves_out_questions_about_options_but_keeps_their_answers(
+    stem: str, needs_options: bool, tmp_path: Path
+) -> None:
+    lines = make_line("A", "ABC") + make_line("B", "ABC").replace("Why? ", stem)
+    raw = write_raw(tmp_path, lines, "arc/test.jsonl")
+    options = definition_of(NAME).dataset.options("3.0.0")
+    tables = build_tables(NAME, {"test": raw.path}, tmp_path / "scratch", **options)
+    left = {"ARC-Challenge-q-0"} if needs_options else {"ARC-Challenge-q-0", "ARC-Challenge-q-1"}
+    assert set(frame(tables, config="queries")["id"]) == set(frame(tables, config="qrels")["query-id"]) == left
+    assert frame(tables, config="corpus")["text"].to_list() == ["option A", "option B"]
+    assert dropped_counts(tables) == ({"the question needs its options": 1} if needs_options else {})
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError
@@ -39,6 +41,22 @@ def swap_sides(row: dict[str, Any]) -> dict[str, Any]:
 
 def test_swapped_sides_give_the_same_tables(tmp_path: Path) -> None:
     write_battles(tmp_path, [swap_sides(row) for row in read_rows(GOLDEN / "lmsys_arena" / "battles.jsonl")])
+    assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))
+
+
+def reverse_fields(value: Any) -> Any:
+    """The same value with the fields of every object in reverse order, and a further one."""
+    if isinstance(value, dict):
+        return {"unknown": "x"} | {name: reverse_fields(value[name]) for name in reversed(value)}
+    return [reverse_fields(item) for item in value] if isinstance(value, list) else value
+
+
+def test_the_order_of_fields_in_the_file_does_not_matter_and_others_are_ignored(tmp_path: Path) -> None:
+    rows = [reverse_fields(row) for row in read_rows(GOLDEN / "lmsys_arena" / "battles.jsonl")]
+    (tmp_path / BATTLES).parent.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / BATTLES)
+    fields = pq.read_schema(tmp_path / BATTLES).field("conversation_a").type.value_type
+    assert [field.name for field in fields] == ["unknown", "role", "content"]
     assert_same_tables(build_tables(NAME, tmp_path), build_tables(NAME, golden_raw(NAME)))
 
 

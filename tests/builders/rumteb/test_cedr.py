@@ -1,9 +1,12 @@
-"""CEDR: the real files have the published rows, labels and duplicates."""
+"""CEDR: the real files have the published rows, labels and duplicates, and version 3.0.0 has every text once."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from builders.shaping.folding import fold_text
 from tests.support.real_releases import finding_counts, read_table
 
 if TYPE_CHECKING:
@@ -33,3 +36,23 @@ def test_the_real_files_have_the_published_rows_labels_and_duplicates(
         "default/train.source": ("no label: 76% of lenta, 49% of lj, 4% of twitter",),
         "default/test.source": ("no label: 77% of lenta, 45% of lj, 3% of twitter",),
     }
+
+
+def test_the_newest_version_has_every_text_once_ignoring_case_and_punctuation(
+    complete_release: Callable[..., BuildResult],
+) -> None:
+    release = complete_release("cedr-classification", "3.0.0")
+    splits = {split: read_table(release, split=split) for split in ("train", "test")}
+    assert {split: rows.height for split, rows in splits.items()} == {"train": 7482, "test": 1873}
+    texts = pl.concat(rows.select(fold_text(pl.col("text"))) for rows in splits.values())
+    assert texts.n_unique() == texts.height
+    folded = ", ignoring case, punctuation and white space"
+    assert [(one.split, one.reason, one.count) for one in release.manifest.dropped] == [
+        ("train", "a text is damaged by a wrong decoding", 1),
+        ("train", f"the same text has a different label in another row{folded}", 3),
+        ("train", "duplicate of an earlier row", 28),
+        ("train", f"duplicate of an earlier row{folded}", 3),
+        ("train", "the text is also in the test split", 11),
+        ("test", f"the same text has a different label in another row{folded}", 2),
+        ("test", "duplicate of an earlier row", 7),
+    ]

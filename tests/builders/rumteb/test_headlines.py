@@ -55,6 +55,35 @@ def test_the_splits_have_the_sizes_of_the_paper_and_no_cluster_is_in_two_of_them
         assert (rows["label"] == labels).all()
 
 
+def test_a_file_with_one_cluster_per_line_gives_the_same_rows(tmp_path: Path) -> None:
+    path = write_clusters(tmp_path / "clusters.json", 2_000, 3)
+    lines = tmp_path / "lines.json"
+    clusters = json.loads(path.read_text("utf-8")).values()
+    lines.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in clusters), encoding="utf-8")
+    sizes = {"train_per_class": 20, "validation_per_class": 7, "test_per_class": 9}
+    expected, tables = build(path, tmp_path / "one", **sizes), build(lines, tmp_path / "two", **sizes)
+    assert tables.observed == expected.observed
+    for name, rows in split_frames(expected).items():
+        assert split_frames(tables)[name].equals(rows), name
+
+
+def test_a_malformed_cluster_in_json_lines_is_an_error_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "lines.json"
+    path.write_text('{"rubric": "Спорт", "headlines": ["Да"]}\n{"rubric": "Спорт"}\n', encoding="utf-8")
+    with pytest.raises(SourceError, match="headlines is missing") as caught:
+        build(path, tmp_path / "scratch")
+    assert caught.value.where == "source/lines.json, line 2"
+
+
+def test_blanks_around_a_rubric_do_not_hide_its_headlines(tmp_path: Path) -> None:
+    path = write_clusters(
+        tmp_path / "clusters.json", 50, 3, ["Спорт ", *list(CLASSES)[1:4], "\u00a0Культура", "экономика"]
+    )
+    sizes = {"train_per_class": 2, "validation_per_class": 1, "test_per_class": 1}
+    for rows in split_frames(build(path, tmp_path / "scratch", **sizes)).values():
+        assert set(rows["label"]) == set(range(6))
+
+
 def test_limiting_the_clusters_does_not_change_the_splits(tmp_path: Path) -> None:
     path = write_clusters(tmp_path / "clusters.json", 2_000, 4)
     sizes = {"train": 20, "validation": 7, "test": 9}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,15 +15,36 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.rumteb.kinopoisk.more_rules import MORE_RULES
 from builders.rumteb.kinopoisk.ratings import remove_ratings
-from builders.rumteb.kinopoisk.rules import GAP, RULES, SHIELD
+from builders.rumteb.kinopoisk.rules import GAP, RULES, SHIELD, Rule
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def clean(*texts: str) -> list[str]:
-    return pl.select(remove_ratings(pl.Series("text", texts, pl.String))).to_series().to_list()
+def clean(*texts: str, thorough: bool = True) -> list[str]:
+    known = clean_known_texts(thorough) if set(texts) <= known_texts() else clean_texts(list(texts), thorough)
+    return [known[text] for text in texts]
+
+
+def clean_texts(texts: list[str], thorough: bool) -> dict[str, str]:
+    after = pl.select(remove_ratings(pl.Series("text", texts, pl.String), thorough=thorough)).to_series()
+    return dict(zip(texts, after, strict=True))
+
+
+@cache
+def known_texts() -> frozenset[str]:
+    """The texts of the tables below: cleaned together, because the regular expressions are compiled for every call."""
+    removed = REMOVED | REMOVED_FROM_2_0_0
+    examples = [one for rule in (*RULES, *MORE_RULES) for one in rule.examples]
+    texts = [*removed, *removed.values(), *KEPT, *KEPT_FROM_2_0_0, *KEPT_IN_ALL, *examples]
+    return frozenset([*texts, *(text.replace(" ", "\u00a0") for text in removed)])
+
+
+@cache
+def clean_known_texts(thorough: bool) -> dict[str, str]:
+    return clean_texts(sorted(known_texts()), thorough)
 
 
 REMOVED = {
@@ -103,6 +125,7 @@ REMOVED = {
     "С меня и семи хватит.": "С меня и хватит.",
     "И семь — хорошая оценка для кота.": "И — хорошая оценка для кота.",
     "За географию — садитесь, два.": "За географию — садитесь.",
+    "Сюжет (8), игра котов (9).": "Сюжет, игра котов.",
     # marks mentioned in passing
     "Сосед по оценке «10» его и нашёл.": "Сосед по оценке его и нашёл.",
     "Друзья дали две оценки (4 и 10).": "Друзья дали две оценки.",
@@ -193,48 +216,104 @@ KEPT = [
 ]
 
 
+# Of version 2.0.0: ratings that 1.0.0 cuts in half or keeps.
+REMOVED_FROM_2_0_0 = {
+    "Сойдёт.\n\n4 балла из 5": "Сойдёт.",
+    "Сойдёт.\n\n4.5/5": "Сойдёт.",
+    "Сойдёт.\n\n3,5/5": "Сойдёт.",
+    "Сойдёт.\n\n8.5 из 10.0": "Сойдёт.",
+    "Сойдёт.\n\n8 1/2 из 10": "Сойдёт.",
+    "Сойдёт.\n\n7 баллов из 12": "Сойдёт.",
+    "Моя оценка 4 балла из 5, не больше.": "Моя оценка, не больше.",
+    "Сойдёт.\n\n8 (из 10)": "Сойдёт.",
+    "Сойдёт.\n\n10 (десять) из 10": "Сойдёт.",
+    "Сойдёт.\n\n85/100": "Сойдёт.",
+    "Сойдёт.\n\nчетыре из пяти": "Сойдёт.",
+    "Сойдёт.\n\n4 из 5 звёзд": "Сойдёт.",
+    "Сойдёт.\n\nОценка: 9 - отлично": "Сойдёт.\n\nОценка: отлично",
+    "Сойдёт.\n\nСюжет: 8. Игра: 9.": "Сойдёт.\n\nСюжет. Игра.",
+    "Сойдёт.\n\n5 звёзд": "Сойдёт.",
+    "Мой балл 85/100.": "Мой балл.",
+}
+# Of version 2.0.0: what 1.0.0 removes by mistake.
+KEPT_FROM_2_0_0 = [
+    "Мультфильм «9» не для детей.",
+    "Рон (10) и Гарри.",
+    "Пила — 5",
+    "Смотрел вчера.\n\nПила — 5\n\nСтрашно, аж жуть.",
+    "90 баллов на экзамене.",
+    "Дети набрали 90 баллов, и все рады.",
+    "Чемпионат 2008/10.",
+]
+# What both versions keep, but further rules might remove.
+KEPT_IN_ALL = [
+    "Четыре из пяти друзей уснули.",
+    "Отель 5 звёзд стоял у моря.",
+    "5 звёзд Голливуда в кадре.",
+    "Шанс выжить — один из пяти.",
+    "Сезон 1999/2000, 3 из 5, что он видел.",
+]
+
+
 @pytest.mark.parametrize("text", REMOVED)
-def test_a_rating_is_removed(text: str) -> None:
-    assert clean(text) == [REMOVED[text]]
+@pytest.mark.parametrize("thorough", [True, False])
+def test_a_rating_is_removed(text: str, thorough: bool) -> None:
+    assert clean(text, thorough=thorough) == [REMOVED[text]]
 
 
-@pytest.mark.parametrize("text", KEPT)
-def test_what_only_looks_like_a_rating_is_kept(text: str) -> None:
+@pytest.mark.parametrize("text", [*KEPT, *KEPT_IN_ALL])
+@pytest.mark.parametrize("thorough", [True, False])
+def test_what_only_looks_like_a_rating_is_kept(text: str, thorough: bool) -> None:
+    assert clean(text, thorough=thorough) == [text]
+
+
+@pytest.mark.parametrize("text", REMOVED_FROM_2_0_0)
+def test_2_0_0_removes_ratings_whole_and_in_more_forms(text: str) -> None:
+    assert clean(text) == [REMOVED_FROM_2_0_0[text]]
+    assert clean(text, thorough=False) != [REMOVED_FROM_2_0_0[text]]
+
+
+@pytest.mark.parametrize("text", KEPT_FROM_2_0_0)
+def test_2_0_0_keeps_more_of_what_only_looks_like_a_rating(text: str) -> None:
     assert clean(text) == [text]
+    assert clean(text, thorough=False) != [text]
 
 
-@pytest.mark.parametrize("text", REMOVED)
+@pytest.mark.parametrize("text", REMOVED | REMOVED_FROM_2_0_0)
 def test_a_rating_is_removed_whatever_its_white_space(text: str) -> None:
-    assert clean(text.replace(" ", "\u00a0")) == [REMOVED[text].replace(" ", "\u00a0")]
+    expected = (REMOVED | REMOVED_FROM_2_0_0)[text]
+    assert clean(text.replace(" ", "\u00a0")) == [expected.replace(" ", "\u00a0")]
 
 
-@pytest.mark.parametrize("text", REMOVED.values())
+@pytest.mark.parametrize("text", [*REMOVED.values(), *REMOVED_FROM_2_0_0.values()])
 def test_a_text_without_ratings_is_unchanged(text: str) -> None:
     assert clean(text) == [text]
 
 
-@pytest.mark.parametrize(("rule", "example"), [(rule, example) for rule in RULES for example in rule.examples])
-def test_the_examples_of_a_rule_are_matched_by_that_rule(rule: object, example: str) -> None:
-    [index] = [index for index, one in enumerate(RULES) if one is rule]
-    text = pl.Series([example])
-    for earlier in RULES[:index]:
-        text = text.str.replace_all(earlier.pattern, earlier.replacement)
-    assert text.to_list() == [example], "an earlier rule matches it"
-    found = text.str.replace_all(RULES[index].pattern, RULES[index].replacement)[0]
-    assert (GAP if RULES[index].rating else SHIELD) in found
-    assert (clean(example) == [example]) is not RULES[index].rating
+@pytest.mark.parametrize("rules", [RULES, MORE_RULES], ids=["rules", "more rules"])
+def test_the_examples_of_a_rule_are_matched_by_that_rule(rules: tuple[Rule, ...]) -> None:
+    text = pl.Series([one for rule in rules for one in rule.examples])
+    start = 0
+    for rule in rules:
+        examples = slice(start, start + len(rule.examples))
+        assert text[examples].to_list() == list(rule.examples), "an earlier rule matches it"
+        text = text.str.replace_all(rule.pattern, rule.replacement)
+        assert all((GAP if rule.rating else SHIELD) in one for one in text[examples])
+        for example in rule.examples:
+            assert (clean(example, thorough=rules is MORE_RULES) == [example]) is not rule.rating
+        start = examples.stop
 
 
 words = st.text("абвгдёЖЮя,—()!?« \u00a0\n", max_size=40)
 
 
-@settings(deadline=None)
+@settings(max_examples=8)
 @given(st.lists(words, max_size=5))
 def test_texts_without_numbers_are_unchanged(texts: list[str]) -> None:
     assert clean(*texts) == texts
 
 
-@settings(deadline=None)
+@settings(max_examples=8)
 @given(words.map(lambda text: "Я" + text + "я"), st.sampled_from(["10 из 10", "7/10", "9 баллов", "**8,5 из 10**!"]))
 def test_removing_a_rating_on_its_own_line_keeps_the_text_before_and_after(text: str, rating: str) -> None:
     assert clean(f"{text}\n\n{rating}") == [text]
@@ -242,7 +321,7 @@ def test_removing_a_rating_on_its_own_line_keeps_the_text_before_and_after(text:
     assert clean(f"{text}\n\n{rating}\n\n{text}") == [f"{text}\n\n{text}"]
 
 
-@settings(deadline=None)
+@settings(max_examples=8)
 @given(st.text("1089 ,./\\—:()\nизбаловцеквт", max_size=60))
 def test_no_internal_markers_remain_in_a_text(text: str) -> None:
     [after] = clean(text)
@@ -264,12 +343,13 @@ def test_the_real_record_loses_only_its_rating(real_sources: Path) -> None:
     assert clean(content) == [content.removesuffix("\n\n10 из\u00a010")]
 
 
-def test_1669_of_2473_real_reviews_have_ratings_and_none_remains(real_sources: Path) -> None:
+@pytest.mark.parametrize("thorough", [True, False])
+def test_1669_of_2473_real_reviews_have_ratings_and_none_remains(real_sources: Path, thorough: bool) -> None:
     before = read_contents(real_sources / "kinopoisk" / "kinopoisk.standin.jsonl")
-    after = clean(*before)
+    after = clean(*before, thorough=thorough)
     assert len(before) == 2473
     assert sum(old != new for old, new in zip(before, after, strict=True)) == 1669
-    assert clean(*after) == after
+    assert clean(*after, thorough=thorough) == after
 
     def count_matches(texts: list[str], pattern: str) -> int:
         return sum(re.search(pattern, text) is not None for text in texts)

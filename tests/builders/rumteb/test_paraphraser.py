@@ -1,4 +1,4 @@
-"""ParaPhraser: the real files have the published pairs, and version 2.0.0 has every pair once."""
+"""ParaPhraser: the real files have the published pairs, and later versions have every pair once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders.shaping.folding import fold_text
 from tests.support.real_releases import finding_counts, read_table, warning_counts
 
 if TYPE_CHECKING:
@@ -38,3 +39,24 @@ def test_the_cleaned_version_has_every_pair_once_with_one_score(complete_release
     ]
     problems = {"conflicting_label", "duplicate_pair", "split_leak", "swapped_pair", "empty_text"}
     assert not problems & warning_counts(release).keys()
+
+
+def test_the_newest_version_has_every_pair_once_ignoring_case_and_punctuation_and_no_damaged_text(
+    complete_release: Callable[..., BuildResult],
+) -> None:
+    release = complete_release("ru-paraphraser-sts", "3.0.0")
+    for split, rows in (("train", 7196), ("test", 1890)):
+        sides = [fold_text(pl.col(side)) for side in ("sentence1", "sentence2")]
+        pairs = read_table(release, split=split).select(pl.concat_list(sides).list.sort())
+        assert (pairs.height, pairs.n_unique()) == (rows, rows)
+    folded = ", ignoring case, punctuation and white space"
+    assert [(one.split, one.reason, one.count) for one in release.manifest.dropped] == [
+        ("train", "the same pair has a different score in another row", 6),
+        ("train", f"the same pair has a different score in another row{folded}", 2),
+        ("train", "duplicate of an earlier row", 23),
+        ("test", "a text is damaged by a wrong decoding", 1),
+        ("test", "the same pair has a different score in another row", 14),
+        ("test", "duplicate of an earlier row", 18),
+        ("test", f"duplicate of an earlier row{folded}", 1),
+    ]
+    assert "26894" not in read_table(release)["id"]

@@ -45,6 +45,13 @@ INVENTED = (
     "оон, 14 окт, - риа новости .",
     "москва, 1дек-риа новости.",
 )
+BRANCHES = (
+    "москва, 1 дек - прайм-тасс.",
+    "екатеринбург, 2 дек - риа новости-урал, анна лесная.",
+    "москва, 3 дек — /риа новости/.",
+    "москва, 3 дек — риа новости/прайм-тасс.",
+    'москва, 3 дек - "прайм-тасс".',
+)
 REST = "в городе открылась выставка. риа новости."
 NO_DATELINE = (
     "в городе открылась выставка. москва, 1 дек — риа новости. вход свободный.",
@@ -63,6 +70,8 @@ NO_DATELINE = (
     "москва, дек — риа новости. мост откроют.",
     ", 1 дек — риа новости. мост откроют.",
     "прайм. цены выросли.",
+    "москва, 1 дек — риа новости-урал сообщили, что мост откроют. вход свободный.",
+    "москва, 1 дек — риа новости - пожар. ущерб мал.",
     "",
 )
 
@@ -74,13 +83,19 @@ def split_dateline(text: str) -> tuple[bool, str]:
     return found, rest
 
 
-@pytest.mark.parametrize("dateline", [*REAL, *INVENTED])
+@pytest.mark.parametrize("dateline", [*REAL, *INVENTED, *BRANCHES])
 @pytest.mark.parametrize("space", [" ", ""])
 def test_a_dateline_is_removed_and_the_first_sentence_kept(dateline: str, space: str) -> None:
     assert split_dateline(dateline + space + REST) == (True, REST)
 
 
-@pytest.mark.parametrize("dateline", [*REAL, *INVENTED])
+def test_1_0_0_keeps_the_datelines_of_branches() -> None:
+    texts = pl.DataFrame({"text": [f"{dateline} {REST}" for dateline in BRANCHES]})
+    assert texts.select(remove_dateline(pl.col("text"), branches=False)).equals(texts)
+    assert not texts.select(has_dateline(pl.col("text"), branches=False))["text"].any()
+
+
+@pytest.mark.parametrize("dateline", [*REAL, *INVENTED, *BRANCHES])
 def test_a_text_with_only_a_dateline_becomes_empty(dateline: str) -> None:
     assert split_dateline(dateline) == (True, "")
 

@@ -171,6 +171,19 @@ def test_cleaned_versions_have_every_text_once_relevant_if_any_of_its_paragraphs
             } == {question: set(judged) for question, judged in expected.items()}
 
 
+def test_from_2_0_0_on_no_query_has_the_id_of_a_document() -> None:
+    questions = [make_question(10, [10], [10, 11])]
+    paragraphs = [one | {"text": one["text"] * 2} for one in PAIR]
+    for name, sizes in ((RERANKING, {"min_negatives": 1}), (RETRIEVAL, {})):
+        ids = {}
+        for version in ("1.0.0", "2.0.0"):
+            tables = build((questions, paragraphs), name, **definition_of(name).dataset.options(version) | sizes)
+            ids[version] = frame(tables, config="queries")["id"].to_list()
+            assert set(frame(tables, config="qrels")["query-id"]) == set(ids[version])
+            assert frame(tables, config="corpus")["id"].to_list() == ["10", "11"]
+        assert ids == {"1.0.0": ["10"], "2.0.0": ["q10"]}
+
+
 PAIR = [{"uid": uid, "ru_wiki_pageid": 1, "text": text} for uid, text in ((10, "а"), (11, "б"))]
 
 

@@ -58,11 +58,14 @@ def test_every_table_has_the_generated_rows(real_size: RealSize) -> None:
     assert find_defects(RETRIEVAL, real_size.retrieval) == []
 
 
-def test_every_question_is_kept_or_counted(real_size: RealSize) -> None:
-    for tables in (real_size.reranking, real_size.retrieval):
-        assert frame(tables, config="queries").height + sum(dropped.count for dropped in tables.dropped) == 2_330
-    unanswered = {tables.dropped[0] for tables in (real_size.reranking, real_size.retrieval)}
-    assert len(unanswered) == 1, "both recipes drop the same unanswered questions"
+def test_every_question_and_every_paragraph_is_kept_or_counted(real_size: RealSize) -> None:
+    merged, unanswered = real_size.retrieval.dropped
+    assert (merged.reason, merged.count) == ("merged into an earlier paragraph with the same page and text", 126)
+    assert frame(real_size.retrieval, config="corpus").height + merged.count == 56_952
+    assert frame(real_size.retrieval, config="queries").height + unanswered.count == 2_330
+    dropped = real_size.reranking.dropped
+    assert frame(real_size.reranking, config="queries").height + sum(one.count for one in dropped) == 2_330
+    assert dropped[0] == unanswered, "both recipes drop the same unanswered questions"
 
 
 def test_the_position_of_a_candidate_does_not_reveal_whether_it_answers(real_size: RealSize) -> None:
@@ -112,6 +115,8 @@ def test_the_cleaned_corpus_has_one_document_per_text(real_size: RealSize) -> No
     tables = made(real_size.folder, RETRIEVAL, **definition_of(RETRIEVAL).dataset.options("2.0.0"))
     short = sum(one.count for one in tables.dropped if "single character" in one.reason)
     assert frame(tables, config="corpus").height == 56_773 - short
+    paragraphs = [one.count for one in tables.dropped if "paragraph with the same text" in one.reason]
+    assert sum(paragraphs) + short == 56_952 - frame(tables, config="corpus").height
     assert frame(tables, config="corpus")["text"].n_unique() == 56_773 - short
     assert frame(tables, config="queries")["text"].is_unique().all()
     assert find_defects(RETRIEVAL, tables) == []

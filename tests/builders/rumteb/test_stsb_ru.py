@@ -11,6 +11,7 @@ from builders.errors import SourceError
 from builders.rumteb import stsb_ru
 from builders.rumteb.stsb_ru.decisions import decision_line, find_acceptable, head_line, read_decisions
 from builders.rumteb.stsb_ru.pairs import distinct_sentences
+from builders.shaping.folding import fold_text
 from builders.spec import Raw, RawFiles
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
@@ -61,11 +62,16 @@ def test_the_cleaned_version_has_every_real_pair_once_and_shared_pairs_stay_in_t
     verdicts = dict.fromkeys(distinct_sentences(files.values()), True)
     files["decisions"] = write_decisions(tmp_path / "decisions.jsonl", verdicts)
     tables = build_tables(files, tmp_path, classifier=CLASSIFIER, clean=True)
-    assert {split: frame(tables, split).height for split in ROWS} == {"train": 5607, "validation": 1485, "test": 1370}
+    assert {split: frame(tables, split).height for split in ROWS} == {"train": 5583, "validation": 1479, "test": 1364}
     assert [(one.split, one.count) for one in tables.dropped] == [
-        ("train", 71), ("train", 42), ("train", 15), ("train", 14),
-        ("validation", 9), ("validation", 2), ("validation", 4), ("test", 6), ("test", 3),
+        ("train", 26), ("train", 68), ("train", 2), ("train", 42), ("train", 1), ("train", 14), ("train", 13),
+        ("validation", 8), ("validation", 7), ("validation", 2), ("validation", 4), ("test", 6), ("test", 6), ("test", 3),
     ]  # fmt: skip
+    equal = [one.count for one in tables.dropped if one.reason.startswith("the two texts are equal")]
+    assert equal == [26, 8, 6]
+    for split in ROWS:
+        same = frame(tables, split).filter(fold_text(pl.col("sentence1")) == fold_text(pl.col("sentence2")))
+        assert set(same["score"]) <= {5.0}
     unordered = pl.concat_list("sentence1", "sentence2").list.sort()
     everything = pl.concat(frame(tables, split) for split in ROWS).select(unordered)
     assert everything.n_unique() == everything.height

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from builders import tasks
 from builders.shaping.cleaning import clean_rows, deduplicate_texts, keep_first_texts
-from builders.shaping.folding import fold_text
+from builders.shaping.damage import is_damaged
+from builders.shaping.folding import fold_case, fold_text
 from builders.shaping.sampling import split
 from builders.spec import Dropped
 from pipelines.audit import quality
@@ -59,9 +60,95 @@ def test_texts_of_at_most_one_character_are_dropped() -> None:
 
 
 def test_of_equal_texts_the_first_is_kept() -> None:
-    texts, dropped = clean_train(rows("один", "два", "один", "Один"))
-    assert texts == ["один", "два", "Один"]
-    assert dropped == [("duplicate of an earlier row", 1)]
+    texts, dropped = clean_train(rows("один", "два", "один", "Один!"))
+    assert texts == ["один", "два"]
+    assert dropped == [
+        ("duplicate of an earlier row", 1),
+        ("duplicate of an earlier row, ignoring case, punctuation and white space", 1),
+    ]
+
+
+def test_a_text_that_has_another_label_in_other_punctuation_is_dropped_with_all_its_rows() -> None:
+    texts, dropped = clean_train(rows("нет.", "Нет!", "нет.", "да", "нет", labels=[0, 1, 0, 1, 0]))
+    assert texts == ["да"]
+    assert dropped == [
+        ("the same text has a different label in another row, ignoring case, punctuation and white space", 4)
+    ]
+
+
+def test_of_a_text_with_two_labels_no_variant_is_left() -> None:
+    texts, dropped = clean_train(rows("нет", "нет", "Нет!", "да", labels=[0, 1, 1, 1]))
+    assert texts == ["да"]
+    assert [count for _, count in dropped] == [2, 1]
+
+
+def test_versions_released_earlier_compare_the_texts_of_a_split_exactly_and_keep_damaged_ones() -> None:
+    frame = rows("один", "Один!", "один", "два\ufffd", labels=[0, 1, 0, 1])
+    cleaned, dropped = clean_rows({"train": frame}, ("train",), thorough=False)
+    assert cleaned["train"]["text"].to_list() == ["один", "Один!", "два\ufffd"]
+    assert [(one.reason, one.count) for one in dropped] == [("duplicate of an earlier row", 1)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "caf\ufffd",
+        "cafÃ©",
+        "Itâ€™s",
+        "ï¿½650",
+        "10Â°",
+        "ï»¿title",
+        "РњРѕСЃРєРІР°",
+        "Ð\x9cÐ¾Ñ\x81ÐºÐ²Ð°",
+        "нашла СЃРІРѕРµРіРѕ отца",
+    ],
+)
+def test_texts_that_a_wrong_decoding_damaged_are_dropped(text: str) -> None:
+    texts, dropped = clean_train(rows("да", text))
+    assert texts == ["да"]
+    assert dropped == [("a text is damaged by a wrong decoding", 1)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["café", "SÃO PAULO", "Ñandú", "10 °C", "Москва", "С…", "РГГУ и СССР", "С°С", "Āé", "naïve ¿no?", "Рёв Сёмги", ""],
+)
+def test_a_text_with_the_letters_of_mojibake_is_not_damaged(text: str) -> None:
+    assert pl.select(is_damaged(pl.lit(text))).to_series().to_list() == [False]
+
+
+@pytest.mark.parametrize("code_page", ["cp1251", "cp1252"])
+def test_russian_words_and_accents_are_found_in_every_reading_of_their_bytes(code_page: str) -> None:
+    texts = ["Пьяный ёж ЩЁЛКАЕТ эхом"] if code_page == "cp1251" else ["é", "ü", "–", "’", "Привет"]
+    read = ["".join(bytes([byte]).decode(code_page, "ignore") or chr(byte) for byte in text.encode()) for text in texts]
+    assert pl.DataFrame({"text": read}).select(is_damaged(pl.col("text")))["text"].all()
+
+
+def test_equal_pairs_with_a_low_score_are_dropped() -> None:
+    frame = pairs(("Кот.", "кот"), ("пёс", "пёс"), ("дом", "сад"), scores=[4.8, 5.0, 0.0])
+    sides = ("sentence1", "sentence2")
+    cleaned, dropped = clean_rows({"test": frame}, ("test",), texts=sides, label="score", symmetric=True, top=5.0)
+    assert cleaned["test"].rows() == [("пёс", "пёс", 5.0), ("дом", "сад", 0.0)]
+    assert [(one.reason, one.count) for one in dropped] == [
+        ("the two texts are equal, but the score is not the highest", 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "same"), [("Sand.", "sand"), (" the  wind?! ", "The wind"), (",A knife", "a knife"), ("...", " ... ")]
+)
+def test_interchangeable_answers_are_equal_after_folding_their_case(text: str, same: str) -> None:
+    frame = pl.DataFrame({"one": [text], "other": [same]}).select(fold_case(pl.all()))
+    assert frame["one"][0] == frame["other"][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [("?", "..."), ("?", "!"), ("...", ""), (",", "?"), ("-2", "2"), (".5", "5"), ("5%", "5"), ("5+5", "5 5")],
+)
+def test_answers_that_differ_in_more_than_the_end_of_a_sentence_stay_apart(text: str, other: str) -> None:
+    frame = pl.DataFrame({"one": [text], "other": [other]}).select(fold_case(pl.all()))
+    assert frame["one"][0] != frame["other"][0]
 
 
 def test_all_rows_of_a_text_with_two_labels_are_dropped() -> None:
