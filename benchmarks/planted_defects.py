@@ -227,6 +227,144 @@ def change_table(task_type: str, config: str, change: Callable[[pl.DataFrame], p
     return Planter(task_type, plant)
 
 
+def append_rows(task_type: str, config: str, rows: Callable[[Tables, int, random.Random], list[dict[str, Any]]], *,
+                named: bool = True) -> Planter:  # fmt: skip
+    """A planter that appends rows to a test table. named: the audit names them by their ids, else by their positions."""
+
+    def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
+        frame = tables[config]["test"]
+        added = pl.DataFrame(rows(tables, count, rng), schema=frame.schema)
+        tables[config]["test"] = pl.concat([frame, added])
+        names = [" ".join(map(str, row[: 2 if config == "qrels" else 1])) for row in added.iter_rows()]
+        positions = range(frame.height, frame.height + added.height)
+        return Planted(
+            TASKS[task_type], tables, frozenset((config, "test", one) for one in (names if named else positions))
+        )
+
+    return Planter(task_type, plant)
+
+
+def drop_rows(task_type: str, config: str, location: str, column: str) -> Planter:
+    """A planter that drops rows of a test table of ids; the finding names the ids in another table."""
+
+    def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
+        frame = tables[config]["test"]
+        if config == "qrels":
+            frame = frame.filter(pl.col("score") > 0)
+        dropped = rng.sample(frame[column].to_list(), count)
+        keep = ~pl.col(column).is_in(dropped)
+        if config == "qrels":
+            keep |= pl.col("score") == 0
+        tables[config]["test"] = tables[config]["test"].filter(keep)
+        return Planted(TASKS[task_type], tables, frozenset((location, "test", one) for one in dropped))
+
+    return Planter(task_type, plant)
+
+
+def relabel(task_type: str, split: str, change: Callable[[pl.Expr], pl.Expr]) -> Planter:
+    """A planter that changes all labels of a split; the finding counts labels."""
+
+    def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
+        frame = tables["default"][split].with_columns(label=change(pl.col("label")))
+        names = pl.Series(LABELS)
+        tables["default"][split] = frame.with_columns(label_text=pl.col("label").replace_strict(range(4), names))
+        return Planted(TASKS[task_type], tables, frozenset({("default", split)}), counts_once=True)
+
+    return Planter(task_type, plant)
+
+
+def plant_unexpected_table(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Add a table that the task does not have."""
+    tables["notes"] = {"test": pl.DataFrame({"id": ["a"]})}
+    return Planted(TASKS["Retrieval"], tables, frozenset({("notes", "")}), counts_once=True)
+
+
+def plant_untrained_label(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Remove the train rows of one label."""
+    tables["default"]["train"] = tables["default"]["train"].filter(pl.col("label") != 3)
+    rows = tables["default"]["test"]["label"].to_list()
+    found = frozenset(("default", "test", position) for position, label in enumerate(rows) if label == 3)
+    return Planted(TASKS["Classification"], tables, found)
+
+
+def plant_leaking_column(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Add a column that tells one of the labels."""
+    source = pl.when(pl.col("label") == 0).then(pl.lit("forum")).otherwise(pl.lit("news"))
+    tables["default"] = {split: frame.with_columns(source=source) for split, frame in tables["default"].items()}
+    return Planted(
+        TASKS["Classification"], tables, frozenset({("default", "train"), ("default", "test")}), counts_once=True
+    )
+
+
+def plant_sorted_labels(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Sort the rows of the test split by their labels."""
+    tables["default"]["test"] = tables["default"]["test"].sort("label", maintain_order=True)
+    return Planted(TASKS["Classification"], tables, frozenset({("default", "test")}), counts_once=True)
+
+
+def plant_swapped_pairs(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Make rows of the second half the reverse of rows of the first."""
+    frame = tables["default"]["test"]
+    half, values = frame.height // 2, {column: frame[column].to_list() for column in frame.columns}
+    positions = sorted(rng.sample(range(half, frame.height), count))
+    for position, original in zip(positions, rng.sample(range(half), count), strict=True):
+        values["sentence1"][position], values["sentence2"][position] = (
+            values[side][original] for side in ("sentence2", "sentence1")
+        )
+        values["score"][position] = values["score"][original]
+    tables["default"]["test"] = pl.DataFrame(values, schema=frame.schema)
+    return Planted(TASKS["STS"], tables, frozenset(("default", "test", one) for one in positions))
+
+
+def plant_identical_pairs(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Give rows two equal sides and a low score."""
+    frame = tables["default"]["test"]
+    positions = sorted(rng.sample(range(frame.height), count))
+    is_planted = pl.int_range(pl.len()).is_in(positions)
+    tables["default"]["test"] = frame.with_columns(
+        sentence2=pl.when(is_planted).then("sentence1").otherwise("sentence2"),
+        score=pl.when(is_planted).then(1.0).otherwise("score"),
+    )
+    return Planted(TASKS["STS"], tables, frozenset(("default", "test", one) for one in positions))
+
+
+def plant_unjudged_twins(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Append copies of relevant documents."""
+    corpus = tables["corpus"]["test"]
+    originals = rng.sample(range(tables["queries"]["test"].height), count)
+    texts = corpus["text"].to_list()
+    copies = {"id": [f"c{one}" for one in originals], "title": [""] * count, "text": [texts[one] for one in originals]}
+    tables["corpus"]["test"] = pl.concat([corpus, pl.DataFrame(copies)])
+    return Planted(TASKS["Retrieval"], tables, frozenset(("qrels", "test", f"{one} c{one}") for one in originals))
+
+
+def plant_queries_in_corpus(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Make queries the texts of documents."""
+    queries, texts = tables["queries"]["test"], tables["corpus"]["test"]["text"].to_list()
+    positions = sorted(rng.sample(range(queries.height), count))
+    values = queries["text"].to_list()
+    for position in positions:
+        values[position] = f" {texts[-position - 1]}"
+    tables["queries"]["test"] = queries.with_columns(pl.Series("text", values))
+    return Planted(TASKS["Retrieval"], tables, frozenset(("queries", "test", str(one)) for one in positions))
+
+
+def judge_again(tables: Tables, count: int, rng: random.Random) -> list[dict[str, Any]]:
+    """Judgements that are there already."""
+    return tables["qrels"]["test"].head(count).to_dicts()
+
+
+def judge_unknown(tables: Tables, count: int, rng: random.Random) -> list[dict[str, Any]]:
+    """Judgements of documents that do not exist."""
+    return [{"query-id": str(number), "corpus-id": f"x{number}", "score": 1} for number in range(count)]
+
+
+def judge_unlisted(tables: Tables, count: int, rng: random.Random) -> list[dict[str, Any]]:
+    """Judgements of documents that are not among the candidates of their queries."""
+    last = tables["corpus"]["test"].height - 1
+    return [{"query-id": str(number), "corpus-id": f"d{last - number}", "score": 1} for number in range(count)]
+
+
 def shout(text: str, rng: random.Random) -> str:
     """The text in capitals, with other punctuation: the same after folding."""
     return f"«{text.upper().rstrip('.')}»!"
@@ -238,6 +376,37 @@ def misspell(text: str, rng: random.Random) -> str:
 
 
 PLANTERS: dict[str, Planter] = {
+    "unexpected_table": Planter("Retrieval", plant_unexpected_table),
+    "label_without_training_rows": Planter("Classification", plant_untrained_label),
+    "few_rows_of_label": relabel(
+        "Classification", "train", lambda label: pl.when(pl.int_range(pl.len()) < 3).then(3).otherwise(label % 3)
+    ),
+    "label_leaking_column": Planter("Classification", plant_leaking_column),
+    "label_sorted": Planter("Classification", plant_sorted_labels),
+    "swapped_pair": Planter("STS", plant_swapped_pairs),
+    "identical_pair": Planter("STS", plant_identical_pairs),
+    "unjudged_twin": Planter("Retrieval", plant_unjudged_twins),
+    "query_in_corpus": Planter("Retrieval", plant_queries_in_corpus),
+    "dangling_qrel": append_rows("Retrieval", "qrels", judge_unknown),
+    "duplicate_judgement": append_rows("Retrieval", "qrels", judge_again),
+    "positive_not_listed": append_rows("Reranking", "qrels", judge_unlisted),
+    "query_without_positive": drop_rows("Retrieval", "qrels", "queries", "query-id"),
+    "query_without_candidates": drop_rows("Reranking", "top_ranked", "queries", "query-id"),
+    "dangling_candidate": drop_rows("Reranking", "queries", "top_ranked", "id"),
+    "duplicate_id": append_rows(
+        "Retrieval", "corpus", lambda tables, count, rng: tables["corpus"]["test"].head(count).to_dicts()
+    ),
+    "empty_id": append_rows(
+        "Retrieval", "corpus", lambda tables, count, rng: [{"id": "", "title": "", "text": "Пустой идентификатор."}]
+    ),
+    "invisible_character": change_texts(insert("\u200b")),
+    "lookalike_word": change_texts(insert("мoлoко")),
+    "surrounding_whitespace": change_texts(lambda text, rng: f" {text}"),
+    "double_full_stop": change_texts(lambda text, rng: f"{text}."),
+    "personal_data": change_texts(lambda text, rng: f"{text} Пишите на ivan.petrov@example.org"),
+    "preprocessing_residue": change_texts(insert("-LRB-")),
+    "prompt_residue": change_texts(lambda text, rng: f"{text}\nHuman: и что дальше?"),
+    "repeated_sentence": change_texts(lambda text, rng: f"{text} {text}"),
     "missing_table": change_table("Retrieval", "qrels", lambda frame: None),
     "missing_column": change_table("Retrieval", "queries", lambda frame: frame.drop("text")),
     "unexpected_column": change_table("Retrieval", "qrels", lambda frame: frame.with_columns(rank=1)),
@@ -257,9 +426,6 @@ PLANTERS: dict[str, Planter] = {
     "label_text_differs": change_cell("Classification", "default", "label_text", lambda value, rng: f"{value}!"),
     "label_unordered": change_cell("MultilabelClassification", "default", "label", lambda value, rng: [2, 1]),
     "score_out_of_range": change_cell("STS", "default", "score", lambda value, rng: 5.5, named=True),
-    "dangling_candidate": change_cell(
-        "Reranking", "top_ranked", "corpus-ids", lambda value, rng: [*value, f"x{rng.random()}"], named=True
-    ),
     "duplicate_candidate": change_cell(
         "Reranking", "top_ranked", "corpus-ids", lambda value, rng: [*value, value[0]], named=True
     ),

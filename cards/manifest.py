@@ -4,14 +4,12 @@
 here and not in pipelines, which writes and reads the files. A manifest may come from the Hub: until `decode` has validated it, it
 is data, and its paths are not followed.
 
-docs/manifest.schema.json is generated from these records: python -m cards.manifest > docs/manifest.schema.json
+docs/manifest.schema.json is generated from these records (cards.manifest_schema).
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field, fields
-from inspect import cleandoc
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
@@ -285,16 +283,6 @@ def encode(manifest: Manifest) -> bytes:
     return msgspec.json.format(msgspec.json.encode(values), indent=2) + b"\n"
 
 
-def schema() -> dict[str, Any]:
-    """The JSON Schema of a manifest."""
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "manifest.json of a release"}
-    generated = msgspec.json.schema(Manifest)
-    for record in generated["$defs"].values():
-        if "description" in record:
-            record["description"] = cleandoc(record["description"])
-    return head | generated
-
-
 def options_as_read(options: dict[str, Any]) -> dict[str, Any]:
     """The options of a recipe as a manifest gives them back: tuples become lists."""
     return dict(msgspec.to_builtins(options))
@@ -303,7 +291,3 @@ def options_as_read(options: dict[str, Any]) -> dict[str, Any]:
 @dataclass(frozen=True)
 class _Format:
     format: int = 1
-
-
-if __name__ == "__main__":
-    print(json.dumps(schema(), indent=2, ensure_ascii=False))

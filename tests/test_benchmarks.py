@@ -32,7 +32,7 @@ def imported_modules(path: Path) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module)
-    ours = {"builders", "cards", "pipelines", "tests", *(script.stem for script in SCRIPTS)}
+    ours = {"benchmarks", "builders", "cards", "pipelines", "tests", *(script.stem for script in SCRIPTS)}
     return {name.split(".")[0] for name in names} - sys.stdlib_module_names - ours
 
 

@@ -23,7 +23,7 @@ def _file(name: str, sha256: str, size: int) -> RawFile:
 
 
 def _known(why: str) -> tuple[KnownFinding, ...]:
-    return (KnownFinding("duplicate_text", "queries/test.text", 35, f"{REPEATS}; {why}"),)
+    return (KnownFinding("duplicate_text", "queries/test.text", 37, f"{REPEATS}; {why}"),)
 
 
 SOURCE = Source(

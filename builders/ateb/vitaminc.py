@@ -66,7 +66,7 @@ SOURCE = Source(
         "1.0.0": Version(
             "The recipe of the ATEB paper: all rows of the source.",
             known=(
-                KnownFinding("duplicate_text", "default/test.text", 529, SOURCE_DEFECT),
+                KnownFinding("duplicate_text", "default/test.text", 553, SOURCE_DEFECT),
                 KnownFinding("conflicting_label", "default/test.label", 12, SOURCE_DEFECT),
                 LOST_CHARACTERS,
             ),

@@ -53,7 +53,7 @@ def audit_leaks(
 
 
 def _find_leaking_pairs(layout: tasks.Layout, splits: tuple[str, str], surveys: Surveys) -> list[FindingRows]:
-    """Pairs that are in reverse order in the earlier split, and pairs of which only single texts are in it, on either side."""
+    """Pairs that are in reverse order in the earlier split, and pairs that share only single texts with it, on either side."""
     earlier, later = splits
     location, detail = (layout.config, later, ""), f"in {earlier}"
     rows = surveys[later].with_columns(

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.int64]
 
 LONG_TEXT_WORDS = 60  # if one word of 60 differs, the texts share 55 of 61 runs, just over 90 %
-OVERLAP_WORDS = 80  # texts of which one has fewer than 60 words and one has 80 are never near-duplicates in practice
+OVERLAP_WORDS = 80  # a text of 80 words is never a near-duplicate of one with fewer than 60, in practice
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 3, 5  # in a run
 
 # All except ASCII, most of Latin-1, the modern Cyrillic letters, dashes, quotation marks, wide spaces, the euro; and except №,

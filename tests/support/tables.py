@@ -20,7 +20,7 @@ Tables = dict[str, dict[str, pl.DataFrame]]  # config -> split -> table
 Change = Callable[[Tables], Tables]
 
 COLOURS = ("red", "green", "blue")
-# Of 24 sentences that are no near-duplicates of each other: `1 ... 1` and `11 ... 11` would be.
+# Of 24 sentences without near-duplicates: `1 ... 1` and `11 ... 11` would be.
 NUMBERS = tuple(number for number in range(26) if number not in (11, 22))
 
 TASKS: dict[str, tasks.Task] = {

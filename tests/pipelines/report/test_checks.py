@@ -64,7 +64,8 @@ def test_the_exit_code_is_0_for_a_sound_dataset_and_4_for_a_defective_one(
     assert (code, out.splitlines()) == (0, [
         "sound: no problems", "  task      STS", "  rows      default/train 4, default/test 4",
         "  note      default: ignored columns id",
-        "  note      scale of the scores unknown, assumed 0 to 5, the lowest and the highest score (pass --scale LOW HIGH)",
+        "  note      scale of the scores unknown, assumed 0 to 5, the lowest and the",
+        "            highest score (pass --scale LOW HIGH)",
     ])  # fmt: skip
     code, out, err = run_check(capsys, monkeypatch, str(tmp_path / "nothing"), str(sound), str(broken), "--json")
     assert code == 2

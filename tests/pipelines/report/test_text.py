@@ -22,7 +22,7 @@ def report(**values: Any) -> dict[str, Any]:
 def finding(**values: Any) -> dict[str, Any]:
     base: dict[str, Any] = {
         "kind": "split_leak", "severity": "warning", "config": "default", "split": "test", "column": "text", "count": 1,
-        "share": 0.5, "examples": [], "detail": "", "why": "",
+        "share": 0.5, "examples": [], "detail": "", "why": "", "texts_checked": None, "twins": [],
     }  # fmt: skip
     return base | values
 
