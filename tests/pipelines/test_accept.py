@@ -24,10 +24,10 @@ NAME = "alpacafarm/alpaca_human_preference.json"
 
 @pytest.fixture(scope="module")
 def sent(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report from golden files: of alpacafarm, whose file nobody pins, and of two sources that pin other files."""
+    """A report from golden files: of alpacafarm, whose file nobody pins, and of a source that pins other files."""
     folder = tmp_path_factory.mktemp("sent")
     with FaultyServer(published_files()) as server:
-        process = build(server, folder, "alpacafarm", "beavertails", "cedr")
+        process = build(server, folder, "alpacafarm", "cedr")
     assert process.returncode == 0, process.stderr
     return folder / "outputs" / "build-report.json"
 
@@ -59,10 +59,10 @@ def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, chec
     assert process.returncode == 0, process.stderr
     lock, ledger = contents(checkout)
     assert lock[NAME] == {"sha256": alpacafarm.lock[NAME].sha256, "bytes": alpacafarm.lock[NAME].bytes}
-    assert set(lock) == {NAME, "beavertails/round0/30k/test.jsonl.gz", "cedr/main.zip"}
+    assert set(lock) == {NAME, "cedr/main.zip"}
     assert list(ledger) == ["alpacafarm-reranking"]
     assert ledger["alpacafarm-reranking"]["2.0.0"]["content_sha256"] == alpacafarm.ledger.content_sha256
-    assert "added: 3 to raw.lock.json, 1 to ledger.json" in process.stdout
+    assert "added: 2 to raw.lock.json, 1 to ledger.json" in process.stdout
     assert "added: 0 to raw.lock.json, 0 to ledger.json" in accept(sent, checkout).stdout, (
         "a second time changes nothing"
     )
@@ -71,16 +71,16 @@ def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, chec
 def test_a_version_from_other_files_than_the_pinned_ones_stays_out_of_the_ledger(sent: Path, checkout: Path) -> None:
     process = accept(sent, checkout)
     words = "not for the ledger: cedr/main/train.jsonl is not the file that this checkout pins"
-    assert f"cedr-classification@2.0.0: {words}" in process.stdout
+    assert f"cedr-classification@3.0.0: {words}" in process.stdout
 
 
 def test_a_dry_run_and_a_name_limit_what_is_written(sent: Path, checkout: Path) -> None:
     dry = accept(sent, checkout, "--dry-run")
-    assert "would add: 3 to raw.lock.json" in dry.stdout
+    assert "would add: 2 to raw.lock.json" in dry.stdout
     assert contents(checkout) == ({}, {})
-    assert "added: 1 to raw.lock.json" in accept(sent, checkout, "beavertails").stdout
+    assert "added: 1 to raw.lock.json" in accept(sent, checkout, "cedr").stdout
     lock, ledger = contents(checkout)
-    assert (list(lock), ledger) == (["beavertails/round0/30k/test.jsonl.gz"], {})
+    assert (list(lock), ledger) == (["cedr/main.zip"], {})
 
 
 @pytest.mark.parametrize("where", ["raw.lock.json", "ledger.json"])

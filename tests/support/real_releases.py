@@ -30,8 +30,12 @@ def read_table(result: BuildResult, config: str = "default", split: str = "test"
 
 
 def warning_counts(result: BuildResult) -> dict[str, int]:
-    """The count of each kind of finding that is a warning."""
-    return {finding.kind: finding.count for finding in result.manifest.findings if finding.severity == "warning"}
+    """The count of each kind of finding that is a warning, in all tables and with all details together."""
+    warnings = [finding for finding in result.manifest.findings if finding.severity == "warning"]
+    counts = dict.fromkeys((finding.kind for finding in warnings), 0)
+    for finding in warnings:
+        counts[finding.kind] += finding.count
+    return counts
 
 
 def label_counts(rows: pl.DataFrame) -> dict[str, int]:

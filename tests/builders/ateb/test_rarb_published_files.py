@@ -17,6 +17,7 @@ from builders.ateb import alphanli, arc, piqa, winogrande
 from builders.shaping.choices import build_gold_pool, build_option_pool
 from builders.shaping.folding import fold_case
 from builders.spec import Raw, Tables
+from pipelines.audit.duplicates import FOLDED_DETAIL
 from pipelines.release import ledger
 from tests.support.real_releases import read_table
 from tests.support.releases import definition_of
@@ -144,7 +145,9 @@ def test_a_cleaned_gold_pool_has_no_duplicates_and_keeps_the_judgements_of_its_q
     name: str, version: str, real_release: Callable[..., BuildResult]
 ) -> None:
     result = real_release(name, version)
-    assert not {"duplicate_text", "unjudged_twin"} & {finding.kind for finding in result.manifest.findings}
+    found = [one for one in result.manifest.findings if one.kind in ("duplicate_text", "unjudged_twin")]
+    # 2.0.0 of PIQA merges equal queries; those equal after folding are merged in 3.0.0.
+    assert [one.detail for one in found] == ([FOLDED_DETAIL] if (name, version) == ("piqa-retrieval", "2.0.0") else [])
     queries, corpus, qrels = (read_table(result, config) for config in ("queries", "corpus", "qrels"))
     assert (queries.height, corpus.height, qrels.height) == CLEAN[name, version]
     folded = fold_case(pl.col("text"), start=version != "2.0.0")

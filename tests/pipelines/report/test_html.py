@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import sys
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -224,7 +225,7 @@ def test_a_leak_is_shown_with_the_rows_that_it_repeats_and_a_conflict_with_the_o
 
 def test_a_report_shows_twins_and_code_and_the_verdict(tmp_path: Path) -> None:
     text, page = page_of(write_dataset(tmp_path / "set", LEAKING), tmp_path / "report.html")
-    assert len(re.findall(r"beside\s+train: ", page.text)) == 5
+    assert len(re.findall(r"beside\s+train: ", page.text)) == 6
     assert "2 of 3 test texts leak from train" in page.text
     assert '<span class="badge error">compromised</span>' in text
     assert "`" not in page.text
