@@ -40,9 +40,8 @@ def main() -> int:
     from pipelines.report.redaction import Failure, failure_of
 
     datasets = command.resolve_datasets(options.names)
-    settings = BuildSettings(
-        options.output, command.raw_settings(options), options.splits, options.sample, options.limit, options.force
-    )
+    raw, chosen = command.raw_settings(options), (options.splits, options.sample, options.limit)
+    settings = BuildSettings(options.output, raw, *chosen, options.force, options.findings)
     if options.dry_run:
         return _dry_run(datasets, settings, options.push, as_json=options.json)
     push = _pusher(options.push) if options.push else None  # before hours of building: is publishing permitted at all?
@@ -92,6 +91,12 @@ def _parse() -> argparse.Namespace:
         metavar="FILE",
         help="where the build report is written (several datasets: DIR/build-report.json)",
     )
+    arguments.add_argument(
+        "--findings",
+        type=Path,
+        metavar="DIR",
+        help="write all rows of every finding, and the rows that make them findings, as Parquet below this folder",
+    )
     arguments.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
     arguments.add_argument(
         "--force", action="store_true", help="build even if up to date; replace other rows unless published"
@@ -110,9 +115,8 @@ def _recorded(
     from pipelines.report.build_record import record_build
     from pipelines.report.build_report import FILE_NAME
 
-    if (
-        report is None and len(datasets) > 1 and not (settings.sample or settings.limit)
-    ):  # they say nothing of real files
+    is_real = not (settings.sample or settings.limit)  # samples say nothing of real files
+    if report is None and len(datasets) > 1 and is_real:
         report = settings.output / FILE_NAME
     raw = None if settings.sample else settings.raw
     return record_build(datasets, settings.splits, raw, settings.output, report=report, limit=settings.limit)

@@ -10,6 +10,8 @@ from builders.catalogue import needed_files, requested_splits
 from builders.errors import ReleaseError
 from cards.manifest import Identity, Recipe, options_as_read
 from cards.render import require_texts
+from pipelines.audit.finding_tables import write_findings
+from pipelines.audit.languages import SAMPLE
 from pipelines.raw.inputs import GOLDEN, find_input, golden_input
 from pipelines.raw.locations import plan_file
 from pipelines.release import fingerprint, folder, ledger
@@ -17,6 +19,7 @@ from pipelines.release.checkpoints import checkpoint_dir
 from pipelines.release.comparison import describe_difference
 from pipelines.release.staging import dataset_lock, recover_release, staged_release
 from pipelines.release.writing import write_release
+from pipelines.report.checks import check_release
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,8 +37,8 @@ class BuildSettings:
     """How to build, as the command line says.
 
     splits: only these (None: all). sample: from the golden sample. limit: the first N raw records. force: build even if up to
-    date, and replace a version that got other content, unless it was published. ledger: the file of released and published
-    versions.
+    date, and replace a version that got other content, unless it was published. findings: a folder for the rows of all
+    findings. ledger: the file of released and published versions.
     """
 
     output: Path
@@ -44,6 +47,7 @@ class BuildSettings:
     sample: bool = False
     limit: int | None = None
     force: bool = False
+    findings: Path | None = None
     ledger: Path = ledger.LEDGER
     golden: Path = GOLDEN
 
@@ -87,18 +91,20 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
     inputs = _find_inputs(definition, splits, settings)
     release_dir = settings.output / dataset.name / version
     identity = _identity(definition, version, splits, inputs, settings)
+    findings_dir = settings.findings and settings.findings / f"{dataset.name}-{version}"
     with dataset_lock(settings.output, dataset.name):
         recover_release(release_dir)
         old = folder.read_manifest(release_dir)
         if old is not None:
             if not settings.force and is_current(release_dir, old, identity):
+                if findings_dir is not None:
+                    write_findings(findings_dir, check_release(release_dir, language_sample=SAMPLE).found)
                 return BuildResult(dataset.name, version, "up to date", release_dir, old)
             _refuse_to_replace_complete(release_dir, old, identity, force=settings.force)
         checkpoints = checkpoint_dir(settings.raw.cache, identity) if dataset.checkpoints else nullcontext()
         with checkpoints as own_dir, staged_release(release_dir) as staging_dir:
-            manifest = write_release(
-                definition, identity, {key: one.raw for key, one in inputs.items()}, staging_dir, own_dir
-            )
+            raw = {key: one.raw for key, one in inputs.items()}
+            manifest = write_release(definition, identity, raw, staging_dir, own_dir, findings_dir=findings_dir)
             _refuse_other_content(release_dir, old, manifest, settings)
     return BuildResult(dataset.name, version, "built", release_dir, manifest, _record(manifest, settings.ledger))
 

@@ -15,6 +15,7 @@ from builders.spec import RawFiles
 from cards.manifest import FORMAT, Manifest, encode
 from cards.render import render
 from pipelines.audit import integrity, known_findings, quality, statistics, text_hashes
+from pipelines.audit.finding_tables import write_findings
 from pipelines.audit.languages import sample_tables
 from pipelines.release import fingerprint, folder, parquet
 from pipelines.release.content_hash import dataset_sha256
@@ -34,12 +35,19 @@ if TYPE_CHECKING:
 
 
 def write_release(
-    definition: Definition, identity: Identity, raw: Mapping[str, Raw], release_dir: Path, checkpoints: Path | None
+    definition: Definition,
+    identity: Identity,
+    raw: Mapping[str, Raw],
+    release_dir: Path,
+    checkpoints: Path | None,
+    *,
+    findings_dir: Path | None = None,
 ) -> Manifest:
     """Write a release into an empty folder: run the recipe, write its tables, read them back, audit and describe them.
 
-    raw: the raw files by key. checkpoints: a folder that outlives the build, for a dataset with checkpoints. Returns the
-    manifest, which is written last: a folder with a manifest is complete.
+    raw: the raw files by key. checkpoints: a folder that outlives the build, for a dataset with checkpoints. findings_dir:
+    where to write the rows of all findings, also of those that no release may have. Returns the manifest, which is written
+    last: a folder with a manifest is complete.
 
     Raises SourceError or RecipeError where the recipe does, FindingsError for findings that no release may have and for known
     findings that differ from the declared ones, ReleaseError for what cannot be written or does not read back.
@@ -47,6 +55,9 @@ def write_release(
     tables, written = _run_recipe(definition, identity, raw, release_dir, checkpoints)
     frames = folder.scan_tables(release_dir, written)
     found, described = _audit(definition, identity, written, frames, release_dir)
+    if findings_dir is not None:
+        write_findings(findings_dir, found)
+    _refuse_errors(identity, [one.finding for one in found])
     findings = _with_known(definition, identity, [one.finding for one in found])
     manifest = _manifest(identity, tables, written, findings)
     folder.write_json(release_dir / folder.STATISTICS, described)
@@ -88,14 +99,17 @@ def _audit(
 ) -> tuple[list[FindingRows], dict[str, dict[str, object]]]:
     """The findings and the statistics of tables, which are read back from their files meanwhile.
 
-    Raises FindingsError for findings that no release may have, ReleaseError for files that hold other rows than were written.
+    Tables with findings that no release may have are audited no further and have no statistics.
+
+    Raises ReleaseError for files that hold other rows than were written.
     """
     task, splits = definition.dataset.task, identity.splits
     with ThreadPoolExecutor(2) as background:  # none of the readers of the rows keeps all cores busy
         read_back = background.submit(_read_back, written, release_dir)
         try:
             found = integrity.audit_integrity(task, frames, splits, sample=identity.sample)
-            _refuse_errors(identity, [one.finding for one in found])
+            if any(one.finding.severity == "error" for one in found):
+                return found, {}
             sampled_texts = background.submit(sample_tables, task, frames).result
             seed = text_hashes.hash_seed(task, frames)
             description = background.submit(statistics.describe_tables, task, frames, seed, sampled_texts)

@@ -458,3 +458,21 @@ def test_concurrent_builds_of_one_dataset_all_succeed(tmp_path: Path) -> None:
     assert [code for _, code in results] == [0, 0, 0], results
     assert not check_release(tmp_path / "outputs" / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
     assert {path.name for path in (tmp_path / "outputs").iterdir()} == {NAME}
+
+
+def test_the_rows_of_findings_are_written_whether_the_release_is_built_up_to_date_or_refused(
+    settings: BuildSettings, tmp_path: Path
+) -> None:
+    wanted = replace(settings, findings=tmp_path / "rows")
+    assert make(definition_of("cedr-classification"), "1.0.0", wanted).state == "built"
+    folder = tmp_path / "rows" / "cedr-classification-1.0.0"
+    built = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.parquet")}
+    assert "duplicate_text/default-train.parquet" in {path.as_posix() for path in built}
+    shutil.rmtree(folder)
+    assert make(definition_of("cedr-classification"), "1.0.0", wanted).state == "up to date"
+    assert {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.parquet")} == built
+    frame = pl.DataFrame({"sentence1": ["a", None], "sentence2": ["b", "c"], "labels": [1, 0]})
+    with pytest.raises(FindingsError):
+        make(with_recipe(NAME, lambda _: Tables({"default": {"dev": frame}})), "1.0.0", wanted)
+    refused = pl.read_parquet(tmp_path / "rows" / f"{NAME}-1.0.0" / "null_text" / "default-dev.parquet")
+    assert refused["sentence2"].to_list() == ["c"]
