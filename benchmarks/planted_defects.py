@@ -227,19 +227,17 @@ def change_table(task_type: str, config: str, change: Callable[[pl.DataFrame], p
     return Planter(task_type, plant)
 
 
-def append_rows(task_type: str, config: str, rows: Callable[[Tables, int, random.Random], list[dict[str, Any]]], *,
-                named: bool = True) -> Planter:  # fmt: skip
-    """A planter that appends rows to a test table. named: the audit names them by their ids, else by their positions."""
+def append_rows(
+    task_type: str, config: str, rows: Callable[[Tables, int, random.Random], list[dict[str, Any]]], location: str = ""
+) -> Planter:
+    """A planter that appends rows to a test table. location: the config that the finding names, if that is another one."""
 
     def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
         frame = tables[config]["test"]
         added = pl.DataFrame(rows(tables, count, rng), schema=frame.schema)
         tables[config]["test"] = pl.concat([frame, added])
         names = [" ".join(map(str, row[: 2 if config == "qrels" else 1])) for row in added.iter_rows()]
-        positions = range(frame.height, frame.height + added.height)
-        return Planted(
-            TASKS[task_type], tables, frozenset((config, "test", one) for one in (names if named else positions))
-        )
+        return Planted(TASKS[task_type], tables, frozenset((location or config, "test", name) for name in names))
 
     return Planter(task_type, plant)
 
@@ -375,12 +373,25 @@ def misspell(text: str, rng: random.Random) -> str:
     return rng.choice("абв") + text
 
 
+def make_one_rare(label: pl.Expr) -> pl.Expr:
+    """Three rows of the last label, and the others of the first three."""
+    return pl.when(pl.int_range(pl.len()) < 3).then(3).otherwise(label % 3)
+
+
+def repeat_documents(tables: Tables, count: int, rng: random.Random) -> list[dict[str, Any]]:
+    """Documents that are there already."""
+    return tables["corpus"]["test"].head(count).to_dicts()
+
+
+def add_without_id(tables: Tables, count: int, rng: random.Random) -> list[dict[str, Any]]:
+    """A document whose id is empty."""
+    return [{"id": "", "title": "", "text": "Пустой идентификатор."}]
+
+
 PLANTERS: dict[str, Planter] = {
     "unexpected_table": Planter("Retrieval", plant_unexpected_table),
     "label_without_training_rows": Planter("Classification", plant_untrained_label),
-    "few_rows_of_label": relabel(
-        "Classification", "train", lambda label: pl.when(pl.int_range(pl.len()) < 3).then(3).otherwise(label % 3)
-    ),
+    "few_rows_of_label": relabel("Classification", "train", make_one_rare),
     "label_leaking_column": Planter("Classification", plant_leaking_column),
     "label_sorted": Planter("Classification", plant_sorted_labels),
     "swapped_pair": Planter("STS", plant_swapped_pairs),
@@ -389,16 +400,12 @@ PLANTERS: dict[str, Planter] = {
     "query_in_corpus": Planter("Retrieval", plant_queries_in_corpus),
     "dangling_qrel": append_rows("Retrieval", "qrels", judge_unknown),
     "duplicate_judgement": append_rows("Retrieval", "qrels", judge_again),
-    "positive_not_listed": append_rows("Reranking", "qrels", judge_unlisted),
+    "positive_not_listed": append_rows("Reranking", "qrels", judge_unlisted, "top_ranked"),
     "query_without_positive": drop_rows("Retrieval", "qrels", "queries", "query-id"),
     "query_without_candidates": drop_rows("Reranking", "top_ranked", "queries", "query-id"),
     "dangling_candidate": drop_rows("Reranking", "queries", "top_ranked", "id"),
-    "duplicate_id": append_rows(
-        "Retrieval", "corpus", lambda tables, count, rng: tables["corpus"]["test"].head(count).to_dicts()
-    ),
-    "empty_id": append_rows(
-        "Retrieval", "corpus", lambda tables, count, rng: [{"id": "", "title": "", "text": "Пустой идентификатор."}]
-    ),
+    "duplicate_id": append_rows("Retrieval", "corpus", repeat_documents),
+    "empty_id": append_rows("Retrieval", "corpus", add_without_id),
     "invisible_character": change_texts(insert("\u200b")),
     "lookalike_word": change_texts(insert("мoлoко")),
     "surrounding_whitespace": change_texts(lambda text, rng: f" {text}"),
@@ -409,7 +416,7 @@ PLANTERS: dict[str, Planter] = {
     "repeated_sentence": change_texts(lambda text, rng: f"{text} {text}"),
     "missing_table": change_table("Retrieval", "qrels", lambda frame: None),
     "missing_column": change_table("Retrieval", "queries", lambda frame: frame.drop("text")),
-    "unexpected_column": change_table("Retrieval", "qrels", lambda frame: frame.with_columns(rank=1)),
+    "unexpected_column": change_table("Reranking", "top_ranked", lambda frame: frame.with_columns(rank=pl.lit("1"))),
     "wrong_type": change_table("Retrieval", "qrels", lambda frame: frame.with_columns(pl.col("score").cast(pl.String))),
     "empty_table": change_table("Retrieval", "corpus", lambda frame: frame.clear()),
     "one_class_only": change_table("Clustering", "default", lambda frame: frame.with_columns(labels=pl.lit("one"))),

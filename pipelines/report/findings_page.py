@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from cards.manifest import SEVERITIES
 from pipelines.audit.kinds import KINDS
 
@@ -14,7 +16,8 @@ HEADER = """\
 # Findings
 
 The problems that a build and `python -m pipelines.check` look for in a dataset. `manifest.json` and the dataset card list every
-finding: its kind, severity, location (config, split, column), count, share, and up to five rows as examples. Errors,
+finding: its kind, severity, location (config, split, column), count, share, and up to five rows as examples, with the rows
+that make them findings; `--findings DIR` writes all of them ([checking.md](checking.md)). Errors,
 `few_rows_of_label` and `label_without_training_rows` come from `pipelines/audit/integrity.py`, all others from
 `pipelines/audit/quality.py`. They check all rows of all splits, unless a definition says otherwise.
 
@@ -26,8 +29,18 @@ python -m pipelines.report.findings_page > docs/findings.md
 """
 
 
+MEASURED = Path(__file__).parents[2] / "benchmarks" / "audit_quality.md"
+MEASURED_HEADER = """\
+## How well they are found
+
+`benchmarks/audit_quality.py` plants defects of every kind into tables without any, audits them as `check` does, and compares the rows
+that are reported with those that were planted. The cost is that of the whole audit, on one machine with two cores; only its ratios
+mean something elsewhere. For near-duplicates and near-leaks, what was planted is what the comparison of all pairs finds.
+"""
+
+
 def render_page() -> str:
-    """The page in Markdown: a table of kinds for each severity, in the order in which findings are reported."""
+    """The page in Markdown: a table of kinds for each severity, in the order in which findings are reported; then measurements."""
     sections = [HEADER]
     for severity in SEVERITIES:
         rows = [
@@ -37,7 +50,7 @@ def render_page() -> str:
         ]
         header = ["| kind | what it means | what is counted |", "| --- | --- | --- |"]
         sections.append("\n".join([f"## {severity}", "", MEANING[severity], "", *header, *rows]) + "\n")
-    return "\n".join(sections)
+    return "\n".join([*sections, MEASURED_HEADER, MEASURED.read_text("utf-8")])
 
 
 def _escape(text: str) -> str:

@@ -102,7 +102,7 @@ def _findings_table(findings: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = [["severity", "finding", "count", "share", "where"]]
     for one in findings:
         where = "/".join(filter(None, (one["config"], one["split"], one["column"])))
-        count = count_text(one["count"], one["texts_checked"])
+        count = count_text(one["count"], one["texts_checked"]).removesuffix(" looked at")
         rows.append([one["severity"], one["kind"], count, f"{one['share']:.2%}", where])
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = []
@@ -118,7 +118,9 @@ def _findings_table(findings: Sequence[Mapping[str, Any]]) -> list[str]:
         examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in one["examples"])
         reason = f"kept: {one['why']}" if one["why"] else ""
         page += head
-        for text in filter(None, (one["detail"], examples, reason)):
+        looked_at = "" if one["texts_checked"] is None else f"{one['texts_checked']:,} texts looked at"
+        detail = "; ".join(filter(None, (one["detail"], looked_at)))
+        for text in filter(None, (detail, examples, reason)):
             page += wrap(text, indent)
     return page
 
