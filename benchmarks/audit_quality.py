@@ -89,28 +89,30 @@ def read_texts(release: Path) -> list[str]:
 
 
 def measure_kinds(rows: int, rate: float, seed: int, texts: list[str] | None) -> list[Measurement]:
-    """Plant each kind into tables of its own, audit them, and compare."""
-    measurements = []
-    for kind, planter in PLANTERS.items():
-        rng = random.Random(f"{seed} {kind}")
-        planted = planter(clean_dataset(planter.task_type, rows, rng, texts), max(1, round(rows * rate)), rng)
-        frames = {
-            config: {name: table.lazy() for name, table in splits.items()} for config, splits in planted.tables.items()
-        }
-        task = planted.task
-        start = time.perf_counter()
-        found = audit_integrity(task, frames, task.splits)
-        if not any(one.finding.severity == "error" for one in found):
-            found += audit_tables(task, frames, task.splits, ("rus-Cyrl",))
-        seconds = time.perf_counter() - start
-        total = sum(table.height for splits in planted.tables.values() for table in splits.values())
-        rows_found = found_rows(kind, found, planted)
-        correct = len(rows_found & planted.rows)
-        measurements.append(Measurement(kind, len(planted.rows), len(rows_found), correct, 1e6 * seconds / total))
+    """Measure every kind."""
     missing = sorted(set(KINDS) - set(PLANTERS))
     if missing:
         print(f"not planted: {', '.join(missing)}", file=sys.stderr)
-    return measurements
+    return [measure_kind(kind, rows=rows, rate=rate, seed=seed, texts=texts) for kind in PLANTERS]
+
+
+def measure_kind(kind: str, *, rows: int, rate: float, seed: int, texts: list[str] | None = None) -> Measurement:
+    """Plant a kind into tables of its own, audit them, and compare."""
+    planter, rng = PLANTERS[kind], random.Random(f"{seed} {kind}")
+    planted = planter(clean_dataset(planter.task_type, rows, rng, texts), max(1, round(rows * rate)), rng)
+    frames = {
+        config: {name: table.lazy() for name, table in splits.items()} for config, splits in planted.tables.items()
+    }
+    task = planted.task
+    start = time.perf_counter()
+    found = audit_integrity(task, frames, task.splits)
+    if not any(one.finding.severity == "error" for one in found):
+        found += audit_tables(task, frames, task.splits, ("rus-Cyrl",))
+    seconds = time.perf_counter() - start
+    total = sum(table.height for splits in planted.tables.values() for table in splits.values())
+    rows_found = found_rows(kind, found, planted)
+    correct = len(rows_found & planted.rows)
+    return Measurement(kind, len(planted.rows), len(rows_found), correct, 1e6 * seconds / total)
 
 
 def found_rows(kind: str, found: list[FindingRows], planted: Planted) -> set[tuple[Any, ...]]:

@@ -33,14 +33,14 @@ MEASURED = Path(__file__).parents[2] / "benchmarks" / "audit_quality.md"
 MEASURED_HEADER = """\
 ## How well they are found
 
-`benchmarks/audit_quality.py` plants defects of every kind into tables without any, audits them as `check` does, and compares the rows
-that are reported with those that were planted. The cost is that of the whole audit, on one machine with two cores; only its ratios
-mean something elsewhere. For near-duplicates and near-leaks, what was planted is what the comparison of all pairs finds.
+`benchmarks/audit_quality.py` plants defects of every kind into tables without any, audits them as `check` does, and compares
+the rows that are reported with those that were planted. The cost is that of the whole audit, on one machine with two cores; only
+its ratios mean something elsewhere. For near-duplicates and near-leaks, what was planted is what comparing all pairs finds.
 """
 
 
 def render_page() -> str:
-    """The page in Markdown: a table of kinds for each severity, in the order in which findings are reported; then measurements."""
+    """The page in Markdown: a table of kinds for each severity, in the order of reports, then the measurements."""
     sections = [HEADER]
     for severity in SEVERITIES:
         rows = [
