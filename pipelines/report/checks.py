@@ -22,7 +22,7 @@ from pipelines.foreign.folders import list_files
 from pipelines.foreign.salvage import at_own_locations, audit_foreign
 from pipelines.hub import client, repository
 from pipelines.raw.cache import default_cache
-from pipelines.release import folder
+from pipelines.release import fingerprint, folder
 from pipelines.release.verification import verify_release
 from pipelines.report.verdict import judge
 
@@ -82,10 +82,14 @@ def check_release(release_dir: Path, *, language_sample: int | None) -> CheckRes
     found, audited = _audit(definition, manifest, rows, language_sample) if rows else ([], False)
     findings = [one.finding for one in found]
     # A build detects the languages of a sample: the counts of any other number of texts differ from the manifest's.
+    notes = []
     if rows and not _same_counts(manifest.findings, findings, languages=language_sample == SAMPLE):
-        problems.append(
-            "the findings in the manifest differ from those of the rows: another version of this package wrote it"
-        )
+        if manifest.report_sha256 == fingerprint.report_sha256(definition.source.name):
+            problems.append("the findings in the manifest are not those of the rows")
+        else:
+            notes.append(
+                "another version of this package wrote the findings in the manifest; these are of this version"
+            )
     version = definition.dataset.versions.get(manifest.version)
     if version and not manifest.sample:
         findings = known_findings.explain_findings(findings, version.known)
@@ -95,6 +99,7 @@ def check_release(release_dir: Path, *, language_sample: int | None) -> CheckRes
         "content_sha256": manifest.content_sha256,
         "sample": manifest.sample,
         "partial": manifest.partial,
+        "notes": notes,
         "task": task.type.name,
         "languages": list(definition.dataset.languages),
         "tables": [

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,9 @@ import polars as pl
 import pytest
 
 from builders.errors import ReleaseError
+from cards.manifest import encode
 from pipelines import check
+from pipelines.audit.languages import SAMPLE
 from pipelines.make import make
 from pipelines.report.checks import check_release
 from tests.support.foreign import finding_counts, report_of, write_card
@@ -92,6 +95,22 @@ def test_a_name_of_the_catalogue_is_the_newest_release_below_the_output(
     code, out, err = run_check(capsys, monkeypatch, "rubq", "--output", str(tmp_path / "outputs"))
     assert (code, out) == (1, "")
     assert err.count("has not been built") == 2
+
+
+@pytest.mark.parametrize("same_version", [True, False])
+def test_findings_of_another_version_of_this_package_are_a_note_and_edited_ones_a_problem(
+    same_version: bool, tmp_path: Path
+) -> None:
+    outcome = make(definition_of("cedr-classification"), "1.0.0", sample_settings(tmp_path))
+    edited = replace(outcome.manifest, findings=())
+    edited = edited if same_version else replace(edited, report_sha256="0" * 64)
+    (outcome.release_dir / "manifest.json").write_bytes(encode(edited))
+    report = check_release(outcome.release_dir, language_sample=SAMPLE).report
+    assert report["problems"] == (["the findings in the manifest are not those of the rows"] if same_version else [])
+    assert [note.split(" wrote")[0] for note in report["notes"]] == (
+        [] if same_version else ["another version of this package"]
+    )
+    assert report["findings"]
 
 
 def test_a_release_of_an_unknown_dataset_is_an_error(tmp_path: Path) -> None:
