@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders.shaping.mojibake import is_mojibake
 from builders.shaping.sampling import hash_order
 from cards.front_matter import MIN_LETTERS
 from pipelines.audit.detectors import guess_fasttext, guess_langdetect, guess_langid, langdetect_languages
-from pipelines.audit.mojibake import is_mojibake
 from pipelines.audit.tables import model_inputs, row_id, text_layouts
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from html.entities import name2codepoint
 
 import polars as pl
 
+from builders.shaping import mojibake
 from builders.shaping.text import WHITE_SPACE
-from pipelines.audit import mojibake
 
 _ELEMENTS = (
     "a|abbr|article|aside|b|big|blockquote|body|br|button|center|cite|code|dd|del|div|dl|dt|em|embed|figcaption|figure|font"

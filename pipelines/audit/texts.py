@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders.shaping.mojibake import is_mojibake
 from pipelines.audit import text_patterns as patterns
 from pipelines.audit.findings import findings_where
 from pipelines.audit.kinds import LENGTH_OUTLIER_FACTOR
 from pipelines.audit.lookalikes import has_lookalike_word
-from pipelines.audit.mojibake import is_mojibake
 from pipelines.audit.repeated_sentences import repeats_a_sentence
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
-"""pipelines.audit.mojibake: UTF-8 read in another encoding is found, and text that looks a little like it is not."""
+"""builders.shaping.mojibake: UTF-8 read in another encoding is found, and text that looks a little like it is not."""
 
 from __future__ import annotations
 
 import polars as pl
 import pytest
 
-from pipelines.audit.mojibake import is_mojibake
+from builders.shaping.mojibake import is_mojibake
 from tests.support.tables import clean_tables, quality_findings, with_value
 
 WORDS = {
