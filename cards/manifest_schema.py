@@ -13,12 +13,16 @@ from cards.manifest import Manifest
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of a manifest."""
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "manifest.json of a release"}
-    generated = msgspec.json.schema(Manifest)
-    for record in generated["$defs"].values():
-        if "description" in record:
-            record["description"] = cleandoc(record["description"])
-    return head | generated
+    return describe_record(Manifest, "manifest.json of a release")
+
+
+def describe_record(record: type, title: str) -> dict[str, Any]:
+    """The JSON Schema of a file that holds a record, with the docstrings as descriptions."""
+    generated = msgspec.json.schema(record)
+    for definition in generated["$defs"].values():
+        if "description" in definition:
+            definition["description"] = cleandoc(definition["description"])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title} | generated
 
 
 if __name__ == "__main__":

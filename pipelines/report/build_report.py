@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -20,6 +19,7 @@ import msgspec
 from builders.errors import ReleaseError
 from builders.spec import version_key
 from cards.manifest import INVALID_JSON, Count, Severity, Sha256, VersionNumber
+from cards.manifest_schema import describe_record
 from pipelines.files import locked, write_atomically
 from pipelines.raw.lock_file import LockEntry  # noqa: TC001 - msgspec reads the types of the records
 from pipelines.release import fingerprint
@@ -216,12 +216,7 @@ def encode(report: BuildReport) -> bytes:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of a report."""
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "build-report.json"}
-    generated = msgspec.json.schema(BuildReport)
-    for record in generated["$defs"].values():
-        if "description" in record:
-            record["description"] = cleandoc(record["description"])
-    return head | generated
+    return describe_record(BuildReport, "build-report.json")
 
 
 def _update(path: Path, entries: Iterable[DatasetReport], *, replace_old: bool) -> None:
