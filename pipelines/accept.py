@@ -69,7 +69,7 @@ def _parse() -> argparse.Namespace:
     arguments.add_argument("--dry-run", action="store_true", help="show what would be added, and write nothing")
     arguments.add_argument("--lock", type=Path, metavar="FILE", help="the lock file (pipelines/raw.lock.json)")
     arguments.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger (pipelines/ledger.json)")
-    return arguments.parse_args()
+    return command.parse(arguments)
 
 
 if __name__ == "__main__":
