@@ -35,12 +35,12 @@ def audit_duplicates(
     findings = []
     for split, survey in surveys.items():
         for column in layout.text:
-            rows = _with_first(survey, pl.col(f"hash {column}"), split)
+            copies = _with_first(survey, pl.col(f"hash {column}"), split)
             location = (layout.config, split, column)
-            findings += findings_where("duplicate_text", location, rows, pl.col("is_repeated"), severity=severity)
+            findings += findings_where("duplicate_text", location, copies, pl.col("is_repeated"), severity=severity)
         if len(layout.text) > 1:
-            rows = _with_first(survey, pl.col("texts"), split)
-            findings += findings_where("duplicate_pair", (layout.config, split, ""), rows, pl.col("is_repeated"))
+            copies = _with_first(survey, pl.col("texts"), split)
+            findings += findings_where("duplicate_pair", (layout.config, split, ""), copies, pl.col("is_repeated"))
         if isinstance(task, tasks.PairClassification | tasks.STS):
             findings += _find_swapped_pairs(layout, split, survey)
         rows = first_rows(survey).join(near_duplicates[split, split], on="position", how="left", maintain_order="left")
@@ -97,9 +97,9 @@ def find_near_duplicates_by_split(
     return near_duplicates
 
 
-def _with_first(survey: pl.DataFrame, key: pl.Expr, split: str) -> pl.DataFrame:
-    """The rows with `is_repeated` and, as their twin, the first row with the same key."""
-    return survey.select(
+def _with_first(survey: pl.DataFrame, key: pl.Expr, split: str) -> pl.LazyFrame:
+    """The rows with `is_repeated` and, as their twin, the first row with the same key; lazy, as it is rarely needed."""
+    return survey.lazy().select(
         "position",
         is_repeated=~key.is_first_distinct(),
         twin=pl.col("position").first().over(key),

@@ -78,22 +78,32 @@ def without_rows(finding: Finding) -> FindingRows:
 
 def with_examples(findings: Sequence[FindingRows], frames: Frames) -> list[FindingRows]:
     """The findings with their tables and the names of their first rows. frames: the audited tables, by config and split."""
-    return [_with_examples(one, frames.get(one.finding.config, {})) for one in findings]
+    heads = [pl.DataFrame() if one.finding.examples else one.rows.head(EXAMPLES).collect() for one in findings]
+    wanted: dict[tuple[str, str], dict[int, None]] = {}  # positions by table: naming rows may read all of it, so once
+    for one, rows in zip(findings, heads, strict=True):
+        for split, position in [*_positions(rows, one.finding.split), *_twins(rows)]:
+            wanted.setdefault((one.finding.config, split), {})[position] = None
+    names = {
+        (config, split): dict(zip(some, name_rows(frames[config][split], pl.Series(list(some))), strict=True))
+        for (config, split), some in wanted.items()
+    }
+    located = []
+    for one, rows in zip(findings, heads, strict=True):
+        finding, tables = one.finding, frames.get(one.finding.config, {})
+        if not rows.is_empty():
+            own = [names[finding.config, split][position] for split, position in _positions(rows, finding.split)]
+            examples = tuple(map(str, rows["row"] if "row" in rows.columns else own))
+            twins = tuple(f"{split}: {names[finding.config, split][position]}" for split, position in _twins(rows))
+            finding = replace(finding, examples=examples, twins=twins)
+        located.append(replace(one, finding=finding, tables=tables))
+    return located
 
 
-def _with_examples(one: FindingRows, tables: Mapping[str, pl.LazyFrame]) -> FindingRows:
-    rows = one.rows.head(EXAMPLES).collect()
-    if one.finding.examples or rows.is_empty():
-        return replace(one, tables=tables)
-    names = rows["row"] if "row" in rows.columns else name_rows(tables[one.finding.split], rows["position"])
-    finding = replace(one.finding, examples=tuple(map(str, names)), twins=_name_twins(rows, tables))
-    return replace(one, finding=finding, tables=tables)
+def _positions(rows: pl.DataFrame, split: str) -> list[tuple[str, int]]:
+    """The split and the position of rows that are in a table."""
+    return [(split, position) for position in rows["position"]] if "position" in rows.columns else []
 
 
-def _name_twins(rows: pl.DataFrame, tables: Mapping[str, pl.LazyFrame]) -> tuple[str, ...]:
-    """The names of the twins of some rows, with their splits; empty where they have none."""
-    if "twin" not in rows.columns:
-        return ()
-    splits = rows["twin_split"].to_list()
-    names = {split: name_rows(tables[split], rows["twin"]) for split in dict.fromkeys(splits)}
-    return tuple(f"{split}: {names[split][number]}" for number, split in enumerate(splits))
+def _twins(rows: pl.DataFrame) -> list[tuple[str, int]]:
+    """The split and the position of the twins of rows, where they have twins."""
+    return list(rows.select("twin_split", "twin").iter_rows()) if "twin" in rows.columns else []

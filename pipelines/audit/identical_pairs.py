@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders import tasks
-from builders.shaping.folding import fold_text
 from pipelines.audit.duplicates import FOLDED_DETAIL
 from pipelines.audit.findings import findings_where
 
 if TYPE_CHECKING:
     from pipelines.audit.findings import FindingRows
-    from pipelines.audit.tables import Frames
 
 
-def find_identical_pairs(task: tasks.Task, frames: Frames, split: str) -> list[FindingRows]:
+def find_identical_pairs(task: tasks.Task, survey: pl.DataFrame, split: str) -> list[FindingRows]:
     """A finding for the pairs of a split with equal sides and less than the highest score, and one for those equal after folding.
 
     In pair classification the lower of the two labels takes the place of such a score. None for other tasks.
@@ -31,15 +29,14 @@ def find_identical_pairs(task: tasks.Task, frames: Frames, split: str) -> list[F
             high, top = 1, "labelled 0" if names[0] == "0" else f"labelled 0 ({names[0]})"
         case _:
             return []
-    label, frame = task.type.label, frames["default"][split]
-    first, second = pl.col("sentence1"), pl.col("sentence2")
-    columns = frame.with_row_index("position").select(
+    label = task.type.label
+    pairs = survey.select(
         "position",
-        equal=first == second,
-        folded=fold_text(first) == fold_text(second),
-        score=label,
+        equal=pl.col("hash sentence1") == pl.col("hash sentence2"),
+        folded=pl.col("folded sentence1") == pl.col("folded sentence2"),
+        score="label",
+        low=pl.col("label") < high,
     )
-    pairs = columns.with_columns(low=pl.col("score") < high).collect(engine="streaming")
     findings = []
     for condition, words in ((pl.col("equal"), ""), (pl.col("folded") & ~pl.col("equal"), FOLDED_DETAIL)):
         is_low = condition & pl.col("low")

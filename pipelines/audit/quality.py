@@ -37,27 +37,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from cards.manifest import Finding
     from pipelines.audit.findings import FindingRows
     from pipelines.audit.languages import SampledTexts
     from pipelines.audit.tables import Frames
-
-
-def audit_rows(
-    task: tasks.Task,
-    frames: Frames,
-    splits: tuple[str, ...],
-    languages: tuple[str, ...] = (),
-    *,
-    seed: int | None = None,
-    sampled_texts: Callable[[], SampledTexts] | None = None,
-    language_sample: int | None = SAMPLE,
-) -> list[Finding]:
-    """The findings of `audit_tables`, without their rows."""
-    found = audit_tables(
-        task, frames, splits, languages, seed=seed, sampled_texts=sampled_texts, language_sample=language_sample
-    )
-    return [one.finding for one in found]
 
 
 def audit_tables(
@@ -127,7 +109,7 @@ def _audit_families(
         findings += audit_labels(task, layout, frames, by_split)
     for split in splits:
         if ("default", split) in surveys:
-            findings += find_identical_pairs(task, frames, split)
+            findings += find_identical_pairs(task, surveys["default", split], split)
             findings += find_leaking_columns(task, frames, split)
             findings += find_sorted_labels(task, surveys["default", split], ("default", split, task.type.label))
         if ("corpus", split) in surveys:

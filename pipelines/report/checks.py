@@ -65,7 +65,7 @@ def finding_folder(report: Mapping[str, Any]) -> str:
 def check_release(release_dir: Path, *, language_sample: int | None) -> CheckResult:
     """Verify the files and rows of a release against its manifest, and audit the rows again.
 
-    language_sample: see pipelines.audit.quality.audit_rows.
+    language_sample: see pipelines.audit.quality.audit_tables.
 
     Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
     """

@@ -10,11 +10,13 @@ import polars as pl
 
 from builders import tasks
 from pipelines.audit.integrity import check_integrity
-from pipelines.audit.quality import audit_rows
+from pipelines.audit.languages import SAMPLE
+from pipelines.audit.quality import audit_tables
 from pipelines.audit.row_names import name_rows
 
 if TYPE_CHECKING:
     from cards.manifest import Finding
+    from pipelines.audit.tables import Frames
 
 Tables = dict[str, dict[str, pl.DataFrame]]  # config -> split -> table
 Change = Callable[[Tables], Tables]
@@ -117,6 +119,19 @@ def as_lazy(tables: Tables) -> dict[str, dict[str, pl.LazyFrame]]:
 
 def integrity_findings(task_type: str, tables: Tables, *, sample: bool = False) -> list[Finding]:
     return check_integrity(TASKS[task_type], as_lazy(tables), TASKS[task_type].splits, sample=sample)
+
+
+def audit_rows(
+    task: tasks.Task,
+    frames: Frames,
+    splits: tuple[str, ...],
+    languages: tuple[str, ...] = (),
+    *,
+    language_sample: int | None = SAMPLE,
+) -> list[Finding]:
+    """The findings of `audit_tables`, without their rows."""
+    found = audit_tables(task, frames, splits, languages, language_sample=language_sample)
+    return [one.finding for one in found]
 
 
 def quality_findings(task_type: str, tables: Tables) -> list[Finding]:

@@ -13,7 +13,7 @@ from builders.shaping.damage import is_damaged
 from builders.shaping.folding import fold_case, fold_text
 from builders.shaping.sampling import split
 from builders.spec import Dropped
-from pipelines.audit import quality
+from tests.support.tables import audit_rows
 
 
 def rows(*texts: str, labels: list[int] | None = None) -> pl.DataFrame:
@@ -227,7 +227,7 @@ def test_an_audit_finds_nothing_that_cleaning_prevents(
     if all(frame.height for frame in cleaned.values()):
         task = tasks.Classification(labels=("no", "yes"), splits=("train", "test"))
         lazy = {"default": {split: frame.lazy() for split, frame in cleaned.items()}}
-        assert not PREVENTED & {finding.kind for finding in quality.audit_rows(task, lazy, task.splits)}
+        assert not PREVENTED & {finding.kind for finding in audit_rows(task, lazy, task.splits)}
 
 
 def pool(*texts: str, labels: list[int] | None = None) -> pl.DataFrame:

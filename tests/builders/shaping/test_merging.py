@@ -10,7 +10,8 @@ from builders import tasks
 from builders.shaping.choices import build_gold_pool
 from builders.shaping.merging import merge_duplicates
 from builders.spec import Dropped, Tables
-from pipelines.audit import integrity, quality
+from pipelines.audit import integrity
+from tests.support.tables import audit_rows
 
 TEXTS = st.sampled_from(["air", "Air", "air.", " air", "sand", "SAND", "5+5", "5 5", "wind ", "the wind"])
 KINDS = {"duplicate_text", "unjudged_twin", "conflicting_label"}  # the findings that merging prevents
@@ -68,7 +69,7 @@ def test_a_cleaned_gold_pool_has_every_answer_and_no_duplicates(pairs: list[tupl
     unclean = build_gold_pool(questions, prefix="p", split="test")
     lazy = {config: {"test": clean.frames[config]["test"].lazy()} for config in ("corpus", "queries", "qrels")}
     assert integrity.check_integrity(tasks.Retrieval(), lazy, ("test",)) == []
-    findings = quality.audit_rows(tasks.Retrieval(), lazy, ("test",))
+    findings = audit_rows(tasks.Retrieval(), lazy, ("test",))
     assert not KINDS & {finding.kind for finding in findings}
     expected = {(str(query).strip(" .").lower(), str(answer).strip(" .").lower()) for query, answer in pairs}
     texts = {

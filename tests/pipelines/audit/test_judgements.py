@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import tasks
-from pipelines.audit.quality import audit_rows
-from tests.support.tables import Tables, clean_tables, combine, quality_findings, with_rows, with_value
+from tests.support.tables import Tables, audit_rows, clean_tables, combine, quality_findings, with_rows, with_value
 
 
 def unjudged_twins(tables: Tables) -> tuple[int, tuple[str, ...]]:

@@ -28,10 +28,9 @@ from pipelines.audit.languages import (
     sample_rows,
     text_prefix,
 )
-from pipelines.audit.quality import audit_rows
 from tests.support.paths import ROOT
 from tests.support.releases import definition_of
-from tests.support.tables import row_names
+from tests.support.tables import audit_rows, row_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,11 +14,11 @@ from builders import tasks
 from cards.manifest import Finding
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.leaks import FOLDED_DETAIL
-from pipelines.audit.quality import audit_rows
 from tests.pipelines.audit.test_integrity import PLANTED as DEFECTS
 from tests.support.tables import (
     TASKS,
     PlantedFinding,
+    audit_rows,
     clean_tables,
     combine,
     integrity_findings,

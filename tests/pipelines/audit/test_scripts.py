@@ -9,9 +9,8 @@ from builders import tasks
 from cards.front_matter import LANGUAGES
 from cards.manifest import Finding
 from pipelines.audit import languages
-from pipelines.audit.quality import audit_rows
 from pipelines.audit.scripts import DEFAULTS, SCRIPTS, in_wrong_script, script
-from tests.support.tables import row_names
+from tests.support.tables import audit_rows, row_names
 
 
 def wrong_script(texts: list[str], *expected: str) -> list[str]:
