@@ -7,7 +7,7 @@ builders.shaping.folding removes (case, punctuation, white space) and a little m
 differences between letters). So they only propose which texts may be near-duplicates; pipelines.audit.near_duplicates then
 compares the folded texts.
 
-English, German and Russian texts are read as they are. A text with any other character (UNUSUAL) is folded first.
+English, German and Russian texts are read as they are. A text with any other character is folded first.
 
 An example: the texts `Bee, ёж!` and `BEE Ёж`. In UTF-8 they are
 
@@ -26,6 +26,7 @@ runs of five: (22 25 25 00 31) and (25 25 00 31 36). Each is hashed to a uint64.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -46,16 +47,22 @@ LONG_TEXT_WORDS = 60  # if one word of 60 differs, the texts share 55 of 61 runs
 OVERLAP_WORDS = 80  # a text of 80 words is never a near-duplicate of one with fewer than 60, in practice
 SHINGLE_WORDS, SHINGLE_CHARACTERS = 3, 5  # in a run
 
-# All except ASCII, most of Latin-1, the modern Cyrillic letters, dashes, quotation marks, wide spaces, the euro; and except №,
-# which folds to the word `no` but is too frequent in Russian to fold every text that has it.
-UNUSUAL = "[^\x00-\x7f\xa0-\xa7\xa9\xab-\xae\xb0\xb1\xb6\xb7\xbb\xbf-\xff\u0400-\u045f\u2000-\u2016\u2018-\u203d\u203f-\u206f€№]"
-LEAD = 0x40  # the symbol for the first byte of a two-byte letter
-SIGN_LEADS = ((0xC2, 2), (0xE2, 3))  # the first byte of characters that are not letters, and how many bytes they have
+# The usual characters: ASCII, most of Latin-1, the modern Cyrillic letters, dashes, quotation marks, wide spaces, the euro; and
+# №, which folds to the word `no` but is too frequent in Russian to fold every text that has it. Their first bytes in UTF-8:
+LETTER_LEADS, SIGN_LEADS = (0xC3, 0xD0, 0xD1), ((0xC2, 2), (0xE2, 3))  # of signs, with the number of bytes
+USUAL_SIGNS = [*map(chr, (*range(0xA0, 0xA8), 0xA9, *range(0xAB, 0xAF), 0xB0, 0xB1, 0xB6, 0xB7, 0xBB, 0xBF)), "€", "№"]
+USUAL_SIGNS += [chr(code) for code in range(0x2000, 0x2070) if code not in (0x2017, 0x203E)]
+UNUSUAL, LEAD = 0x80, 0x40  # the symbols for the first byte of an unusual character, and of a letter of two bytes
 # The symbol for each byte: 0 for anything but a letter or digit. In ASCII, Latin-1 and Cyrillic, a letter and its capital end in
 # UTF-8 in bytes with the same last five bits; except the capitals from U+0400 to U+040F, Ё among them, where the first of the
 # five differs.
 SYMBOL_OF_BYTE = bytes(
-    LEAD if byte >= 0xC0 else byte & 0x1F | 0x20 if byte >= 0x80 or chr(byte).isalnum() else 0 for byte in range(256)
+    (LEAD if byte in (*LETTER_LEADS, *dict(SIGN_LEADS)) else UNUSUAL)
+    if byte >= 0xC0
+    else byte & 0x1F | 0x20
+    if byte >= 0x80 or chr(byte).isalnum()
+    else 0
+    for byte in range(256)
 )
 FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)  # odd, with bits in no pattern
 
@@ -111,17 +118,15 @@ def _read_words(texts: pl.Series) -> tuple[Array, Numbers, Numbers, Numbers]:
     A symbol is 0 where a byte belongs to no letter or digit. Every text ends with at least one 0. The last two have one more
     entry, for the end of the last text.
     """
-    is_unusual = texts.str.contains(UNUSUAL)
-    if is_unusual.any():
-        folded = texts.filter(is_unusual).alias("text").to_frame().select(fold_text(pl.col("text")))["text"]
-        texts = texts.scatter(is_unusual.arg_true(), folded)
-    array = (texts + "\n").to_arrow(compat_level=pl.CompatLevel.oldest())
-    _, offsets, data = array.buffers()
-    text_starts = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-    text_bytes = np.frombuffer(data, np.uint8)[text_starts[0] : text_starts[-1]]
-    text_starts = text_starts - text_starts[0]
-    # 16 more bytes, because _word_numbers reads that many from the start of a word.
-    symbols = np.frombuffer(bytearray(text_bytes.tobytes()).translate(SYMBOL_OF_BYTE) + bytes(16), np.uint8)
+    text_bytes, text_starts = _read_bytes(texts)
+    symbols = _read_symbols(text_bytes)
+    unusual = _unusual_bytes(text_bytes, symbols)
+    if len(unusual):
+        rows = np.unique(np.searchsorted(text_starts, unusual, side="right") - 1)
+        folded = texts.gather(rows).alias("text").to_frame().select(fold_text(pl.col("text")))["text"]
+        text_bytes, text_starts = _read_bytes(texts.scatter(rows, folded))
+        symbols = _read_symbols(text_bytes)
+        symbols[symbols == UNUSUAL] = LEAD
     capitals = np.flatnonzero((text_bytes[:-1] == 0xD0) & (text_bytes[1:] < 0x90))  # U+0400 to U+040F
     symbols[capitals + 1] |= 0x10
     for lead, size in SIGN_LEADS:
@@ -132,6 +137,42 @@ def _read_words(texts: pl.Series) -> tuple[Array, Numbers, Numbers, Numbers]:
     is_start[1:] &= symbols[:-1] == 0
     word_starts = np.flatnonzero(is_start)
     return symbols, word_starts, np.searchsorted(word_starts, text_starts), text_starts
+
+
+def _read_bytes(texts: pl.Series) -> tuple[Array, Numbers]:
+    """The texts in UTF-8, each with a line end after it; and their offsets, with one more entry for the end of the last text."""
+    array = (texts + "\n").to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, offsets, data = array.buffers()
+    text_starts = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    return np.frombuffer(data, np.uint8)[text_starts[0] : text_starts[-1]], text_starts - text_starts[0]
+
+
+def _read_symbols(text_bytes: Array) -> Array:
+    """The symbol of each byte, and 16 more, because _word_numbers reads that many from the start of a word."""
+    return np.frombuffer(bytearray(text_bytes.tobytes()).translate(SYMBOL_OF_BYTE) + bytes(16), np.uint8)
+
+
+def _unusual_bytes(text_bytes: Array, symbols: Array) -> Numbers:
+    """The offsets of the first bytes of unusual characters."""
+    found = [np.flatnonzero((text_bytes[:-1] == 0xD1) & (text_bytes[1:] >= 0xA0))]  # old Cyrillic, from U+0460
+    if symbols.max() >= UNUSUAL:
+        found.append(np.flatnonzero(symbols == UNUSUAL))
+    for (lead, size), is_usual in zip(SIGN_LEADS, _usual_signs(), strict=True):
+        starts = np.flatnonzero(text_bytes == lead)
+        rest = text_bytes[starts + 1].astype(np.uint16) << 8
+        rest |= text_bytes[starts + 2] if size > 2 else 0
+        found.append(starts[~is_usual[rest]])
+    return np.concatenate(found)
+
+
+@cache
+def _usual_signs() -> Array:
+    """For each of SIGN_LEADS, whether a sign is usual that goes on with these two bytes, or with this byte and 0."""
+    is_usual = np.zeros((len(SIGN_LEADS), 1 << 16), np.bool_)
+    for sign in map(str.encode, USUAL_SIGNS):
+        lead = SIGN_LEADS.index((sign[0], len(sign)))
+        is_usual[lead, int.from_bytes(sign[1:].ljust(2, b"\0"), "big")] = True
+    return is_usual
 
 
 def _word_numbers(symbols: Array, word_starts: Numbers) -> Array:
