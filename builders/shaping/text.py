@@ -1,18 +1,18 @@
-r"""Convert HTML to text, and collapse white space: on whole columns, and mostly outside Python's global interpreter lock.
+r"""Convert HTML to text, and fold white space: on whole columns, and mostly outside Python's global interpreter lock.
 
-`html_to_text` returns what `BeautifulSoup(html, "html.parser").get_text()` returns, byte for byte. Few texts need BeautifulSoup:
-html.parser divides a text into tags, character references and the text in between, BeautifulSoup joins the text in between, and
-for plain markup a regular expression that removes the tags does the same. Markup is plain if
+`html_to_text` returns `BeautifulSoup(html, "html.parser").get_text()` with folded white space, byte for byte. Few texts need
+BeautifulSoup: html.parser divides a text into tags, character references and the text in between, BeautifulSoup joins the text
+in between, and for plain markup a regular expression that removes the tags does the same. Markup is plain if
 
 - every `<` begins a tag of `ELEMENTS` or `EMPTY`, in lower case: `<name attribute="value" ...>`, also with `/>`, or `</name>`
   (for `ELEMENTS` only). A value is quoted and may contain anything but its quote, or is bare (`WORD`) or missing. This excludes
   comments, CDATA, doctypes, scripts, styles, stray `<` and unclosed tags;
 - every `&` followed by a letter or `#` begins one of `REFERENCES`, including its semicolon;
-- the text has neither U+0000 nor U+0001, which mark the tags here.
+- the text has neither U+0000, which parsers treat differently, nor U+0001, which marks the tags here.
 
 All other texts go to BeautifulSoup. BeautifulSoup writes text between two tags that is only ASCII white space as one newline or
-one space; `html_to_text` does the same. All versions of html.parser read plain markup alike; other markup depends on the
-installed version.
+one space, which makes no difference after folding. All versions of html.parser read plain markup alike; other markup depends on
+the installed version.
 """
 
 from __future__ import annotations
@@ -52,9 +52,7 @@ REFERENCES: Mapping[str, str] = MappingProxyType({f"&{name};": char for name, ch
 REFERENCE = "&(?:" + "|".join(_NAMED | _NUMBERED) + ");"
 REFERENCE_START = "&[A-Za-z#]"
 
-# Markers around the text between two tags.
-START, END = "\x00", "\x01"
-ASCII_SPACES = r" \t\n\f\r"
+MARK = "\x01"  # in place of a tag, so that `&am<b>p;` is no reference
 
 # What Python's str.strip() and str.split() treat as white space, and mteb with them. Polars' strip_chars() and `\s` leave out
 # U+001C to U+001F.
@@ -72,24 +70,29 @@ _SOUP_LOCK = threading.Lock()
 
 
 def html_to_text(html: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """The text of each HTML text (String), and whether it took BeautifulSoup to get it (Boolean).
+    """The text of each HTML text (String) with folded white space, and whether it took BeautifulSoup to get it (Boolean).
 
     html: String without nulls. A text is null if BeautifulSoup cannot parse the HTML either (`<![x[`).
     """
-    marked = pl.concat_str(pl.lit(START), pl.col("html"), pl.lit(END)).str.replace_all(TAG, END + START)
-    frame = html.alias("html").to_frame().with_columns(marked=marked)
-    marked = pl.col("marked")
-    frame = frame.with_columns(
-        parsed=marked.str.contains("<", literal=True)
-        | (marked.str.count_matches(REFERENCE_START) != marked.str.count_matches(REFERENCE))
-        | pl.col("html").str.contains(rf"[{START}{END}]"),
-        text=marked.str.replace_all(rf"\x00[ \t\f\r]*\n[{ASCII_SPACES}]*\x01", "\x00\n\x01")
-        .str.replace_all(r"\x00[ \t\f\r]+\x01", "\x00 \x01")
-        .str.replace_many([START, END, *REFERENCES], ["", "", *REFERENCES.values()]),
+    marked, text = pl.col("marked"), pl.col("text")
+    replacements = {MARK: ""} | {name: " " if char in WHITE_SPACE else char for name, char in REFERENCES.items()}
+    frame = (
+        html.alias("html")
+        .to_frame()
+        .with_row_index("row")
+        .with_columns(marked=pl.col("html").str.replace_all(TAG, MARK))
     )
-    rest = frame.with_row_index("row").filter("parsed").select("row", "html")
+    frame = frame.with_columns(
+        text=marked.str.replace_many(list(replacements), list(replacements.values())),
+        parsed=marked.str.contains("<", literal=True) | pl.col("html").str.contains(rf"[\x00{MARK}]"),
+    ).with_columns(fold_white_space(text))
+    # What looks like a reference afterwards may come from `&amp;lt;` or be none of REFERENCES. Counting both is slow.
+    doubtful = frame.filter(text.str.contains(REFERENCE_START))
+    differs = marked.str.count_matches(REFERENCE_START) != marked.str.count_matches(REFERENCE)
+    parsed = frame["parsed"].scatter(doubtful["row"], doubtful.select(pl.col("parsed") | differs)["parsed"])
+    rest = frame.filter(parsed)
     texts = frame["text"].scatter(rest["row"], pl.Series([_parse(one) for one in rest["html"]], dtype=pl.String))
-    return texts.alias(html.name), frame["parsed"]
+    return texts.alias(html.name), parsed
 
 
 def fold_white_space(text: pl.Expr) -> pl.Expr:
@@ -102,6 +105,6 @@ def _parse(html: str) -> str | None:
     # BeautifulSoup warns about texts that look like file names or XML. Warning filters are global, hence the lock.
     with _SOUP_LOCK, warnings.catch_warnings(action="ignore", category=UserWarning):
         try:
-            return BeautifulSoup(html, "html.parser").get_text()
+            return " ".join(BeautifulSoup(html, "html.parser").get_text().split())
         except (ParserRejectedMarkup, ValueError):  # ValueError: a numeric reference of thousands of digits
             return None

@@ -13,7 +13,7 @@ from builders.reading import json_batches
 from builders.rumteb.ria_news.datelines import has_dateline, remove_dateline
 from builders.shaping.rows import drop_each
 from builders.shaping.sampling import sample
-from builders.shaping.text import fold_white_space, html_to_text
+from builders.shaping.text import html_to_text
 from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
@@ -123,10 +123,10 @@ def _clean_batch(
     """Clean a batch of articles, write those of valid length to a file in `scratch`, and return a digest of all (DIGEST)."""
     first, parse = batch
     articles = parse()
-    html, parsed = html_to_text(articles["text"])
+    texts, parsed = html_to_text(articles["text"])
     text = pl.col("text")
     articles = (
-        articles.with_columns(parsed.alias("parsed"), fold_white_space(pl.lit(html)).alias("text"))
+        articles.with_columns(texts, parsed.alias("parsed"))
         .with_columns(has_dateline(text, branches=branches).alias("dateline"), remove_dateline(text, branches=branches))
         .with_row_index("id", offset=first)
     )

@@ -1,4 +1,4 @@
-"""builders.shaping.text: HTML becomes the text that BeautifulSoup returns, byte for byte, and white space folds as in Python."""
+"""builders.shaping.text: HTML becomes the text that BeautifulSoup returns, with white space folded as in Python."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ MOSTLY_PLAIN = st.lists(PLAIN_PIECES, max_size=8).map("".join)
 
 
 def soup(html: str) -> str | None:
-    """The text according to BeautifulSoup; None if it cannot parse the HTML."""
+    """The text according to BeautifulSoup, folded; None if it cannot parse the HTML."""
     with warnings.catch_warnings(action="ignore"):
         try:
-            return BeautifulSoup(html, "html.parser").get_text()
+            return " ".join(BeautifulSoup(html, "html.parser").get_text().split())
         except (ParserRejectedMarkup, ValueError):
             return None
 
@@ -130,10 +130,18 @@ def test_beautifulsoup_gives_no_special_treatment_to_elements_that_count_as_plai
     assert not check(htmls).any()
 
 
-def test_white_space_between_two_tags_becomes_one_newline_or_one_space() -> None:
-    htmls = ["\t<p>\r\n \n</p>  <p>\f</p>\xa0", " \t", "\n", "<br> \n\t<br>\t\t<br>"]
+def test_white_space_between_two_tags_becomes_one_space_and_none_at_the_ends() -> None:
+    htmls = ["\t<p>\r\n \n</p>  <p>\f</p>\xa0", " \t", "1<br> \n\t<br>\t\t<br>&nbsp;2", "1<br>2"]
     assert not check(htmls).any()
-    assert html_to_text(pl.Series(htmls))[0].to_list() == [" \n  \xa0", " ", "\n", "\n "]
+    assert html_to_text(pl.Series(htmls))[0].to_list() == ["", "", "1 2", "12"]
+
+
+def test_what_looks_like_a_reference_only_afterwards_is_plain() -> None:
+    assert not check(["&amp;lt;", "&amp;#39;", "&<b>amp;</b>"]).any()
+
+
+def test_a_reference_with_a_tag_in_it_is_none() -> None:
+    assert check(["&am<b>p;</b>"]).all()
 
 
 def test_plain_and_other_texts_keep_their_order() -> None:
