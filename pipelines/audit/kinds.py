@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cards.front_matter import MIN_LETTERS
-from pipelines.audit.languages import SAMPLE
+from pipelines.audit.languages import LARGE_TABLE, SAMPLE
 from pipelines.audit.repeated_sentences import MIN_CHARACTERS
 from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from pipelines.audit.similarity_join import MIN_SHARED_PERCENT
@@ -185,8 +185,8 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "wrong_language": Kind(
             "warning",
             f"A text of {MIN_LETTERS} letters or more is in none of the languages of its dataset (in bitext, not in that of its"
-            " side), as two of three detectors say; tables of more than"
-            f" {SAMPLE:,} rows are checked in a fixed sample of that size (`check --audit-language all`: in all rows).",
+            f" side), as two of three detectors say; of tables with more than {LARGE_TABLE:,} rows, a fixed sample of"
+            f" {SAMPLE:,} rows is checked (`check --audit-language all`: all rows).",
             f"texts of the checked rows with {MIN_LETTERS} letters or more; the count says of how many",
         ),
         "wrong_script": Kind(

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 SampledTexts = Mapping[tuple[str, str], pl.DataFrame]  # (config, split) -> the sampled texts of a table, with guesses
 
-SAMPLE = 20_000  # rows of a table: all of them in most tables
+LARGE_TABLE = 20_000  # rows: every text of a smaller table is looked at
+SAMPLE = 5_000  # rows of a large table
 MAX_CHARACTERS = 200  # of a text, from its start: more make no difference to the detectors
 MIN_CERTAINTY = 0.8  # of fasttext, for a text to count among those in a language
 SEED = "wrong_language"
@@ -83,14 +84,15 @@ def sample_texts(
     Columns: the `position` of the row, the `text_prefix` of each text under its name, and `guess <name>`, what fasttext guesses
     first.
 
-    size: that of the sample; None for all rows.
+    size: that of the sample of a table of more than LARGE_TABLE rows; None for all rows.
     """
     numbered = frame.with_row_index("position")
     if size is not None:
         name = row_id(frame.collect_schema().names())
         key = pl.concat_str(pl.lit("row "), "position") if name is None else name.cast(pl.String)
         keys = numbered.select(key=key).collect(engine="streaming")["key"]
-        numbered = numbered.filter(pl.col("position").is_in(sample_rows(keys, size).implode()))
+        if len(keys) > LARGE_TABLE:
+            numbered = numbered.filter(pl.col("position").is_in(sample_rows(keys, size).implode()))
     rows = numbered.select("position", **{name: text_prefix(text) for name, text in texts.items()})
     for batch in rows.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
         yield batch.with_columns(guess_languages(batch[name]).alias(f"guess {name}") for name in texts)

@@ -57,6 +57,7 @@ def test_every_usual_script_is_known() -> None:
 
 def test_all_rows_are_checked_and_short_texts_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(languages, "SAMPLE", 1)
+    monkeypatch.setattr(languages, "LARGE_TABLE", 1)
     damaged = "привет".encode().decode("cp1252", "replace")  # is mojibake
     texts = ["да", "нет", "maybe", "может быть", "no", damaged]
     table = pl.DataFrame({"sentences": texts, "labels": ["a", "b", "a", "b", "a", "b"]})

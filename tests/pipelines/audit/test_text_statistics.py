@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import tasks
-from pipelines.audit.languages import SAMPLE, UNDETERMINED, sample_rows, sample_tables
+from pipelines.audit.languages import LARGE_TABLE, SAMPLE, UNDETERMINED, sample_rows, sample_tables
 from pipelines.audit.text_hashes import hash_seed
 from pipelines.audit.text_statistics import QUANTILES, LanguageStatistics, TextStatistics, describe_texts
 
@@ -79,7 +79,7 @@ def test_each_column_has_its_languages_and_a_document_includes_its_title() -> No
 
 
 def test_languages_come_from_the_same_sample_of_a_large_table() -> None:
-    rows = SAMPLE + 50
+    rows = LARGE_TABLE + 50
     inside = set(sample_rows(pl.Series([f"row {number}" for number in range(rows)])))
     texts = [RUSSIAN if row in inside else ENGLISH for row in range(rows)]
     assert describe_sentences(texts).languages == LanguageStatistics(SAMPLE, {"ru": 1.0})
