@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from cards.manifest import Finding, Identity, Table
     from pipelines.audit.findings import FindingRows
 
+SCRATCH = ".scratch"  # inside the staging folder, which the next build removes if this one is killed
+
 
 def write_release(
     definition: Definition,
@@ -54,7 +56,10 @@ def write_release(
     """
     tables, written = _run_recipe(definition, identity, raw, release_dir, checkpoints)
     frames = folder.scan_tables(release_dir, written)
-    found, described = _audit(definition, identity, written, frames, release_dir)
+    with ThreadPoolExecutor(1) as background:  # large files take a while to delete
+        deleted = background.submit(shutil.rmtree, release_dir / SCRATCH)
+        found, described = _audit(definition, identity, written, frames, release_dir)
+        deleted.result()
     if findings_dir is not None:
         write_findings(findings_dir, found)
     _refuse_errors(identity, [one.finding for one in found])
@@ -74,8 +79,8 @@ def write_release(
 def _run_recipe(
     definition: Definition, identity: Identity, raw: Mapping[str, Raw], release_dir: Path, checkpoints: Path | None
 ) -> tuple[Tables, list[Table]]:
-    """The tables that the recipe returns, and their files."""
-    scratch = release_dir / ".scratch"  # inside the staging folder, which the next build removes if this one is killed
+    """The tables that the recipe returns, and their files. What the recipe wrote into the folder SCRATCH is left there."""
+    scratch = release_dir / SCRATCH
     scratch.mkdir()
     with show_read_progress(raw) as files:
         tables = definition.dataset.recipe(
@@ -86,7 +91,6 @@ def _run_recipe(
         for config, splits in tables.frames.items()
         for split, frame in splits.items()
     ]
-    shutil.rmtree(scratch)
     return tables, written
 
 
