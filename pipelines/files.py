@@ -18,15 +18,23 @@ logger = logging.getLogger(__name__)
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file completely or not at all: to a temporary file beside it, which then replaces it.
+    """Write a file completely or not at all. content: text is written as UTF-8, with its line ends unchanged.
 
-    content: text is written as UTF-8, with its line ends unchanged.
+    Raises OSError with the path; the old file, if any, is then unchanged.
+    """
+    with replacing(path) as temporary:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary file beside a file, for writing; it replaces the file at the end, unless an error ends the block.
 
     Raises OSError with the path; the old file, if any, is then unchanged.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+        yield temporary
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from typing import TextIO
 MASK = "[token]"
 SHORTEST_TOKEN = 8  # characters: replacing a shorter text everywhere would garble messages
 # A token of the Hub, also one that was cut; what follows `Bearer`; user and password in a URL.
-TOKENS = re.compile(r"\bhf_[A-Za-z0-9]{8,}|(?<=\bBearer )[^\s\"',;]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)", re.ASCII)
+TOKENS = re.compile(r"\bhf_[A-Za-z0-9]{6,}|(?<=\bBearer )[^\s\"',;]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)", re.ASCII)
 TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 # Controls but tab and line feed; characters that reverse the order of a line; line separators; lone surrogates, which Python
 # uses for bytes of file names that are not UTF-8.

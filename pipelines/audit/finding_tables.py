@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pipelines.audit.kinds import KINDS
 from pipelines.audit.row_names import name_rows
 from pipelines.audit.tables import row_id
+from pipelines.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +32,10 @@ OWN_COLUMNS = ("row", "column", "detail", "twin_split", "twin")
 
 
 def write_findings(folder: Path, findings: Sequence[FindingRows]) -> list[Path]:
-    """Write the rows of the findings below a folder; returns the files, sorted. Findings about no rows (a label) are left out."""
+    """Write the rows of the findings below a folder; returns the files, sorted. Findings about no rows (a label) are left out.
+
+    Files that an earlier call wrote there are replaced, or removed where there is no such finding any more.
+    """
     parts: dict[tuple[str, str], list[pl.DataFrame]] = {}
     for one in findings:
         rows = list_rows(one)
@@ -41,8 +46,12 @@ def write_findings(folder: Path, findings: Sequence[FindingRows]) -> list[Path]:
     for (kind, name), frames in parts.items():
         path = folder / kind / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        pl.concat(frames, how="diagonal").write_parquet(path)
+        with replacing(path) as new:
+            pl.concat(frames, how="diagonal").write_parquet(new)
         paths.append(path)
+    for kind in KINDS:
+        for old in set((folder / kind).glob("*.parquet")) - set(paths):
+            old.unlink()
     return sorted(paths)
 
 

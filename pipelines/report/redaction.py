@@ -18,6 +18,7 @@ import huggingface_hub
 
 from builders.errors import DatasetError, FindingsError
 from pipelines.report.build_report import ReportedError
+from pipelines.safe_text import mask_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +41,6 @@ TYPED_VALUE = re.compile(r".* \((an? [a-z]+|null)\)", re.DOTALL)
 COUNTED_FINDING = re.compile(r"[a-z_]+ in [\w./-]+(?: \([\w ,;:-]+\))?: [\d,]+", re.ASCII)
 FOREIGN_WORD = re.compile(r"[^\W\d_]*[^\x00-\x7f][^\W\d_]*")
 URL = re.compile(r"(https?://)(?:[^\s/@]*@)?([^\s?#]*)(?:\?[^\s#]*)?")
-HUB_TOKEN = re.compile(r"\bhf_\w{6,}|(?<=Bearer )\S+")
 ABSOLUTE_PATH = re.compile(r"(?<![\w:/<>.~])(?:/|[A-Za-z]:[\\/])(?:[^\s/\\:;,'\"]+[/\\])+(?=[^\s/\\])")
 
 
@@ -133,5 +133,5 @@ def _scrub(text: str, roots: Mapping[str, Path | None]) -> str:
     for folder in sorted(folders, key=len, reverse=True):
         if Path(folder).is_absolute():
             text = text.replace(folder, folders[folder])
-    text = URL.sub(r"\1\2", HUB_TOKEN.sub(MASK, text))
+    text = URL.sub(r"\1\2", mask_tokens(text))
     return ABSOLUTE_PATH.sub(f"{MASK}/", text)[:LONGEST]

@@ -39,6 +39,19 @@ def test_all_rows_of_a_finding_are_written_with_the_rows_that_make_them_one(tmp_
     assert (leak["twin label"], leak["label"]) == (1, 1)
 
 
+def test_rows_of_findings_that_are_gone_are_removed(tmp_path: Path) -> None:
+    again = [("1 train sentence number 1", 1, "green")] * 7
+    write_findings(
+        tmp_path, audit("Classification", with_rows("default", "test", *again)(clean_tables("Classification")))
+    )
+    (tmp_path / "notes.parquet").touch()
+    [leak] = write_findings(
+        tmp_path, audit("Classification", with_rows("default", "test", again[0])(clean_tables("Classification")))
+    )
+    assert leak.parent.name == "split_leak"
+    assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["default-test.parquet", "notes.parquet"]
+
+
 def test_both_labels_of_a_conflict_are_written() -> None:
     tables = with_value("default", "test", "text", 4, "0 test sentence number 0")(clean_tables("Classification"))
     conflict = next(one for one in audit("Classification", tables) if one.finding.kind == "conflicting_label")
