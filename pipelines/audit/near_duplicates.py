@@ -69,14 +69,18 @@ def _read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         start += BATCH_ROWS
 
 
+def _read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:
+    """Some rows, ascending, in batches, with their position in the column __row."""
+    batches, firsts = np.unique(rows // BATCH_ROWS, return_index=True)
+    for number, positions in zip(batches.tolist(), np.split(rows, firsts[1:]), strict=False):
+        start = number * BATCH_ROWS
+        batch = frame.slice(start, BATCH_ROWS).collect(engine="streaming")
+        yield batch[positions - start].insert_column(0, pl.Series("__row", positions, pl.UInt32))
+
+
 def _read_sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array) -> Sets:
     """The shingles of some rows, as the definition has them: a set for each choice of kinds that its texts have."""
-    positions = pl.Series(rows, dtype=pl.UInt32)
-    numbered = frame.with_row_index("__row").filter(pl.col("__row").is_in(positions.implode()))
-    batches = numbered.select("__row", **texts).collect_batches(
-        chunk_size=EXACT_ROWS, maintain_order=True, engine="streaming"
-    )
-    chunks = (chunk for batch in batches for chunk in batch.iter_slices(EXACT_ROWS))
+    chunks = (chunk for batch in _read_rows(frame.select(**texts), rows) for chunk in batch.iter_slices(EXACT_ROWS))
     empty = _shingle_sets(pl.DataFrame(schema={"__row": pl.UInt32} | dict.fromkeys(texts, pl.String)))
     parts = [empty, *(map_in_order(_shingle_sets, chunks) if len(rows) else ())]
     rows_of_sets, texts_of_sets, has_letters, is_long = (

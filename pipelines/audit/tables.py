@@ -5,12 +5,16 @@ What both the findings and the statistics need to read a table belongs here; not
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 import polars as pl
 
 from builders import tasks
 from builders.shaping.text import WHITE_SPACE
+
+# Several readers of the same tables run at once. By default each reads eight row groups ahead: 100 MB more, and no faster.
+os.environ.setdefault("POLARS_ROW_GROUP_PREFETCH_SIZE", "2")
 
 Frames = Mapping[str, Mapping[str, pl.LazyFrame]]  # config -> split -> table
 Location = tuple[str, str, str]  # config, split, column
