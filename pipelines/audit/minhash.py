@@ -3,8 +3,8 @@
 Each row gets BANDS numbers, each made of ROWS_PER_BAND minimal hashes. Rows that agree in MIN_COMMON_BANDS bands are candidates.
 
 An example: two minimal hashes are equal with the probability of the Jaccard similarity, so two texts with similarity 0.9 agree in
-a band with probability 0.9^5 = 0.59, and in fewer than 2 of 20 bands with 0.41^20 + 20 * 0.59 * 0.41^19 = 0.0000005: one pair in
-two million is missed. With similarity 0.5 a pair agrees in a band with probability 0.03, and one pair in eight are candidates.
+a band with probability 0.9^5 = 0.59, and in fewer than 2 of 14 bands with 0.41^14 + 14 * 0.59 * 0.41^13 = 0.00008: one pair in
+12,000 is missed. With similarity 0.5 a pair agrees in a band with probability 0.03, and one pair in fifteen are candidates.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-BANDS, ROWS_PER_BAND, MIN_COMMON_BANDS = 20, 5, 2
+BANDS, ROWS_PER_BAND, MIN_COMMON_BANDS = 14, 5, 2
 SEED = 1
 # Rows that agree in a band are checked in pairs at these distances among them; all rows of a larger group are candidates.
 DISTANCES = range(1, 9)
