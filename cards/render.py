@@ -22,6 +22,7 @@ from builders.spec import VERSION, version_key
 from cards import front_matter, markdown
 from cards.manifest import SEVERITIES
 from cards.placeholders import fill_placeholders, release_numbers
+from cards.snippets import OR_FOLDER, unnamed_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,6 +82,8 @@ def render(
         splits=splits,
         missing=[split for split in dataset.task.splits if split not in splits],
         unverified=[raw.name for raw in manifest.raw if not raw.verified],
+        repository=unnamed_repository(dataset.name),
+        or_folder=OR_FOLDER,
         task_type=dataset.task.type,
         task=_mteb_task(dataset, manifest),
         versions=sorted(dataset.versions.items(), key=lambda item: version_key(item[0]), reverse=True),
