@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from builders.tasks import config_folder
+from builders.tasks import Classification, config_folder, label_names
 
 if TYPE_CHECKING:
     from builders.catalogue import Definition
-    from cards.manifest import Manifest, Table
+    from builders.tasks import Task
+    from cards.manifest import Column, Manifest, Table
 
 # From ISO 639-3, as in mteb, to ISO 639-1, as on the Hub, with the English name. pipelines.audit.languages detects them all: add
 # only languages that both fasttext and py3langid know.
@@ -66,7 +67,7 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
         "task_ids": list(task.hub_ids),
         "tags": ["mteb", "text", *([benchmark.name] if benchmark else []), "embedding-datasets", task.name.lower()],
         "configs": [_config(name, tables, prefix, alone=len(names) == 1) for prefix, name, tables in names],
-        "dataset_info": [_info(prefix + name, tables) for prefix, name, tables in names],
+        "dataset_info": [_info(prefix + name, tables, dataset.task) for prefix, name, tables in names],
     }
 
 
@@ -108,21 +109,30 @@ def _config(name: str, tables: list[Table], prefix: str, *, alone: bool) -> dict
     return {"config_name": prefix + name, "data_files": files, **({"default": True} if alone else {})}
 
 
-def _info(name: str, tables: list[Table]) -> dict[str, Any]:
+def _info(name: str, tables: list[Table], task: Task) -> dict[str, Any]:
     """Columns and sizes of a config.
 
     num_bytes is the size of the values; without it, `datasets` warns at every load that the card is malformed.
     """
     return {
         "config_name": name,
-        "features": [_feature(column.name, column.type) for column in tables[0].columns],
+        "features": [_feature(column, task) for column in tables[0].columns],
         "splits": [{"name": table.split, "num_bytes": table.num_bytes, "num_examples": table.rows} for table in tables],
         "download_size": sum(file.bytes for table in tables for file in table.files),
         "dataset_size": sum(table.num_bytes for table in tables),
     }
 
 
-def _feature(name: str, kind: str) -> dict[str, str]:
-    if kind.startswith("list<"):
-        return {"name": name, "list": kind.removeprefix("list<").removesuffix(">")}
-    return {"name": name, "dtype": kind}
+def _feature(column: Column, task: Task) -> dict[str, Any]:
+    """The type of a column, as `datasets` writes it: labels that are numbers with names are class labels.
+
+    The names are in the card alone. The Parquet files hold numbers, and every reader but `datasets` gets these.
+    """
+    kind: Any = column.type.removeprefix("list<").removesuffix(">")
+    if column.name == task.type.label and kind == "int64" and (names := _class_names(task)):
+        kind = {"class_label": {"names": {str(number): name for number, name in enumerate(names)}}}
+    return {"name": column.name, "list" if column.type.startswith("list<") else "dtype": kind}
+
+
+def _class_names(task: Task) -> tuple[str, ...]:
+    return () if isinstance(task, Classification) and task.bare_labels else label_names(task)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from builders.tasks import Classification, label_names
 from pipelines.release import folder
 from tests.support.releases import NAMES, definition_of
 
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipelines.make import BuildResult
+
+MTEB = pytest.mark.skipif(
+    importlib.util.find_spec("mteb") is None, reason="mteb is not installed: pip install '.[consumers]'"
+)
+BARE = {"ru-scibench-grnti-classification", "ru-scibench-oecd-classification"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,6 +46,15 @@ def test_datasets_loads_every_table_of_a_release_folder(
             assert list(streamed) == rows
 
 
+def plain(feature: Any) -> Any:
+    """A feature as the Parquet files have it: without the names of labels."""
+    import datasets
+
+    if isinstance(feature, datasets.ClassLabel):
+        return datasets.Value("int64")
+    return datasets.List(plain(feature.feature)) if isinstance(feature, datasets.List) else feature
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_card_declares_the_types_and_sizes_that_datasets_reads(
     name: str, golden_release: Callable[[str], BuildResult], tmp_path: Path
@@ -54,5 +70,45 @@ def test_the_card_declares_the_types_and_sizes_that_datasets_reads(
                 [str(outcome.release_dir / file.path) for file in table.files], cache_dir=str(tmp_path)
             ),
         )
-        assert declared == actual.features
+        assert {column: plain(feature) for column, feature in declared.items()} == actual.features
         assert builder.info.splits[table.split].num_examples == actual.num_rows
+
+
+def test_datasets_knows_the_names_of_all_labels_that_are_numbers(
+    golden_release: Callable[[str], BuildResult], tmp_path: Path
+) -> None:
+    import datasets
+
+    for name in NAMES:
+        task = definition_of(name).dataset.task
+        if not label_names(task):
+            continue
+        path = str(golden_release(name).release_dir)
+        feature = datasets.load_dataset_builder(path, cache_dir=str(tmp_path)).info.features[task.type.label]
+        feature = getattr(feature, "feature", feature)
+        assert getattr(feature, "names", ()) == (() if name in BARE else list(label_names(task))), name
+
+
+@MTEB
+@pytest.mark.parametrize(("classes", "equal"), [(2, True), (10, True), (11, False)])
+def test_mteb_draws_other_rows_of_more_than_ten_named_labels(classes: int, equal: bool) -> None:
+    """The reason for bare labels: where mteb's task draws rows, a score is comparable only if it draws the same ones."""
+    import datasets
+    from mteb.abstasks import AbsTaskClassification
+
+    features = [datasets.ClassLabel(names=[f"name {number}" for number in range(classes)]), datasets.Value("int64")]
+    rows = {"id": list(range(600)), "label": [number % classes for number in range(600)]}
+    drawn = []
+    for label in features:
+        table = datasets.Dataset.from_dict(rows, datasets.Features({"id": datasets.Value("int64"), "label": label}))
+        splits = datasets.DatasetDict({"train": table, "test": table})
+        drawn.append(AbsTaskClassification.stratified_subsampling(splits, seed=42, n_samples=200)["test"]["id"][:])
+    assert (drawn[0] == drawn[1]) is equal
+
+
+def test_labels_are_bare_where_mteb_draws_rows_by_them() -> None:
+    all_rows = {"massive-intent-classification", "massive-scenario-classification"}  # mteb's tasks use all test rows
+    tasks = {name: definition_of(name).dataset.task for name in NAMES}
+    many = {name for name, task in tasks.items() if isinstance(task, Classification) and len(task.labels) > 10}
+    assert many - all_rows == BARE
+    assert {name for name, task in tasks.items() if isinstance(task, Classification) and task.bare_labels} == BARE

@@ -78,7 +78,7 @@ CLUSTER = Prompts(
 @dataset(
     "ru-scibench-grnti-classification",
     benchmark="rumteb",
-    task=Classification(labels=label_names(GRNTI), splits=("train", "test")),
+    task=Classification(labels=label_names(GRNTI), splits=("train", "test"), bare_labels=True),
     needs={"train": ("texts", "grnti_train", "grnti_test"), "test": ("texts", "grnti_test")},
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
@@ -108,7 +108,7 @@ def grnti_classification(
 @dataset(
     "ru-scibench-oecd-classification",
     benchmark="rumteb",
-    task=Classification(labels=label_names(OECD), splits=("train", "test")),
+    task=Classification(labels=label_names(OECD), splits=("train", "test"), bare_labels=True),
     needs={"train": ("texts", "oecd_train", "oecd_test"), "test": ("texts", "oecd_test")},
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
