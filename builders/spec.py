@@ -125,8 +125,8 @@ class Dataset:
 
     languages: as mteb writes them (`rus-Cyrl`). needs: for each split, the keys of the raw files it takes. benchmark: None where
     it belongs to none. sample: options for the golden sample. checkpoints: the recipe writes checkpoints, so a killed build
-    resumes from the last one. subset: the name of this dataset in mteb's multilingual task (`ru`); the card then lists every
-    config as `ru-<config>` too.
+    resumes from the last one. subset: the name of this dataset in mteb's multilingual task (`ru`); every config then has
+    the name that mteb's task loads, `ru-<config>`.
     """
 
     name: str

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 from builders.tasks import Classification, config_folder, label_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from builders.catalogue import Definition
+    from builders.spec import Dataset
     from builders.tasks import Task
     from cards.manifest import Column, Manifest, Table
 
@@ -40,6 +43,10 @@ LANGUAGE_FIGURES = {
     "shares": f"shares of the texts with {MIN_LETTERS} letters or more",
 }
 
+# Of several configs, the one that the Hub's viewer shows first and that loads if none is named. Queries say what is asked, and
+# load in seconds; a corpus may have gigabytes, and judgements are ids.
+SHOWN_FIRST = "queries"
+
 SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B")
 
 
@@ -53,8 +60,7 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
     task, benchmark = dataset.task.type, dataset.benchmark
     configs = tables_by_config(manifest)
     translation = task.name == "BitextMining"
-    prefixes = ("", f"{dataset.subset}-") if dataset.subset else ("",)
-    names = [(prefix, name, tables) for prefix in prefixes for name, tables in configs.items()]
+    names = config_names(dataset, configs)
     return {
         "pretty_name": f"{source.title} ({dataset.name})",
         "language": languages,
@@ -66,8 +72,11 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
         "task_categories": list(task.hub_categories),
         "task_ids": list(task.hub_ids),
         "tags": ["mteb", "text", *([benchmark.name] if benchmark else []), "embedding-datasets", task.name.lower()],
-        "configs": [_config(name, tables, prefix, alone=len(names) == 1) for prefix, name, tables in names],
-        "dataset_info": [_info(prefix + name, tables, dataset.task) for prefix, name, tables in names],
+        "configs": [
+            _config(names[config], tables, default=len(configs) == 1 or config == SHOWN_FIRST)
+            for config, tables in configs.items()
+        ],
+        "dataset_info": [_info(names[config], tables, dataset.task) for config, tables in configs.items()],
     }
 
 
@@ -77,6 +86,11 @@ def tables_by_config(manifest: Manifest) -> dict[str, list[Table]]:
     for table in manifest.tables:
         configs.setdefault(table.config, []).append(table)
     return configs
+
+
+def config_names(dataset: Dataset, configs: Iterable[str]) -> dict[str, str]:
+    """The name that each config of a manifest has in the card, and loads by: `ru-corpus` for `corpus` of the subset `ru`."""
+    return {config: f"{dataset.subset}-{config}" if dataset.subset else config for config in configs}
 
 
 def language(code: str) -> tuple[str, str]:
@@ -102,11 +116,11 @@ def _license(source: str, license_id: str, homepage: str) -> dict[str, str]:
     return {"license": "other", "license_name": f"{source.replace('_', '-')}-terms", "license_link": homepage}
 
 
-def _config(name: str, tables: list[Table], prefix: str, *, alone: bool) -> dict[str, Any]:
-    """A config and its files. alone: it is the dataset's only config, and loads if no config is named."""
-    folder = config_folder(name)
+def _config(name: str, tables: list[Table], *, default: bool) -> dict[str, Any]:
+    """A config and its files. default: it loads if no config is named."""
+    folder = config_folder(tables[0].config)
     files = [{"split": table.split, "path": f"{folder}/{table.split}-*"} for table in tables]
-    return {"config_name": prefix + name, "data_files": files, **({"default": True} if alone else {})}
+    return {"config_name": name, "data_files": files, **({"default": True} if default else {})}
 
 
 def _info(name: str, tables: list[Table], task: Task) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def render(
         recipe=read_docstring(dataset.recipe),
         languages=[front_matter.language(code)[1] for code in dataset.languages],
         labels=_labels(dataset.task),
-        configs=front_matter.tables_by_config(manifest),
+        configs=front_matter.config_names(dataset, front_matter.tables_by_config(manifest)),
         splits=splits,
         missing=[split for split in dataset.task.splits if split not in splits],
         unverified=[raw.name for raw in manifest.raw if not raw.verified],
@@ -248,8 +248,8 @@ def _mteb_task(dataset: Dataset, manifest: Manifest) -> dict[str, Any] | None:
     if not needed <= set(_splits(manifest)):
         return None
     languages: Any = list(dataset.languages)
-    if isinstance(task, tasks.BitextMining):
-        languages = {task.pair: languages}
+    if subset := task.pair if isinstance(task, tasks.BitextMining) else dataset.subset:
+        languages = {subset: languages}
     if isinstance(task, tasks.STS):
         settings = {"min_score": f"{task.low:g}", "max_score": f"{task.high:g}"}
     if isinstance(task, tasks.Clustering):

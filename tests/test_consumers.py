@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders.tasks import Classification, label_names
+from cards.front_matter import config_names
+from cards.front_matter_parser import parse_front_matter
 from pipelines.release import folder
 from tests.support.releases import NAMES, definition_of
 
@@ -32,18 +34,36 @@ def test_datasets_loads_every_table_of_a_release_folder(
     outcome = golden_release(name)
     path = str(outcome.release_dir)
     frames = folder.scan_tables(outcome.release_dir, outcome.manifest.tables)
-    subset = definition_of(name).dataset.subset
-    aliases = {f"{subset}-{config}": config for config in frames if subset}
-    assert set(datasets.get_dataset_config_names(path)) == {*frames, *aliases}
-    for config, table in ({config: config for config in frames} | aliases).items():
-        loaded: Any = datasets.load_dataset(path, config, cache_dir=str(tmp_path))
-        splits = frames[table]
+    names = config_names(definition_of(name).dataset, frames)
+    assert datasets.get_dataset_config_names(path) == list(names.values())
+    for config, splits in frames.items():
+        loaded: Any = datasets.load_dataset(path, names[config], cache_dir=str(tmp_path))
         assert set(loaded) == set(splits)
         for split, frame in splits.items():
             rows = frame.collect().to_dicts()
             assert loaded[split].to_list() == rows
-            streamed: Any = datasets.load_dataset(path, config, split=split, streaming=True, cache_dir=str(tmp_path))
+            streamed: Any = datasets.load_dataset(
+                path, names[config], split=split, streaming=True, cache_dir=str(tmp_path)
+            )
             assert list(streamed) == rows
+
+
+def test_one_config_of_every_dataset_loads_without_a_name(golden_release: Callable[[str], BuildResult]) -> None:
+    import datasets
+
+    for name in NAMES:
+        outcome = golden_release(name)
+        tables = {table.config: table for table in outcome.manifest.tables}
+        shown = tables.get("queries") or tables[outcome.manifest.tables[0].config]
+        default = config_names(definition_of(name).dataset, tables)[shown.config]
+        assert datasets.get_dataset_default_config_name(str(outcome.release_dir)) == default, name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_two_configs_of_a_card_have_the_same_files(name: str, golden_release: Callable[[str], BuildResult]) -> None:
+    card = (golden_release(name).release_dir / folder.CARD).read_bytes()
+    paths = [file["path"] for config in parse_front_matter(card, name)["configs"] for file in config["data_files"]]
+    assert len(paths) == len(set(paths))
 
 
 def plain(feature: Any) -> Any:
@@ -62,8 +82,9 @@ def test_the_card_declares_the_types_and_sizes_that_datasets_reads(
     import datasets
 
     outcome = golden_release(name)
+    names = config_names(definition_of(name).dataset, (table.config for table in outcome.manifest.tables))
     for table in outcome.manifest.tables:
-        builder = datasets.load_dataset_builder(str(outcome.release_dir), table.config, cache_dir=str(tmp_path))
+        builder = datasets.load_dataset_builder(str(outcome.release_dir), names[table.config], cache_dir=str(tmp_path))
         declared, actual = (
             builder.info.features,
             datasets.Dataset.from_parquet(

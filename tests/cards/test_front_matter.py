@@ -140,7 +140,7 @@ def test_features_are_written_as_datasets_writes_them(task_type: str, datasets: 
 @pytest.mark.parametrize(("task_type", "configs"), [
     ("Retrieval", ["corpus", "queries", "qrels"]), ("Reranking", ["corpus", "queries", "qrels", "top_ranked"]),
 ])  # fmt: skip
-def test_a_release_of_several_configs_loads_each_by_name(
+def test_a_release_of_several_configs_loads_each_by_name_and_the_queries_without_one(
     tmp_path: Path, task_type: str, configs: list[str], datasets: Any
 ) -> None:
     release_dir, cache = str(tmp_path / "release"), str(tmp_path / "cache")
@@ -150,8 +150,9 @@ def test_a_release_of_several_configs_loads_each_by_name(
         loaded = datasets.load_dataset(release_dir, config, cache_dir=cache)
         expected = frames_for(task_type)[config]["test"]
         assert loaded["test"].to_list() == expected.to_dicts()
-    with pytest.raises(ValueError, match="Config name is missing"):
-        datasets.load_dataset(release_dir, cache_dir=cache)
+    assert datasets.load_dataset(release_dir, cache_dir=cache)["test"].to_list() == (
+        frames_for(task_type)["queries"]["test"].to_dicts()
+    )
 
 
 def test_the_only_config_of_a_release_loads_without_its_name(tmp_path: Path, datasets: Any) -> None:

@@ -1,7 +1,7 @@
 """Run a block of Python code from a card as whoever pastes it does; test_published_snippets.py sets HF_ENDPOINT.
 
 `python run_snippet.py BLOCK.py` runs the block unchanged and writes its variables to BLOCK.json: the rows of its tables, by
-variable and split, and the main score of its mteb results. Only the model of mteb is replaced, by one that needs no download.
+variable and split, and the main scores of its mteb results. Only the model of mteb is replaced, by one that needs no download.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from typing import Any
 
 
 def variables(namespace: dict[str, Any]) -> dict[str, Any]:
-    """The tables and the score that a block leaves, as JSON takes them."""
+    """The tables and the scores that a block leaves, as JSON takes them."""
     values: dict[str, Any] = {}
     for name, value in namespace.items():
         if type(value).__name__ == "DatasetDict":
             values[name] = {split: dataset.to_list() for split, dataset in value.items()}
         if name == "results":
-            [result] = value.task_results
-            values[name] = float(result.get_score())
+            values[name] = [float(result.get_score()) for result in value.task_results]
     return values
 
 
