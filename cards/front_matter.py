@@ -62,7 +62,7 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
     translation = task.name == "BitextMining"
     names = config_names(dataset, configs)
     return {
-        "pretty_name": f"{source.title} ({dataset.name})",
+        "pretty_name": dataset.pretty_name,
         "language": languages,
         **_license(source.name, source.license, source.homepage),
         "multilinguality": ["translation" if translation else "monolingual" if len(languages) == 1 else "multilingual"],
