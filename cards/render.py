@@ -20,6 +20,7 @@ from builders.docstrings import read_docstring
 from builders.errors import ReleaseError
 from builders.spec import VERSION, version_key
 from cards import front_matter, markdown
+from cards.citations import arxiv_papers, bibtex
 from cards.manifest import SEVERITIES
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.snippets import OR_FOLDER, unnamed_repository
@@ -68,6 +69,7 @@ def render(
     dataset, source = definition.dataset, definition.source
     head = yaml.safe_dump(front_matter.metadata(definition, manifest), sort_keys=False, allow_unicode=True, width=120)
     splits = _splits(manifest)
+    citations = [bibtex(key) for key in _citations(definition)]
     return _template().render(
         front_matter=head,
         source=source,
@@ -89,7 +91,8 @@ def render(
         versions=sorted(dataset.versions.items(), key=lambda item: version_key(item[0]), reverse=True),
         statistics={split: list(_flat(values)) for split, values in statistics.items()},
         findings=sorted(manifest.findings, key=lambda finding: SEVERITIES.index(finding.severity)),
-        citations=[bibtex(key) for key in _citations(definition)],
+        citations=citations,
+        papers=arxiv_papers(citations),
     )
 
 
@@ -136,26 +139,6 @@ def read_prose(source: str, dataset: str, version: str) -> Prose:
         parts.get(f"Decided in {version}") or parts["Decided"],
         parts.get(f"Limits of {version}") or parts["Limits"],
     )
-
-
-def bibtex(key: str) -> str:
-    """An entry of citations.bib.
-
-    Raises ReleaseError for an unknown key, and for an entry with unbalanced braces.
-    """
-    path = CARDS / "citations.bib"
-    text = path.read_text("utf-8")
-    start = re.search(rf"(?m)^@\w+\{{{re.escape(key)},", text)
-    if start is None:
-        raise ReleaseError(
-            f"no entry {key!r} to cite", where=str(path), todo="add it, or correct the key in the builder"
-        )
-    depth = 0
-    for brace in re.finditer(r"[{}]", text[start.start() :]):
-        depth += 1 if brace[0] == "{" else -1
-        if not depth:
-            return text[start.start() :][: brace.end()]
-    raise ReleaseError(f"unbalanced braces in the entry {key!r}", where=str(path), todo="close its braces")
 
 
 def _incomplete(path: Path, section: str) -> ReleaseError:
