@@ -55,6 +55,7 @@ SOURCE = Source(
 
 @dataset(
     "ria-news-retrieval",
+    pretty_name="RIA news retrieval (Russian)",
     benchmark="rumteb",
     task=Retrieval(),
     needs=("articles",),
