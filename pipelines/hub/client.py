@@ -15,6 +15,7 @@ from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from builders.errors import DatasetError, PublishError, SourceError
+from pipelines.hub import xet
 from pipelines.raw.download import BUSY, Patience
 from pipelines.safe_text import mask_tokens
 
@@ -77,8 +78,9 @@ def connect(
     if not sys.stderr.isatty():
         disable_progress_bars()
     api = HfApi(endpoint=endpoint, token=token, library_name="embedding-datasets")
-    # A commit of many files takes the Hub a while.
-    return HubClient(api, patience or Patience(retries=4, read=300), error)
+    patience = patience or Patience(retries=4, read=300)  # a commit of many files takes the Hub a while
+    xet.limit_silence(patience.connect, patience.read)
+    return HubClient(api, patience, error)
 
 
 def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer]) -> Answer:
@@ -131,6 +133,9 @@ def explain_error(error: BaseException) -> Trouble:
             return Trouble(f"{type(one).__name__}: {one}".removesuffix(": "), passing=True)
         if isinstance(one, json.JSONDecodeError):
             return Trouble("its answer is not valid JSON", passing=True)
+        stored = xet.explain_xet_error(one)
+        if stored is not None:
+            return Trouble(stored.words, stored.status, stored.passing)
     return Trouble(" ".join(str(error).split()) or type(error).__name__)
 
 
@@ -154,7 +159,7 @@ def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble) -> Datas
         412: "somebody else commits to this repository at the same time: run the command again",
     }
     if trouble.passing:
-        todo = {trouble.status or 0: "run the command again later"}
+        todo = {trouble.status or 0: "run the same command again later"}
     return hub.error(f"{what} failed", where=repo, found=trouble.words, todo=todo.get(trouble.status or 0))
 
 

@@ -5,8 +5,8 @@
         hub.fail(3, Fault(status=429, headers={"Retry-After": "7"}))  # fail the fourth request from now
     hub.tree("org/name", "v1.0.0")                       # content by path at a commit, branch or tag
 
-`python -m tests.support.loopback_hub` prints its address and serves until its standard input is closed. Large files go through LFS
-or through Xet, as the client likes. The Hub supports the calls that huggingface_hub 2.4, hf_xet 1.8 and datasets 5.2 make.
+`python -m tests.support.loopback_hub` prints its address and serves until its standard input is closed. Large files go through
+LFS or Xet, as the client likes. The Hub supports the calls that huggingface_hub 2.4, hf_xet 1.8 and datasets 5.2 make.
 """
 
 from __future__ import annotations

@@ -114,6 +114,12 @@ def read_xorb(xorb: bytes) -> list[Chunk]:
     return chunks
 
 
+def plain_chunk(content: bytes) -> bytes:
+    """A chunk of a xorb that is not compressed."""
+    length = len(content).to_bytes(3, "little")
+    return b"\0" + length + bytes([PLAIN]) + length + content
+
+
 def read_shard(shard: bytes) -> list[tuple[str, tuple[Term, ...], str]]:
     """The files of a shard: Xet hash, terms, SHA-256."""
     files, position = [], RECORD

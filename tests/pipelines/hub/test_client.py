@@ -72,7 +72,7 @@ def test_waiting_times_follow_the_server_up_to_a_limit(
         assert repository.snapshot(connection, "org/nothing") is None
         assert waits.pop() == seconds
     hub.fail(0, Fault(status=503), always=True)
-    with pytest.raises(PublishError, match="run the command again later"):
+    with pytest.raises(PublishError, match="run the same command again later"):
         repository.snapshot(connection, "org/nothing")
     assert waits == [1, 2, 4]
 

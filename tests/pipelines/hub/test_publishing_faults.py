@@ -72,7 +72,7 @@ def test_a_hub_that_disconnects_at_any_request_is_an_error_and_the_next_run_fini
         hub.fail(number, Fault(cut_request=0), always=True)
         with pytest.raises(PublishError) as caught:
             publish(hub, dataset, outcomes[version], run_options, retries=1, read=10.0)
-        assert caught.value.todo == "run the command again later"
+        assert caught.value.todo == "run the same command again later"
         assert_complete_releases(hub, outcomes)
         hub.stop_failing()
         assert publish(hub, dataset, outcomes[version], run_options).state == "published"
