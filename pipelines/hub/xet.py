@@ -1,6 +1,6 @@
 """Xet, where the Hub keeps large files: how long its client retries in silence, and what its errors mean.
 
-hf_xet sends and fetches files in threads of its own. What it raises are built-in exceptions, and only their text says what failed.
+hf_xet sends and fetches files in threads of its own. It raises built-in exceptions, and only their text says what failed.
 """
 
 from __future__ import annotations
