@@ -83,10 +83,10 @@ def connect(
     return HubClient(api, patience, error)
 
 
-def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer]) -> Answer:
+def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer], *, denied: str | None = None) -> Answer:
     """The answer to an action, retried while the Hub is busy or out of reach.
 
-    what: the action in words, for errors (`reading its tags`).
+    what: the action in words, for errors (`reading its tags`). denied: what to do where the token has no right to it.
 
     Raises the client's error.
     """
@@ -99,7 +99,7 @@ def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer]) -> 
             trouble = explain_error(error)
             failures += 1
             if not trouble.passing or failures > hub.patience.retries:
-                raise call_failed(hub, what, repo, trouble) from error
+                raise call_failed(hub, what, repo, trouble, denied=denied) from error
             wait_before_retry(hub, f"{repo}: {what}", trouble, failures)
 
 
@@ -124,9 +124,9 @@ def explain_error(error: BaseException) -> Trouble:
     chain = [error]
     while chain[-1].__cause__ is not None:
         chain.append(chain[-1].__cause__)
-    for one in chain:
-        if isinstance(one, HfHubHTTPError):
-            return _answered(one)
+    answers = [one for one in chain if isinstance(one, HfHubHTTPError)]
+    if answers:  # the library's words for a token hide those of the Hub, which says that it has expired
+        return _answered(next((one for one in answers if one.server_message), answers[0]))
     for one in chain:
         module = type(one).__module__.partition(".")[0]
         if module.startswith("httpx"):
@@ -149,12 +149,12 @@ def wait_before_retry(hub: HubClient, what: str, trouble: Trouble, failures: int
     patience.sleep(seconds)
 
 
-def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble) -> DatasetError:
-    """The error that a call for a repository ends in."""
+def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble, *, denied: str | None = None) -> DatasetError:
+    """The error that a call for a repository ends in. denied: what to do where the token has no right to it."""
     writing = hub.error is PublishError
     todo = {
         401: "log in again (hf auth login), or set HF_TOKEN to a token that is valid",
-        403: f"use a token that may {'write to' if writing else 'read'} {repo} (HF_TOKEN, or hf auth login)",
+        403: denied or f"use a token that may {'write to' if writing else 'read'} {repo} (HF_TOKEN, or hf auth login)",
         404: "see that the name is right; a private repository needs a token that may read it",
         412: "somebody else commits to this repository at the same time: run the command again",
     }

@@ -99,6 +99,8 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         commit, request = plan.at.sha if plan.at else "", None
         if plan.state != planning.NEW:
             break
+        if plan.at is None and not repository.create(hub, plan.repo, private=options.private):
+            continue  # there is one by now, and what it holds decides
         try:
             commit, request = _commit(hub, plan, options)
             break
@@ -132,7 +134,6 @@ def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, s
     at, repo = plan.at, plan.repo
     client.set_timeouts(hub)
     if at is None:
-        hub.api.create_repo(repo, repo_type="dataset", private=options.private or None, exist_ok=True)
         at = repository.snapshot(hub, plan.repo)
         if at is None:
             raise client.call_failed(hub, "finding the new repository", repo, client.Trouble("it is missing", 404))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
 from builders.errors import ReleaseError
 from builders.spec import version_key
@@ -52,6 +52,29 @@ def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | No
         return Snapshot(info.sha or "", bool(info.private), digests)
 
     return call(hub, "reading the repository", repo, ask)
+
+
+def create(hub: HubClient, repo: str, *, private: bool) -> bool:
+    """Create a dataset repository; False where there is one by now, which somebody else or a lost answer may have left.
+
+    Raises the client's error where the token may not create it.
+    """
+
+    def ask() -> bool:
+        try:
+            hub.api.create_repo(repo, repo_type="dataset", private=private or None)
+        except HfHubHTTPError as error:
+            if error.response.status_code != 409:
+                raise
+            return False
+        return True
+
+    organisation = repo.partition("/")[0]
+    denied = (
+        f"use a token that may create datasets of {organisation} (HF_TOKEN, or hf auth login), "
+        f"or ask an administrator of {organisation} to create {repo}"
+    )
+    return call(hub, "creating the repository", repo, ask, denied=denied)
 
 
 def require_snapshot(hub: HubClient, repo: str, revision: str) -> Snapshot:

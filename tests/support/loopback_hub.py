@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-WRITER, READER = "hf_writer_token", "hf_reader_token"
+WRITER, READER, EXPIRED = "hf_writer_token", "hf_reader_token", "hf_expiredToken"
 ROLES = {WRITER: "write", READER: "read"}
 STALE_PARENT = "A commit has happened since. Please refresh and try again."
 TIMESTAMP = "2024-01-01T00:00:00.000Z"
@@ -277,6 +277,8 @@ class LoopbackHub:
 
 def _role(request: Request) -> str | None:
     token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if token == EXPIRED:
+        raise HubError(401, f"User access token {token} has expired")
     if token and token not in ROLES:
         raise HubError(401, "Invalid credentials in Authorization header")
     return ROLES.get(token)
@@ -300,7 +302,7 @@ def _whoami(hub: LoopbackHub, request: Request) -> Answer:
 
 def _create(hub: LoopbackHub, request: Request) -> Answer:
     payload = request.json
-    if _role(request) != "write":
+    if _role(request) != "write" or payload.get("organization") == "foreign":
         raise HubError(403, "You don't have the rights to create a dataset under this namespace")
     name = f"{payload.get('organization') or 'tester'}/{payload['name']}"
     url = f"{hub.url}/datasets/{name}"

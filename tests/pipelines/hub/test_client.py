@@ -11,7 +11,7 @@ from huggingface_hub.errors import HfHubHTTPError
 from builders.errors import PublishError, SourceError
 from pipelines.hub import client, publishing, repository
 from pipelines.hub.client import explain_error
-from tests.support.loopback_hub import READER, WRITER, Fault, LoopbackHub
+from tests.support.loopback_hub import EXPIRED, READER, WRITER, Fault, LoopbackHub
 from tests.support.publishing import (
     REPO,
     first_dir,
@@ -50,11 +50,18 @@ def test_nothing_is_published_or_fetched_offline(monkeypatch: pytest.MonkeyPatch
         client.connect()
 
 
-def test_the_error_for_a_foreign_namespace_names_the_repository(
+def test_an_expired_token_is_reported_in_the_words_of_the_hub_without_the_token(hub: LoopbackHub) -> None:
+    with pytest.raises(PublishError, match="identifying the token failed") as caught:
+        publishing.login(endpoint=hub.url, token=EXPIRED, patience=patience())
+    assert caught.value.found == "the Hub answered 401 Unauthorized: User access token [token] has expired"
+    assert "log in again" in str(caught.value)
+
+
+def test_the_error_for_a_commit_that_the_token_may_not_make_names_the_repository(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience())
-    hub.fail(1, Fault(status=403))
+    hub.fail_at["/commit/"] = Fault(status=403)
     with pytest.raises(PublishError, match="committing failed") as caught:
         publishing.publish(*first_dir(releases()), options, connection)
     assert f"a token that may write to {REPO}" in str(caught.value)
