@@ -397,6 +397,18 @@ def _refs(hub: LoopbackHub, request: Request, repo: str) -> Answer:
     )
 
 
+def _discussions(hub: LoopbackHub, request: Request, repo: str) -> Answer:
+    """The pull requests, the newest first; all of them are open, and there are no other discussions."""
+    repository, listed = hub.repo(request, repo), []
+    for name, sha in reversed(repository.branches.items()):
+        if name.startswith("refs/pr/"):
+            listed.append(
+                {"num": int(name.rpartition("/")[2]), "title": repository.commits[sha].title, "author": {"name": "tester"},
+                 "createdAt": TIMESTAMP, "status": "open", "isPullRequest": True, "repo": {"name": repo, "type": "dataset"}}
+            )  # fmt: skip
+    return _json({"discussions": listed, "count": len(listed), "start": 0})
+
+
 def _commits(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
     repository, entries = hub.repo(request, repo), []
     sha: str | None = hub.sha(repository, revision)
@@ -588,6 +600,7 @@ ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"GET"}, f"{API}/tree/{REV}(?:/(?P<folder>.+))?", _tree),
     ({"POST"}, f"{API}/paths-info/{REV}", _paths_info),
     ({"GET"}, f"{API}/refs", _refs),
+    ({"GET"}, f"{API}/discussions", _discussions),
     ({"GET"}, f"{API}/commits/{REV}", _commits),
     ({"POST", "DELETE"}, f"{API}/tag/{REV}", _tag),
     ({"POST"}, f"{API}/preupload/{REV}", _preupload),
