@@ -16,6 +16,7 @@ from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from builders.errors import DatasetError, PublishError, SourceError
 from pipelines.hub import xet
+from pipelines.raw import user_agent
 from pipelines.raw.download import BUSY, Patience
 from pipelines.safe_text import mask_tokens
 
@@ -77,7 +78,9 @@ def connect(
         raise error("connections to the Hub are disabled", found="HF_HUB_OFFLINE is set", todo="unset it")
     if not sys.stderr.isatty():
         disable_progress_bars()
-    api = HfApi(endpoint=endpoint, token=token, library_name="embedding-datasets")
+    api = HfApi(
+        endpoint=endpoint, token=token, library_name=user_agent.NAME, library_version=user_agent.package_version()
+    )
     patience = patience or Patience(retries=4, read=300)  # a commit of many files takes the Hub a while
     xet.limit_silence(patience.connect, patience.read)
     return HubClient(api, patience, error)
@@ -104,9 +107,10 @@ def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer], *, 
 
 
 def set_timeouts(hub: HubClient) -> None:
-    """Set timeouts for the next calls; by default the Hub's library waits for ever."""
-    connect, read = hub.patience.connect, hub.patience.read
-    get_session().timeout = (connect, read, read, connect)
+    """Set timeouts for the next calls, as the Hub's library waits for ever, and the User-Agent of those that it sends without one."""
+    connect, read, session = hub.patience.connect, hub.patience.read, get_session()
+    session.timeout = (connect, read, read, connect)
+    session.headers["User-Agent"] = user_agent.user_agent()
 
 
 def hub_errors() -> tuple[type[Exception], ...]:

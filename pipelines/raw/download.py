@@ -17,6 +17,7 @@ from pipelines.raw.cache import unusable_cache_error
 from pipelines.raw.content_types import HEAD, read_head
 from pipelines.raw.partial_file import PartialFile
 from pipelines.raw.pins import placeholder_error, wrong_file_error
+from pipelines.raw.user_agent import user_agent
 from pipelines.terminal import format_size, progress_bar
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience
 
 
 def _client(request: DownloadRequest, patience: Patience) -> httpx.Client:
-    headers = {"Accept-Encoding": "identity", "User-Agent": "embedding-datasets"}
+    headers = {"Accept-Encoding": "identity", "User-Agent": user_agent()}
     if request.token is not None:
         headers["Authorization"] = f"Bearer {request.token}"
     hooks: dict[str, list[Callable[..., Any]]] = {"request": [_https_check(request)]}
