@@ -8,7 +8,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from huggingface_hub import HfApi, constants, get_session
 from huggingface_hub.errors import HfHubHTTPError
@@ -16,12 +16,13 @@ from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from builders.errors import DatasetError, PublishError, SourceError
 from pipelines.hub import xet
-from pipelines.raw import user_agent
+from pipelines.raw import responses, user_agent
 from pipelines.raw.download import BUSY, Patience
+from pipelines.raw.waiting import describe_end, describe_wait, seconds_before_retry
 from pipelines.safe_text import mask_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 Answer = TypeVar("Answer")
 
@@ -96,21 +97,30 @@ def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer], *, 
     failures = 0
     while True:
         try:
-            set_timeouts(hub)
+            configure_session(hub)
             return action()
         except hub_errors() as error:
             trouble = explain_error(error)
             failures += 1
-            if not trouble.passing or failures > hub.patience.retries:
+            if gives_up(hub, trouble, failures):
                 raise call_failed(hub, what, repo, trouble, denied=denied) from error
             wait_before_retry(hub, f"{repo}: {what}", trouble, failures)
 
 
-def set_timeouts(hub: HubClient) -> None:
-    """Set timeouts for the next calls, as the Hub's library waits for ever, and the User-Agent of those that it sends without one."""
+def configure_session(hub: HubClient) -> None:
+    """Prepare the HTTP session of the Hub's library for the next calls.
+
+    By default it waits for ever for an answer, waits as long as a server asks, and sends some requests without our User-Agent.
+    """
     connect, read, session = hub.patience.connect, hub.patience.read, get_session()
     session.timeout = (connect, read, read, connect)
     session.headers["User-Agent"] = user_agent.user_agent()
+
+    def refuse_long_wait(response: Any) -> None:
+        if response.is_error and (_requested_wait(response.headers) or 0) > hub.patience.longest_retry_after:
+            raise HfHubHTTPError("the Hub asks to wait", response=response)
+
+    session.event_hooks = {**session.event_hooks, "response": [refuse_long_wait]}
 
 
 def hub_errors() -> tuple[type[Exception], ...]:
@@ -143,13 +153,18 @@ def explain_error(error: BaseException) -> Trouble:
     return Trouble(" ".join(str(error).split()) or type(error).__name__)
 
 
+def gives_up(hub: HubClient, trouble: Trouble, failures: int) -> bool:
+    """Whether to end after this many failures: the last one does not pass, or not soon."""
+    too_long = (trouble.retry_after or 0) > hub.patience.longest_retry_after
+    return not trouble.passing or too_long or failures > hub.patience.retries
+
+
 def wait_before_retry(hub: HubClient, what: str, trouble: Trouble, failures: int) -> None:
-    """Wait before another attempt: as long as the server asks for, within reason, else longer each time."""
+    """Wait before another attempt: as long as the server asks for, else longer each time."""
     patience = hub.patience
-    seconds = min(patience.first_wait * 2 ** (failures - 1), patience.longest_wait)
-    if trouble.retry_after is not None:
-        seconds = min(trouble.retry_after, patience.longest_retry_after)
-    logger.info("%s: %s; trying again in %g s (%d of %d)", what, trouble.words, seconds, failures, patience.retries)
+    seconds = seconds_before_retry(failures, patience.first_wait, patience.longest_wait, trouble.retry_after)
+    words = describe_wait(seconds, patience.now())
+    logger.info("%s: %s; trying again in %s (%d of %d)", what, trouble.words, words, failures, patience.retries)
     patience.sleep(seconds)
 
 
@@ -163,7 +178,10 @@ def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble, *, denie
         412: "somebody else commits to this repository at the same time: run the command again",
     }
     if trouble.passing:
-        todo = {trouble.status or 0: "run the same command again later"}
+        seconds, when = trouble.retry_after or 0, "later"
+        if seconds > hub.patience.longest_retry_after:
+            when = describe_end(seconds, hub.patience.now())
+        todo = {trouble.status or 0: f"run the same command again {when}"}
     return hub.error(f"{what} failed", where=repo, found=trouble.words, todo=todo.get(trouble.status or 0))
 
 
@@ -173,10 +191,12 @@ def _answered(error: HfHubHTTPError) -> Trouble:
     message = mask_tokens(" ".join((error.server_message or "").split()))[
         :300
     ]  # before the cut, which may halve a token
-    requested = response.headers.get("Retry-After", "").strip()
-    spent = SPENT.search(response.headers.get("RateLimit", ""))
-    seconds = requested if requested.isascii() and requested.isdigit() else spent[1] if spent else None
-    retry_after = None if seconds is None else float(seconds)
     status = response.status_code
     words = f"the Hub answered {status} {response.reason_phrase}" + (f": {message}" if message else "")
-    return Trouble(words, status, status in BUSY or status >= 500, retry_after)
+    return Trouble(words, status, status in BUSY or status >= 500, _requested_wait(response.headers))
+
+
+def _requested_wait(headers: Mapping[str, str]) -> float | None:
+    """The seconds that an answer asks to wait, by its Retry-After or a spent RateLimit."""
+    seconds, spent = responses.retry_after(headers), SPENT.search(headers.get("RateLimit", ""))
+    return float(spent[1]) if seconds is None and spent is not None else seconds

@@ -117,7 +117,7 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
                 logger.info("%s: somebody else committed meanwhile; planning again", plan.repo)
                 continue
             failures += 1
-            if not trouble.passing or failures > hub.patience.retries:
+            if client.gives_up(hub, trouble, failures):
                 raise client.call_failed(hub, "committing", plan.repo, trouble) from error
             client.wait_before_retry(hub, f"{plan.repo}: committing", trouble, failures)
     state = planning.DONE
@@ -137,7 +137,7 @@ def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, s
     Raises what the Hub's library raises.
     """
     at, repo = plan.at, plan.repo
-    client.set_timeouts(hub)
+    client.configure_session(hub)
     if at is None:
         at = repository.snapshot(hub, plan.repo)
         if at is None:
