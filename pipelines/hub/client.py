@@ -29,6 +29,11 @@ Answer = TypeVar("Answer")
 REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 NAME = re.compile(rf"({REPOSITORY.pattern})(?:@([\w./-]+))?", re.ASCII)
 SPENT = re.compile(r";\s*r=0\s*;\s*t=(\d+)", re.ASCII)  # of a RateLimit header: nothing remains, seconds until it does
+TIMEOUTS = {
+    "ReadTimeout": "the Hub stopped sending data",
+    "WriteTimeout": "the Hub stopped taking data",
+    "ConnectTimeout": "the Hub does not respond",
+}
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +55,10 @@ class Trouble:
     status: int | None = None
     passing: bool = False
     retry_after: float | None = None
+
+
+class TransferError(OSError):
+    """Another file arrived than the one on the Hub; another attempt may bring it."""
 
 
 def parse_reference(text: str, default: str | None = None) -> tuple[str, str] | None:
@@ -144,7 +153,11 @@ def explain_error(error: BaseException) -> Trouble:
     for one in chain:
         module = type(one).__module__.partition(".")[0]
         if module.startswith("httpx"):
-            return Trouble(f"{type(one).__name__}: {one}".removesuffix(": "), passing=True)
+            return Trouble(
+                TIMEOUTS.get(type(one).__name__) or f"{type(one).__name__}: {one}".removesuffix(": "), passing=True
+            )
+        if isinstance(one, TransferError):
+            return Trouble(str(one), passing=True)
         if isinstance(one, json.JSONDecodeError):
             return Trouble("its answer is not valid JSON", passing=True)
         stored = xet.explain_xet_error(one)

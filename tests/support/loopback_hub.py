@@ -648,6 +648,8 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
                 answer = Answer(fault.status or 0, b'{"error": "a fault"}', {})
             head = [f"HTTP/1.1 {answer.status} {self.responses.get(answer.status, ('-',))[0]}"]
             fields = {"Content-Length": str(len(answer.body)), **answer.headers, **fault.headers}
+            if "Content-Length" in fault.headers:  # nobody could find the next answer in the connection
+                fields["Connection"], self.close_connection = "close", True
             head += [f"{name}: {quote(value, safe=SAFE)}" for name, value in fields.items()]
             message = "\r\n".join([*head, "", ""]).encode("ascii") + (b"" if self.command == "HEAD" else answer.body)
             if fault.cut_answer is not None and fault.cut_answer < len(message):

@@ -10,7 +10,7 @@ import pytest
 from builders.errors import PublishError
 from pipelines.hub import publishing
 from tests.support.loopback_hub import WRITER, Blob, Commit, Fault, LoopbackHub, Repo
-from tests.support.publishing import REPO, TERRA, first, first_dir, patience, publish, verified_hash
+from tests.support.publishing import REPO, TERRA, Recovery, first, first_dir, patience, publish, verified_hash
 
 if TYPE_CHECKING:
     from pipelines.hub.planning import PublishOptions
@@ -47,13 +47,7 @@ def test_a_repository_that_somebody_else_creates_meanwhile_is_planned_for_again(
 
 def test_a_lost_answer_to_the_creation_is_no_error(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
     hub.fail_at["/api/repos/create"] = Fault(cut_answer=0, executed=True)
-    waits: list[float] = []
-
-    class Sleep(list[float]):
-        def append(self, seconds: float) -> None:
-            waits.append(seconds)
-            hub.stop_failing()
-
-    published = publish(hub, *first(releases()), replace(options, private=True), waits=Sleep())
+    waits = Recovery(hub)
+    published = publish(hub, *first(releases()), replace(options, private=True), waits=waits)
     assert (published.state, waits) == ("published", [1])
     assert hub.repos[REPO].private

@@ -35,7 +35,7 @@ def test_a_commit_that_fails_verification_is_not_tagged_and_the_next_run_repairs
         damaged = repository.commits[sha].tree | {"data/dev-00001-of-00002.parquet": Blob(b"PAR1", lfs=True)}
         repository.commits[sha] = replace(repository.commits[sha], tree=damaged)
 
-    hub.before_answer["/resolve/"] = corrupt
+    hub.before_answer["/commit/main"] = lambda: hub.before_answer.update({"/revision/": corrupt})
     with pytest.raises(PublishError, match="does not read back") as caught:
         publish(hub, dataset, outcomes["1.0.0"], options)
     assert "data/dev-00001-of-00002.parquet has changed: 4 bytes" in str(caught.value)

@@ -9,7 +9,7 @@ import pytest
 
 from builders.errors import PublishError
 from tests.support.loopback_hub import Fault, LoopbackHub
-from tests.support.publishing import REPO, publish, verified_hash
+from tests.support.publishing import REPO, Recovery, publish, verified_hash
 
 if TYPE_CHECKING:
     from pipelines.hub.planning import PublishOptions
@@ -17,19 +17,6 @@ if TYPE_CHECKING:
 
 def pull_requests(hub: LoopbackHub) -> list[str]:
     return [name for name in hub.repos[REPO].branches if name.startswith("refs/pr/")]
-
-
-class Recovery(list[float]):
-    """Waiting times; the faults of the Hub end with the first."""
-
-    def __init__(self, hub: LoopbackHub) -> None:
-        super().__init__()
-        self.hub = hub
-
-    def append(self, seconds: float) -> None:
-        """Note a waiting time."""
-        super().append(seconds)
-        self.hub.stop_failing()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pipelines.release import folder
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
 from tests.support.loopback_xet import plain_chunk, read_xorb
 from tests.support.processes import environment
-from tests.support.publishing import REPO, RUBQ, TERRA, first, first_dir, patience, publish, verified_hash
+from tests.support.publishing import REPO, RUBQ, TERRA, Recovery, first, first_dir, patience, publish, verified_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,12 +160,7 @@ def test_an_answer_that_is_cut_off_is_retried(
     publish(hub, *first(releases()), options)
     hub.fail_at["/xet/xorbs/"] = Fault(cut_answer=400)
 
-    class Waits(list[float]):
-        def append(self, seconds: float) -> None:
-            super().append(seconds)
-            hub.stop_failing()
-
-    waits = Waits()
+    waits = Recovery(hub)
     assert folder.read_manifest(fetch(hub, tmp_path / "another cache", waits)) is not None
     assert waits == [1]
 
@@ -180,6 +175,18 @@ def test_a_store_that_denies_reading_is_a_question_of_the_token(
     assert caught.value.todo == f"use a token that may read {REPO} (HF_TOKEN, or hf auth login)"
 
 
+def test_a_file_that_the_store_gives_back_too_short_is_an_error(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
+) -> None:
+    publish(hub, *first(releases(RUBQ)), options)
+    for name, (term,) in hub.xet.files.items():
+        *kept, _ = read_xorb(hub.xet.xorbs[term.xorb])
+        length = sum(len(chunk.content) for chunk in kept)
+        hub.xet.files[name] = (term._replace(length=length, stop=len(kept)),)
+    with pytest.raises(SourceError):
+        fetch(hub, tmp_path / "another cache", [])
+
+
 def test_a_file_that_the_store_gives_back_changed_is_noticed(
     hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
 ) -> None:
@@ -190,7 +197,7 @@ def test_a_file_that_the_store_gives_back_changed_is_noticed(
     connection = client.connect(endpoint=hub.url, patience=patience(retries=1))
     at = repository.require_snapshot(connection, REPO, "v1.0.0")
     data = [path for path in at.digests if path.endswith(".parquet")]
-    with pytest.raises(SourceError, match="differs from the one on the Hub"):
+    with pytest.raises(SourceError, match="the file that arrived is not the one on the Hub"):
         repository.fetch_files(connection, REPO, at, data, tmp_path / "another cache")
 
 
