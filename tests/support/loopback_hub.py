@@ -455,7 +455,7 @@ def _lfs_batch(hub: LoopbackHub, request: Request, repo: str) -> Answer:
     hub.repo(request, repo, write=True)
     objects = []
     for item in request.json["objects"]:
-        upload = {"actions": {"upload": {"href": f"{hub.url}/objects/{item['oid']}"}}}
+        upload = {"actions": {"upload": {"href": f"{hub.url}/uploads/{item['oid']}"}}}
         objects.append({"oid": item["oid"], "size": item["size"], **({} if item["oid"] in hub.objects else upload)})
     return _json({"transfer": "basic", "objects": objects})
 
@@ -606,7 +606,7 @@ ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"POST"}, f"{API}/preupload/{REV}", _preupload),
     ({"POST"}, f"{API}/commit/{REV}", _commit),
     ({"POST"}, f"/datasets/{REPO}\\.git/info/lfs/objects/batch", _lfs_batch),
-    ({"PUT"}, r"/objects/(?P<oid>[0-9a-f]{64})", _lfs_put),
+    ({"PUT"}, r"/uploads/(?P<oid>[0-9a-f]{64})", _lfs_put),
     ({"GET", "HEAD"}, f"/datasets/{REPO}/resolve/{REV}/(?P<path>.+)", _resolve),
     ({"GET"}, f"{API}/xet-(?P<kind>read|write)-token/{REV}", _xet_token),
     ({"GET"}, "/xet/v1/chunks/.+", _xet_chunk),
@@ -614,7 +614,7 @@ ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"GET"}, f"/xet/xorbs/(?P<xorb>{HASH})", _xet_xorb),
     ({"POST"}, "/xet/v2/shards", _xet_shard),
     ({"GET"}, f"/xet/v2/reconstructions/(?P<file>{HASH})", _xet_reconstruction),
-    ({"POST"}, "/xet/v1/telemetry", _xet_telemetry),
+    ({"POST"}, "/v1/telemetry", _xet_telemetry),
 )
 
 

@@ -103,7 +103,16 @@ def test_a_hub_that_asks_for_more_than_an_hour_is_an_error_that_says_when_to_com
     waits: list[float] = []
     connection = publishing.login(endpoint=hub.url, token=WRITER, patience=replace(patience(waits), now=lambda: NOON))
     busy = Fault(status=503, headers={"Retry-After": "86400"})
-    for path in ("/revision/main", "/repos/create", "/preupload/", "/objects/", "/commit/", "/resolve/", "/tag/"):
+    for path in (
+        "/revision/main",
+        "/repos/create",
+        "/preupload/",
+        "/objects/batch",
+        "/uploads/",
+        "/commit/",
+        "/resolve/",
+        "/tag/",
+    ):
         hub.fail_at = {path: busy}
         with pytest.raises(PublishError, match="answered 503") as caught:
             publishing.publish(*first_dir(releases()), options, connection)

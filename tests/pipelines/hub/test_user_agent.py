@@ -36,6 +36,6 @@ def test_each_request_of_publishing_and_fetching_has_our_name_and_version(
     published = publish(hub, *first(releases()), options)
     connection = client.connect(endpoint=hub.url, patience=patience())
     repository.fetch_release_at(connection, published.plan.repo, "v1.0.0", tmp_path / "another cache")
-    uploads = {path for path in hub.user_agents if path.startswith("/objects/" if disable_xet else "/xet/")}
+    uploads = {path for path in hub.user_agents if path.startswith("/uploads/" if disable_xet else "/xet/")}
     assert uploads
     assert {path: agent for path, agent in hub.user_agents.items() if OURS not in agent} == {}

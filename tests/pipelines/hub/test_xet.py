@@ -51,7 +51,7 @@ def test_data_that_goes_up_through_xet_comes_down_through_it_as_the_same_rows(
     for version, outcome in outcomes.items():
         assert publish(hub, dataset, outcome, options).state == "published"
         assert verified_hash(hub.tree(f"org/{name}", f"v{version}")) == outcome.manifest.content_sha256
-    assert paths(hub, "/objects/") == [], "nothing went through LFS"
+    assert paths(hub, "/uploads/") == [], "nothing went through LFS"
     data = {file.sha256 for outcome in outcomes.values() for file in outcome.manifest.files}
     assert set(hub.xet.hashes) == data
     hub.log.clear()
