@@ -37,7 +37,8 @@ class PublishOptions:
 
     repo_name: instead of the dataset's name. private: create the repository as a private one. create_pr: open a pull request
     instead of committing. message: of the commit. rights: the user may publish although the licence forbids derivatives. cache:
-    where releases of the Hub are kept. sample: publish samples and parts too; for tests, on no command line.
+    where releases of the Hub are kept. ledger: the file with what is published; None: see
+    pipelines.hub.publication_record. sample: publish samples and parts too; for tests, on no command line.
     """
 
     org: str
@@ -47,7 +48,7 @@ class PublishOptions:
     create_pr: bool = False
     message: str | None = None
     rights: bool = False
-    ledger: Path = ledger.LEDGER
+    ledger: Path | None = None
     sample: bool = False
 
 
@@ -217,11 +218,12 @@ def _publishable(definition: Definition, release_dir: Path, options: PublishOpti
         todo = f"build it again: python -m pipelines.build {name} --force"
         raise PublishError(f"{name}: the release is damaged", where=str(release_dir), found=problems[0], todo=todo)
     _refuse_defects(definition, release_dir, manifest)
-    recorded = ledger.find_entry(dataset.name, release_dir.name, options.ledger)
+    ledger_path = options.ledger or ledger.LEDGER
+    recorded = ledger.find_entry(dataset.name, release_dir.name, ledger_path)
     if recorded is not None and recorded.content_sha256 != manifest.content_sha256 and not manifest.sample:
         raise PublishError(
             f"{name}: its rows are not those in the ledger",
-            where=str(options.ledger),
+            where=str(ledger_path),
             found=comparison.describe_difference(recorded.tables, manifest.tables),
             todo="give the change a new version",
         )

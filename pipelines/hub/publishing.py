@@ -16,7 +16,8 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from builders.errors import PublishError
 from pipelines.hub import client, planning, repository
-from pipelines.release import folder, ledger
+from pipelines.hub.publication_record import record_publication
+from pipelines.release import folder
 from pipelines.release.comparison import describe_difference
 from pipelines.release.staging import dataset_lock
 
@@ -120,7 +121,7 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
             return Publication(plan, "pull request opened", commit, request)
         _tag(hub, plan, commit, options)
         state = "published"
-    _record(plan, options)
+    record_publication(hub, plan, commit, options.ledger)
     return Publication(plan, state, commit, url)
 
 
@@ -217,10 +218,3 @@ def _commit_failed(hub: HubClient, plan: Plan, options: PublishOptions, trouble:
         return PublishError(what, where=where, found=trouble.words, todo=todo)
     error = client.call_failed(hub, "committing", plan.repo, trouble)
     return PublishError(error.what, where=error.where, found=error.found, todo=error.todo)
-
-
-def _record(plan: Plan, options: PublishOptions) -> None:
-    """Record the publication in the ledger."""
-    if plan.manifest.complete and ledger.record_publication(plan.manifest, plan.repo, options.ledger):
-        name = options.ledger.name
-        logger.info("%s: recorded as published in %s: commit it", plan.manifest.name, name)
