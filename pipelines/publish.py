@@ -74,6 +74,11 @@ def _parse() -> argparse.Namespace:
         "--i-have-the-rights", action="store_true", help="publish although the licence forbids derivatives"
     )
     arguments.add_argument(
+        "--no-download",
+        action="store_true",
+        help="compare the published files by the Hub's digests instead of reading them back; not compared with the newest tag",
+    )
+    arguments.add_argument(
         "--ledger",
         type=Path,
         metavar="FILE",
@@ -100,6 +105,7 @@ def _publish_options(options: argparse.Namespace) -> PublishOptions:
         message=options.message,
         rights=options.i_have_the_rights,
         ledger=options.ledger,
+        download=not options.no_download,
     )
 
 

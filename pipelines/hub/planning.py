@@ -16,6 +16,7 @@ from builders.spec import version_key
 from builders.tasks import config_folder
 from pipelines.audit import integrity
 from pipelines.hub import client, repository
+from pipelines.hub.digest_comparison import find_differences
 from pipelines.hub.published_files import published_files
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.verification import verify_release
@@ -37,8 +38,8 @@ class PublishOptions:
 
     repo_name: instead of the dataset's name. private: create the repository as a private one. create_pr: open a pull request
     instead of committing. message: of the commit. rights: the user may publish although the licence forbids derivatives. cache:
-    where releases of the Hub are kept. ledger: the file with what is published; None: see
-    pipelines.hub.publication_record. sample: publish samples and parts too; for tests, on no command line.
+    where releases of the Hub are kept. ledger: the file with what is published; None: see pipelines.hub.publication_record.
+    download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for tests, on no command line.
     """
 
     org: str
@@ -49,6 +50,7 @@ class PublishOptions:
     message: str | None = None
     rights: bool = False
     ledger: Path | None = None
+    download: bool = True
     sample: bool = False
 
 
@@ -121,16 +123,18 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
         return Plan(repo, version, DONE, manifest, at, notes=tuple(notes))
     published = repository.read_manifest_at(hub, repo, at)
     _refuse_older(repo, published, manifest, tagged)
+    writes, added = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
     if published is not None and published.version == version:
         _refuse_other_content(f"{repo} at main", published, manifest)
-        if not find_faults(hub, repo, at, options.cache):
+        if not (find_faults(hub, repo, at, options.cache) if options.download else digest_faults(at, writes, manifest)):
             return Plan(repo, version, UNTAGGED, manifest, at, notes=tuple(notes))
         notes.append("main holds a damaged copy of this release: it is written again")
-    writes, added = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
     notes += [f"keys kept from the card on the Hub: {', '.join(added)}"] if added else []
     against, changes = tagged[0] if tagged else None, list[comparison.Change]()
     newest = repository.snapshot(hub, repo, f"v{against}") if against else None
-    if newest is not None:
+    if newest is not None and not options.download:
+        notes.append(f"not compared with v{against}: --no-download")
+    elif newest is not None:
         try:
             changes = comparison.compare_tables(fetch_verified(hub, repo, newest, options.cache), release_dir)
         except ReleaseError as error:
@@ -154,6 +158,12 @@ def require_same_rows(
         raise PublishError("the revision has disappeared", where=where, todo="run the command again")
     _refuse_other_content(where, repository.read_manifest_at(hub, repo, at), manifest)
     if any(at.digests.get(file.path) != file.sha256 for file in manifest.files):
+        if not options.download:
+            files = {file.path: b"" for file in manifest.files}
+            raise PublishError(
+                "the Hub's digests do not tell whether the published files hold the same rows",
+                where=where, found="; ".join(find_differences(at, files, manifest)), todo="leave out --no-download",
+            )  # fmt: skip
         faults = find_faults(hub, repo, at, options.cache)
         if faults:
             what = "the published files are not those of their manifest"
@@ -169,6 +179,12 @@ def find_faults(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> list[st
         return [f"{error.what}: {error.found}" if error.found else error.what]
     named = {file.path for file in manifest.files}
     return [f"{path} is of another release" for path in stale_files(at, [manifest], named)]
+
+
+def digest_faults(at: Snapshot, writes: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:
+    """The faults of a snapshot that should hold the files of a release, and no other release's, by the Hub's digests."""
+    stale = stale_files(at, [manifest], writes)
+    return find_differences(at, writes, manifest) + [f"{path} is of another release" for path in stale]
 
 
 def fetch_verified(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
