@@ -1,7 +1,7 @@
 """What publishing a release would do: every rule of it, and nothing is done yet.
 
-A release may be published when its rows are sound, complete and licensed, and when its repository holds no newer version of the
-same dataset. A published version never changes.
+A release may be published when its rows are sound, complete and licensed (pipelines.hub.publishable), and when its repository
+holds no newer version of the same dataset. A published version never changes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from builders.errors import FindingsError, PublishError, ReleaseError, UsageError
+from builders.errors import PublishError, ReleaseError, UsageError
 from builders.spec import version_key
 from builders.tasks import config_folder
-from pipelines.audit import integrity
 from pipelines.hub import client, repository
+from pipelines.hub.digest_comparison import find_differences
+from pipelines.hub.publishable import require_publishable
 from pipelines.hub.published_files import published_files
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.verification import verify_release
@@ -37,7 +38,8 @@ class PublishOptions:
 
     repo_name: instead of the dataset's name. private: create the repository as a private one. create_pr: open a pull request
     instead of committing. message: of the commit. rights: the user may publish although the licence forbids derivatives. cache:
-    where releases of the Hub are kept. sample: publish samples and parts too; for tests, on no command line.
+    where releases of the Hub are kept. ledger: the file with what is published; None: see pipelines.hub.publication_record.
+    download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for tests, on no command line.
     """
 
     org: str
@@ -47,7 +49,8 @@ class PublishOptions:
     create_pr: bool = False
     message: str | None = None
     rights: bool = False
-    ledger: Path = ledger.LEDGER
+    ledger: Path | None = None
+    download: bool = True
     sample: bool = False
 
 
@@ -102,7 +105,13 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
 
     Raises PublishError where the release may not be published, FindingsError for defects in its rows.
     """
-    manifest = _publishable(definition, release_dir, options)
+    manifest = require_publishable(
+        definition,
+        release_dir,
+        rights=options.rights,
+        sample=options.sample,
+        ledger_file=options.ledger or ledger.LEDGER,
+    )
     repo, version = repository_name(definition, options), manifest.version
     notes = [f"unverified raw file: {file.name}" for file in manifest.raw if not file.verified]
     at = repository.snapshot(hub, repo)
@@ -120,16 +129,18 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
         return Plan(repo, version, DONE, manifest, at, notes=tuple(notes))
     published = repository.read_manifest_at(hub, repo, at)
     _refuse_older(repo, published, manifest, tagged)
+    writes, added = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
     if published is not None and published.version == version:
         _refuse_other_content(f"{repo} at main", published, manifest)
-        if not find_faults(hub, repo, at, options.cache):
+        if not (find_faults(hub, repo, at, options.cache) if options.download else digest_faults(at, writes, manifest)):
             return Plan(repo, version, UNTAGGED, manifest, at, notes=tuple(notes))
         notes.append("main holds a damaged copy of this release: it is written again")
-    writes, added = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
     notes += [f"keys kept from the card on the Hub: {', '.join(added)}"] if added else []
     against, changes = tagged[0] if tagged else None, list[comparison.Change]()
     newest = repository.snapshot(hub, repo, f"v{against}") if against else None
-    if newest is not None:
+    if newest is not None and not options.download:
+        notes.append(f"not compared with v{against}: --no-download")
+    elif newest is not None:
         try:
             changes = comparison.compare_tables(fetch_verified(hub, repo, newest, options.cache), release_dir)
         except ReleaseError as error:
@@ -153,6 +164,12 @@ def require_same_rows(
         raise PublishError("the revision has disappeared", where=where, todo="run the command again")
     _refuse_other_content(where, repository.read_manifest_at(hub, repo, at), manifest)
     if any(at.digests.get(file.path) != file.sha256 for file in manifest.files):
+        if not options.download:
+            files = {file.path: b"" for file in manifest.files}
+            raise PublishError(
+                "the Hub's digests do not tell whether the published files hold the same rows",
+                where=where, found="; ".join(find_differences(at, files, manifest)), todo="leave out --no-download",
+            )  # fmt: skip
         faults = find_faults(hub, repo, at, options.cache)
         if faults:
             what = "the published files are not those of their manifest"
@@ -168,6 +185,12 @@ def find_faults(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> list[st
         return [f"{error.what}: {error.found}" if error.found else error.what]
     named = {file.path for file in manifest.files}
     return [f"{path} is of another release" for path in stale_files(at, [manifest], named)]
+
+
+def digest_faults(at: Snapshot, writes: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:
+    """The faults of a snapshot that should hold the files of a release, and no other release's, by the Hub's digests."""
+    stale = stale_files(at, [manifest], writes)
+    return find_differences(at, writes, manifest) + [f"{path} is of another release" for path in stale]
 
 
 def fetch_verified(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
@@ -188,54 +211,6 @@ def stale_files(at: Snapshot, manifests: Iterable[Manifest], wanted: Container[s
     folders = {config_folder(table.config) for manifest in manifests for table in manifest.tables}
     paths = [PurePosixPath(path) for path in at.digests if path not in wanted]
     return [str(path) for path in paths if path.suffix == ".parquet" and str(path.parent) in folders]
-
-
-def _publishable(definition: Definition, release_dir: Path, options: PublishOptions) -> Manifest:
-    """The manifest of a release that may be published."""
-    dataset, source = definition.dataset, definition.source
-    name = f"{dataset.name}@{release_dir.name}"
-    if "nd" in source.license.lower().split("-") and not options.rights:
-        raise PublishError(
-            f"{name}: licence {source.license} does not permit publishing derivatives",
-            where=source.homepage,
-            found=source.license_note or None,
-            todo="publish it only if you hold the rights or were given them: then pass --i-have-the-rights",
-        )
-    manifest = folder.read_manifest(release_dir)
-    if manifest is None:
-        todo = f"build it: python -m pipelines.build {name}"
-        raise PublishError(f"{name}: no release to publish", where=str(release_dir), todo=todo)
-    if not options.sample and not manifest.complete:
-        what = "a sample" if manifest.sample else "a part of the dataset"
-        todo = "build the complete dataset"
-        raise PublishError(f"{name}: {what} is never published", where=str(release_dir), todo=todo)
-    if (manifest.dataset, manifest.version) != (dataset.name, release_dir.name):
-        what = f"{name}: its folder holds another release"
-        raise PublishError(what, where=str(release_dir), found=manifest.name)
-    problems = verify_release(release_dir, manifest) + folder.edited_documents(release_dir, manifest)
-    if problems:
-        todo = f"build it again: python -m pipelines.build {name} --force"
-        raise PublishError(f"{name}: the release is damaged", where=str(release_dir), found=problems[0], todo=todo)
-    _refuse_defects(definition, release_dir, manifest)
-    recorded = ledger.find_entry(dataset.name, release_dir.name, options.ledger)
-    if recorded is not None and recorded.content_sha256 != manifest.content_sha256 and not manifest.sample:
-        raise PublishError(
-            f"{name}: its rows are not those in the ledger",
-            where=str(options.ledger),
-            found=comparison.describe_difference(recorded.tables, manifest.tables),
-            todo="give the change a new version",
-        )
-    return manifest
-
-
-def _refuse_defects(definition: Definition, release_dir: Path, manifest: Manifest) -> None:
-    """Refuse rows with defects. The rows themselves are audited, because a manifest can be edited."""
-    frames = folder.scan_tables(release_dir, manifest.tables)
-    findings = integrity.check_integrity(definition.dataset.task, frames, manifest.splits, sample=manifest.sample)
-    errors = [f"{one.kind} in {one.location}: {one.count}" for one in findings if one.severity == "error"]
-    errors += [one.kind for one in manifest.findings if one.severity == "error"]
-    if errors:
-        raise FindingsError("blocking defects in the rows", where=str(release_dir), found="; ".join(errors))
 
 
 def _refuse_another_dataset(where: str, published: Manifest | None, ours: Manifest) -> None:
