@@ -33,6 +33,10 @@ def stray_file(tree: dict[str, bytes]) -> dict[str, bytes | None]:
     return {"data/dev-extra.parquet": tree["data/dev-00000-of-00002.parquet"]}
 
 
+def stray_file_of_the_second(tree: dict[str, bytes]) -> dict[str, bytes | None]:
+    return {"data/dev-extra.parquet": tree["data/dev-00000-of-00001.parquet"]}
+
+
 def edited_data_files(tree: dict[str, bytes]) -> dict[str, bytes | None]:
     assert tree["README.md"].count(CONFIG_PATTERN) == 1
     return {"README.md": tree["README.md"].replace(CONFIG_PATTERN, b"path: data/dev-00000-*")}
@@ -141,6 +145,24 @@ def test_what_is_edited_between_commit_and_tag_is_written_again_and_never_tagged
     assert any(note.startswith("main: ") for note in again.plan.notes), "the plan says what differs"
     assert edited not in hub.repos[REPO].tags.values()
     assert hub.tree(REPO, "v1.0.0") == hub.tree(REPO) == ours
+
+
+@pytest.mark.parametrize(
+    "edit", [stray_file_of_the_second, edited_card_with_its_digest], ids=["a stray file", "a card"]
+)
+def test_a_pull_request_that_was_changed_before_its_merge_is_not_tagged(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, edit: Change
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    opened = publish(hub, dataset, outcomes["2.0.0"], replace(options, create_pr=True))
+    refs = hub.repos[REPO]
+    refs.branches["main"] = refs.branches["refs/pr/1"]
+    merged = change(hub, edit)
+    again = publish(hub, dataset, outcomes["2.0.0"], options)
+    assert refs.tags["v2.0.0"] == again.commit
+    assert again.commit not in {opened.commit, merged}
+    assert hub.tree(REPO) == hub.tree(REPO, opened.commit)
 
 
 def test_a_file_of_others_that_would_be_loaded_is_named_before_anything_is_committed(
