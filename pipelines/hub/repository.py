@@ -65,10 +65,16 @@ def require_snapshot(hub: HubClient, repo: str, revision: str) -> Snapshot:
     return at
 
 
+def list_refs(hub: HubClient, repo: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The branches and the tags of a repository, each with the commit that it is on."""
+    refs = call(hub, "reading its tags", repo, lambda: hub.api.list_repo_refs(repo, repo_type="dataset"))
+    branches = {branch.name: branch.target_commit for branch in refs.branches}
+    return branches, {tag.name: tag.target_commit for tag in refs.tags}
+
+
 def list_versions(hub: HubClient, repo: str) -> list[str]:
     """The versions that a repository has tags for, newest first: `2.0.0` for `v2.0.0`."""
-    refs = call(hub, "reading its tags", repo, lambda: hub.api.list_repo_refs(repo, repo_type="dataset"))
-    found = [match[1] for tag in refs.tags if (match := VERSION_TAG.fullmatch(tag.name))]
+    found = [match[1] for name in list_refs(hub, repo)[1] if (match := VERSION_TAG.fullmatch(name))]
     return sorted(found, key=version_key, reverse=True)
 
 
