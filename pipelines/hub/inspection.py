@@ -13,6 +13,7 @@ from builders.spec import version_key
 from pipelines.hub import client, repository
 from pipelines.hub.published_revisions import MAIN, Content, Repository, Revision, judge_main, judge_tag, missing_tag
 from pipelines.hub.verification import verify_snapshot
+from pipelines.release import folder
 from pipelines.terminal import format_size
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ def _read(hub: HubClient, repo: str, name: str, commit: str, expected: Expectati
         at = repository.require_snapshot(hub, repo, commit)
         if at.sha != commit or not COMMIT.fullmatch(commit):  # it becomes the name of a folder
             return Content(failure="the Hub answers with another commit than its tag names")
+        if folder.MANIFEST not in at.digests:
+            return Content(faults=(f"not a release of this package: no {folder.MANIFEST}",))
         manifest = repository.read_manifest_at(hub, repo, at)
         if manifest is not None and expected.download:
             size = format_size(sum(file.bytes for file in manifest.files))

@@ -17,6 +17,7 @@ from huggingface_hub.errors import HfHubHTTPError
 from builders.errors import PublishError
 from pipelines.hub import client, planning, repository
 from pipelines.hub.publication_record import record_publication
+from pipelines.hub.verification import verify_snapshot
 from pipelines.release import folder
 from pipelines.release.comparison import describe_difference
 from pipelines.release.staging import dataset_lock
@@ -185,7 +186,7 @@ def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions)
     if options.download:
         faults = _fetched_faults(hub, plan, at, options)
     else:
-        faults = planning.digest_faults(at, plan.writes, plan.manifest) if plan.writes else []
+        faults = planning.digest_faults(plan.repo, at, plan.writes, plan.manifest) if plan.writes else []
     if faults:
         todo = "nothing was tagged; run the command again"
         todo += "" if options.download else " without --no-download to compare the rows"
@@ -200,20 +201,12 @@ def _fetched_faults(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOp
         logger.info(
             "%s: fetching %s to read it back (--no-download compares the Hub's digests)", plan.repo, format_size(size)
         )
-    faults = planning.find_faults(hub, plan.repo, at, options.cache)
+    faults = verify_snapshot(hub, plan.repo, at, options.cache)
     if not faults:
-        fetched, card = repository.fetch_release(hub, plan.repo, at, options.cache), plan.writes.get(folder.CARD)
-        manifest = folder.require_manifest(fetched)
+        manifest = folder.require_manifest(repository.fetch_release(hub, plan.repo, at, options.cache))
         if manifest.content_sha256 != plan.manifest.content_sha256:
             faults.append(describe_difference(plan.manifest.tables, manifest.tables))
-        if card is not None and (fetched / folder.CARD).read_bytes() != _content(card):
-            faults.append("another card")
-        faults += folder.edited_documents(fetched, manifest)
-    return faults
-
-
-def _content(file: bytes | Path) -> bytes:
-    return file if isinstance(file, bytes) else file.read_bytes()
+    return faults or (planning.different_documents(hub, plan.repo, at, plan.writes) if plan.writes else [])
 
 
 def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:

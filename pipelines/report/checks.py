@@ -15,7 +15,7 @@ from cards.front_matter_parser import parse_front_matter
 from pipelines.audit import integrity, known_findings, quality
 from pipelines.audit.languages import SAMPLE
 from pipelines.audit.tables import count_rows
-from pipelines.foreign.data_files import CARD, resolve_tables
+from pipelines.foreign.data_files import resolve_tables
 from pipelines.foreign.datasets import read_datasets
 from pipelines.foreign.file_formats import unreadable_file
 from pipelines.foreign.folders import list_files
@@ -25,6 +25,7 @@ from pipelines.raw.cache import default_cache
 from pipelines.release import fingerprint, folder
 from pipelines.release.verification import verify_release
 from pipelines.report.verdict import judge
+from pipelines.resolution import CARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from cards.manifest import Finding, Manifest
     from pipelines.audit.findings import FindingRows
     from pipelines.audit.tables import Frames
-    from pipelines.foreign.data_files import Files
     from pipelines.foreign.datasets import ForeignDataset, ForeignOptions
+    from pipelines.resolution import Files
 
 
 @dataclass(frozen=True)
