@@ -132,6 +132,8 @@ def _check_organisation(options: argparse.Namespace) -> int:
     from pipelines.release.ledger import LEDGER, read_ledger
     from pipelines.report import organisation_report
 
+    if versioned := [name for name in options.names if "@" in name]:
+        raise UsageError("--org checks all versions", found=versioned[0], todo="leave out the version")
     names = {entry.dataset for entry, _ in catalogue.resolve(options.names)} if options.names else set[str]()
     entries, datasets, code = read_ledger(options.ledger or LEDGER), list[PublishedDataset](), 0
     try:

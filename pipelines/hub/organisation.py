@@ -17,6 +17,7 @@ from builders.errors import UsageError
 from pipelines.hub import client, repository
 from pipelines.hub.inspection import inspect_dataset
 from pipelines.hub.published_revisions import Repository
+from pipelines.release import folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+GIT_BLOB = 40  # hex digits of the digest of a file outside LFS
 MAX_PAGES = 1000  # of a listing; the Hub sends hundreds of repositories a page
 
 
@@ -45,7 +47,10 @@ class _Listed:
 
 @dataclass(frozen=True)
 class Repositories:
-    """The repositories of an organisation. ours: the dataset of each, by repository. others: those without a release of ours."""
+    """The repositories of an organisation.
+
+    ours: the dataset of each, by repository. others: those without a release of ours, unless only some datasets are requested.
+    """
 
     ours: Mapping[str, str]
     others: tuple[str, ...]
@@ -83,7 +88,7 @@ def find_repositories(hub: HubClient, org: str, expected: Expectations, names: C
         else:
             ours[repo] = dataset
     chosen = {repo: dataset for repo, dataset in sorted(ours.items()) if not names or dataset in names}
-    return Repositories(chosen, tuple(others))
+    return Repositories(chosen, () if names else tuple(others))
 
 
 def inspect_repositories(
@@ -108,8 +113,9 @@ def list_repositories(hub: HubClient, org: str) -> dict[str, bool]:
     for _ in range(MAX_PAGES):
         page, rest = client.call(hub, "listing its datasets", org, partial(_page, hub, url, query))
         for one in page:
-            if client.REPOSITORY.fullmatch(one.id) and one.id.startswith(f"{org}/"):
-                found[one.id] = any(file.rfilename == "manifest.json" for file in one.siblings or ())
+            name = one.id.removeprefix(f"{org}/")
+            if client.REPOSITORY.fullmatch(f"{org}/{name}") and name != one.id and name.strip("."):
+                found[one.id] = any(file.rfilename == folder.MANIFEST for file in one.siblings or ())
         if rest is None:
             return dict(sorted(found.items()))
         if not rest.startswith(f"{start}?"):
@@ -133,7 +139,10 @@ def _dataset_of(hub: HubClient, repo: str) -> str | None:
     """The dataset of the manifest at main, where it is one of ours that may be read."""
     try:
         at = repository.snapshot(hub, repo)
-        manifest = at and repository.read_manifest_at(hub, repo, at)
+        small = (
+            at is not None and len(at.digests.get(folder.MANIFEST, "")) == GIT_BLOB
+        )  # a file in LFS may be of any size
+        manifest = repository.read_manifest_at(hub, repo, at) if at and small else None
     except hub.error as error:
         if client.explain_error(error).passing:
             raise

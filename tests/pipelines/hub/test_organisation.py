@@ -17,7 +17,7 @@ from cards.manifest import encode
 from pipelines import check
 from pipelines.hub import client, organisation, publishing
 from pipelines.hub.planning import PublishOptions
-from tests.support.loopback_hub import READER, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
+from tests.support.loopback_hub import PAGE, READER, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
 from tests.support.publishing import patience
 from tests.support.releases import definition_of
 
@@ -491,6 +491,27 @@ def test_a_listing_that_continues_on_another_server_is_not_followed(
     monkeypatch.setattr(organisation, "_page", lambda *_: ([], "http://127.0.0.1:9/api/datasets?cursor=1"))
     with pytest.raises(SourceError, match="continues on another server"):
         organisation.list_repositories(connection, "org")
+
+
+def test_names_that_are_not_of_a_repository_of_the_organisation_are_left_out_of_the_listing(
+    published: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = client.connect(token=READER)
+    names = ["org/..", "org/a/b", "other/name", "orgname", "org/\x1b[31m", "org/fine"]
+    page = [organisation._Listed(name) for name in names]
+    monkeypatch.setattr(organisation, "_page", lambda *_: (page, None))
+    assert organisation.list_repositories(connection, "org") == {"org/fine": False}
+
+
+def test_a_version_behind_a_name_is_a_usage_error(run: Callable[..., Run]) -> None:
+    with pytest.raises(UsageError, match="--org checks all versions"):
+        run("cedr@1.0.0")
+
+
+def test_the_listing_is_read_to_its_last_page(published: Published) -> None:
+    connection = client.connect(token=READER)
+    assert len(VERSIONS) > PAGE
+    assert list(organisation.list_repositories(connection, "org")) == sorted(f"org/{name}" for name in VERSIONS)
 
 
 @pytest.mark.parametrize("org", ["", "a/b", "..", "org name", "-"])
