@@ -15,6 +15,7 @@ from glob import has_magic
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import datasets
 import fsspec
 from datasets import BuilderConfig, DownloadConfig
 from datasets.data_files import get_data_patterns, resolve_pattern, sanitize_patterns
@@ -37,7 +38,9 @@ PROTOCOL, ROOT = "listing", "root"
 OWN_PATTERNS = 60  # the patterns that `datasets` tries where there are none: 53 in 5.2
 CONFIG_KEYS = ("config_name", "data_files", "data_dir", "default")  # what decides which files are read
 # What the functions of `datasets` raise for front matter that they do not expect.
-REFUSALS = (ValueError, TypeError, AttributeError, LookupError, AssertionError, OSError, re.error)
+REFUSALS = (ValueError, TypeError, AttributeError, LookupError, AssertionError, OSError, RuntimeError, re.error)
+
+datasets.logging.set_verbosity_error()  # it writes to stderr by itself, past pipelines/safe_text.py
 
 
 def resolve_files(paths: Iterable[str], front_matter: Mapping[str, Any], where: str) -> Files:

@@ -60,27 +60,37 @@ def resolve_tables(
         files = resolve_files(paths, {"configs": configs}, where)
     else:
         files = _resolve_without_configs(paths, where)
-    unsupported = [path for splits in files.values() for several in splits.values() for path in several]
-    unsupported = [path for path in unsupported if extension(path) is None]
-    if unsupported:
+    if unsupported := _unsupported_files(files):
         what = "a data file is in a format that is not supported"
         raise SourceError(what, where=where, found=unsupported[0], expected=", ".join(NAMES))
     return files
 
 
+def _unsupported_files(files: Files) -> list[str]:
+    paths = (path for splits in files.values() for several in splits.values() for path in several)
+    return [path for path in paths if extension(path) is None]
+
+
 def _resolve_without_configs(paths: Sequence[str], where: str) -> Files:
+    """The tables of a folder as `datasets` resolves it.
+
+    Raises SourceError where it finds none, or files of another format.
+    """
     try:
-        return resolve_files(paths, {}, where)
+        files = resolve_files(paths, {}, where)
     except SourceError:
-        data_files = [path for path in paths if _is_data_file(path)]
-        raise SourceError(
-            "no tables found",
-            where=where,
-            found=f"{len(data_files)} data files" + (f", such as {min(data_files)}" if data_files else ""),
-            expected="a README.md whose front matter has `configs`, or names such as data/test-00000-of-00001.parquet, "
-            "corpus/test.parquet, corpus.jsonl, qrels/test.tsv",
-            todo="name the folder of one dataset (for a release of this package: outputs/<dataset>/<version>)",
-        ) from None
+        files = {}
+    if files and not _unsupported_files(files):
+        return files
+    data_files = [path for path in paths if _is_data_file(path)]
+    raise SourceError(
+        "no tables found",
+        where=where,
+        found=f"{len(data_files)} data files" + (f", such as {min(data_files)}" if data_files else ""),
+        expected="a README.md whose front matter has `configs`, or names such as data/test-00000-of-00001.parquet, "
+        "corpus/test.parquet, corpus.jsonl, qrels/test.tsv",
+        todo="name the folder of one dataset (for a release of this package: outputs/<dataset>/<version>)",
+    )
 
 
 def _belongs_to(config: str, subset: str) -> bool:

@@ -113,6 +113,24 @@ def test_findings_of_another_version_of_this_package_are_a_note_and_edited_ones_
     assert report["findings"]
 
 
+def test_a_release_in_a_folder_is_checked_for_what_load_dataset_reads_there(tmp_path: Path) -> None:
+    release_dir = make(definition_of("terra-pairclassification"), "1.0.0", sample_settings(tmp_path)).release_dir
+    stray, unread = release_dir / "data" / "dev-extra.parquet", release_dir / "other.parquet"
+    for path in (stray, unread):
+        path.write_bytes((release_dir / "data" / "dev-00000-of-00001.parquet").read_bytes())
+    assert check_release(release_dir, language_sample=None).report["problems"] == [
+        "other.parquet is in no table of the manifest",
+        "data/dev-extra.parquet would be loaded as default/dev, and the manifest does not name it",
+    ]
+    stray.unlink()
+    unread.unlink()
+    card = release_dir / "README.md"
+    card.write_text(card.read_text("utf-8").replace("path: data/dev-*", "path: data/test-*"), "utf-8")
+    loads, edited = check_release(release_dir, language_sample=None).report["problems"]
+    assert loads.startswith("README.md: load_dataset would fail: no files match the config 'default'")
+    assert edited.startswith("README.md was edited after the build")
+
+
 def test_a_release_of_an_unknown_dataset_is_an_error(tmp_path: Path) -> None:
     release_dir = make(definition_of("terra-pairclassification"), "1.0.0", sample_settings(tmp_path)).release_dir
     path = release_dir / "manifest.json"
