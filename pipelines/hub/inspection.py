@@ -55,13 +55,13 @@ def inspect_dataset(hub: HubClient, repo: Repository, expected: Expectations) ->
     entries = expected.entries.get(repo.dataset, {}) if expected.recorded else {}
     recorded = {f"v{version}": entry for version, entry in entries.items() if repo.name in entry.published}
     try:
-        branches, tags = repository.list_refs(hub, repo.name)
+        refs = repository.list_refs(hub, repo.name)
     except hub.error as error:
         failure = explain_failure(error)
         names = _in_order(recorded) or [MAIN]
         return PublishedDataset(repo.name, repo.dataset, tuple(Revision(name, not_checked=failure) for name in names))
-    versions = {name: commit for name, commit in tags.items() if repository.VERSION_TAG.fullmatch(name)}
-    main = branches.get(MAIN)
+    versions = {f"v{version}": refs.tags[f"v{version}"] for version in refs.versions}
+    main = refs.branches.get(MAIN)
     contents = dict[str, Content]()
     for name, commit in [*((name, versions[name]) for name in _in_order(versions)), *([(MAIN, main)] if main else [])]:
         if commit not in contents:
@@ -70,7 +70,9 @@ def inspect_dataset(hub: HubClient, repo: Repository, expected: Expectations) ->
     missing = {name: missing_tag(repo, name, entry) for name, entry in recorded.items() if name not in versions}
     revisions = [(tagged | missing)[name] for name in _in_order(tagged | missing)]
     revisions.append(judge_main(repo, main, tagged, contents, expected))
-    return PublishedDataset(repo.name, repo.dataset, tuple(revisions), tuple(sorted(tags.keys() - versions.keys())))
+    return PublishedDataset(
+        repo.name, repo.dataset, tuple(revisions), tuple(sorted(refs.tags.keys() - versions.keys()))
+    )
 
 
 def explain_failure(error: DatasetError) -> str:

@@ -37,6 +37,20 @@ class Snapshot:
     digests: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Refs:
+    """The tags and branches of a repository: the sha of the commit of each, by name."""
+
+    tags: Mapping[str, str]
+    branches: Mapping[str, str]
+
+    @property
+    def versions(self) -> list[str]:
+        """The versions that there are tags for, newest first: `2.0.0` for `v2.0.0`."""
+        found = [match[1] for name in self.tags if (match := VERSION_TAG.fullmatch(name))]
+        return sorted(found, key=version_key, reverse=True)
+
+
 def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | None:
     """A repository at a revision; None where there is no such repository or revision."""
 
@@ -65,17 +79,15 @@ def require_snapshot(hub: HubClient, repo: str, revision: str) -> Snapshot:
     return at
 
 
-def list_refs(hub: HubClient, repo: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The branches and the tags of a repository, each with the commit that it is on."""
-    refs = call(hub, "reading its tags", repo, lambda: hub.api.list_repo_refs(repo, repo_type="dataset"))
-    branches = {branch.name: branch.target_commit for branch in refs.branches}
-    return branches, {tag.name: tag.target_commit for tag in refs.tags}
+def list_refs(hub: HubClient, repo: str) -> Refs:
+    """The tags and branches of a repository."""
+    refs = call(hub, "reading its tags and branches", repo, lambda: hub.api.list_repo_refs(repo, repo_type="dataset"))
+    return Refs(*({one.name: one.target_commit for one in ones} for ones in (refs.tags, refs.branches)))
 
 
 def list_versions(hub: HubClient, repo: str) -> list[str]:
     """The versions that a repository has tags for, newest first: `2.0.0` for `v2.0.0`."""
-    found = [match[1] for name in list_refs(hub, repo)[1] if (match := VERSION_TAG.fullmatch(name))]
-    return sorted(found, key=version_key, reverse=True)
+    return list_refs(hub, repo).versions
 
 
 def download(hub: HubClient, repo: str, sha: str, path: str, folder: Path) -> Path:
