@@ -1,4 +1,7 @@
-"""python -m pipelines.check NAME|PATH|ORG/NAME[@REVISION]... : verify and audit releases, audit any other dataset."""
+"""python -m pipelines.check NAME|PATH|ORG/NAME[@REVISION]... : verify and audit releases, audit any other dataset.
+
+With --org ORG: all datasets that an organisation has published, against the ledger.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.errors import DatasetError
+from builders.errors import DatasetError, PublishError, UsageError
 from builders.tasks import TYPES
 from pipelines import command
 
@@ -32,6 +35,9 @@ EXAMPLES = """\
     python -m pipelines.check cedr --against published          its statistics beside the published ones, line by line
     python -m pipelines.check cedr --json                       for programs: docs/checking.md lists the keys
     python -m pipelines.check cedr --findings rows/             all rows of every finding, as Parquet
+  all that an organisation has published, every tag and main, against the ledger:
+    python -m pipelines.check --org ORG                         downloads and verifies all of it
+    python -m pipelines.check --org ORG cedr rubq --no-download compares the digests and commits of two sources
   in a script, to fail on what matters there:
     python -m pipelines.check ORG/NAME --fail-on warning
     python -m pipelines.check ORG/NAME --fail-on split_leak:0.1%,html_residue"""
@@ -40,9 +46,12 @@ EXAMPLES = """\
 def main() -> int:
     """Check what the command line names; returns 1 for a damaged release and on `--fail-on`, 4 for errors in the rows, else 0.
 
-    With `--against published`, 1 where a figure differs and no note says why.
+    With `--against published`, 1 where a figure differs and no note says why. With `--org`, 1 where a dataset is not sound or
+    could not be checked, 5 where the Hub cannot be reached.
     """
     options = _parse()
+    if options.org:
+        return _check_organisation(options)
     from pipelines.audit.finding_tables import write_findings
     from pipelines.report import html
     from pipelines.report.checks import finding_folder
@@ -112,6 +121,38 @@ def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool
     return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
 
 
+def _check_organisation(options: argparse.Namespace) -> int:
+    """Check what an organisation has published; what was checked before the Hub failed is shown too."""
+    from builders import catalogue
+    from pipelines.hub import client, organisation
+    from pipelines.hub.inspection import PublishedDataset
+    from pipelines.hub.publication_record import publication_ledger
+    from pipelines.hub.published_revisions import Expectations
+    from pipelines.raw.cache import default_cache
+    from pipelines.release.ledger import LEDGER, read_ledger
+    from pipelines.report import organisation_report
+
+    if versioned := [name for name in options.names if "@" in name]:
+        raise UsageError("--org checks all versions", found=versioned[0], todo="leave out the version")
+    names = {entry.dataset for entry, _ in catalogue.resolve(options.names)} if options.names else set[str]()
+    entries, datasets, code = read_ledger(options.ledger or LEDGER), list[PublishedDataset](), 0
+    try:
+        hub = client.connect()
+        recorded = publication_ledger(hub, options.ledger) is not None
+        expected = Expectations(entries, recorded, options.output, default_cache(), download=not options.no_download)
+        repositories = organisation.find_repositories(hub, options.org, expected, names)
+        for dataset in organisation.inspect_repositories(hub, repositories, expected):
+            datasets.append(dataset)
+            if options.json:
+                command.print_json(organisation_report.to_json(dataset))
+    except DatasetError as error:
+        command.print_error(error)
+        code = error.exit_code if isinstance(error, UsageError) else PublishError.exit_code
+    if not options.json and (datasets or not code):
+        print(organisation_report.page(options.org, datasets, repositories.others, expected), flush=True)
+    return code or int(not datasets or any(one.state != "sound" for one in datasets))
+
+
 def _compare(target: Target, *, as_json: bool) -> int:
     """Print a release's statistics beside the published ones; returns 1 where a figure differs and no note says why."""
     from pipelines.report import published_figures
@@ -132,7 +173,7 @@ def _parse() -> argparse.Namespace:
     )
     arguments.add_argument(
         "names",
-        nargs="+",
+        nargs="*",
         metavar="NAME|PATH|ORG/NAME[@REVISION]",
         help=f"{command.NAMES}; a folder with a release, with the releases of a dataset, or with any dataset laid out as on "
         "the Hub; a repository on the Hub at a branch, tag or commit",
@@ -167,6 +208,18 @@ def _parse() -> argparse.Namespace:
         default="sample",
         help="detect the language of a sample of the texts (the default), or of every text, which takes a while",
     )
+    published = arguments.add_argument_group(
+        "for all that an organisation has published (names limit it to these datasets)"
+    )
+    published.add_argument(
+        "--org", metavar="ORG", help="check each dataset of ORG on the Hub: its tags, main, the ledger"
+    )
+    published.add_argument(
+        "--no-download", action="store_true", help="compare digests and commits only; no data file is fetched"
+    )
+    published.add_argument(
+        "--ledger", type=Path, metavar="FILE", help="what was published and on which commits (pipelines/ledger.json)"
+    )
     others = arguments.add_argument_group("for datasets that are not releases of this package")
     others.add_argument("--task", choices=TYPES, metavar="TYPE", help=f"the type of their task: {', '.join(TYPES)}")
     others.add_argument(
@@ -195,6 +248,15 @@ def _parse() -> argparse.Namespace:
         arguments.error("--scale needs two numbers, the lower one first")
     if options.against and (options.html or options.fail_on or options.findings):
         arguments.error("--against only compares figures: leave out --html, --fail-on and --findings")
+    audit = (options.html, options.findings, options.against, options.fail_on, options.task, options.language)
+    if options.org and any(audit):
+        arguments.error(
+            "--org verifies datasets and audits none: use it with --output, --ledger, --no-download and --json"
+        )
+    if not options.org and (options.no_download or options.ledger):
+        arguments.error("--no-download and --ledger belong to --org")
+    if not options.org and not options.names:
+        arguments.error("name a dataset, a folder or a repository, or an organisation with --org")
     return options
 
 

@@ -42,6 +42,7 @@ TIMESTAMP = "2024-01-01T00:00:00.000Z"
 SAFE = string.punctuation + " "  # allowed in a header; other characters are written as %XX
 XET_TOKENS = {"read": "xet-read-token", "write": "xet-write-token"}
 NEVER = 4_102_444_800  # when Xet tokens expire: the year 2100
+PAGE = 3  # repositories in one answer of the listing; the real Hub sends more
 REPO = r"(?P<repo>[\w.-]+/[\w.-]+)"
 
 
@@ -91,13 +92,18 @@ class Commit:
 
 @dataclass
 class Repo:
-    """A repository. branches: includes pull requests, as `refs/pr/1`. moves: every (ref, commit) update, in order."""
+    """A repository.
+
+    branches: includes pull requests, as `refs/pr/1`. moves: every (ref, commit) update, in order. gated: only a writer may read
+    its files, while anybody may read its name and its tags.
+    """
 
     private: bool
     commits: dict[str, Commit] = field(default_factory=dict)
     branches: dict[str, str] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)
     moves: list[tuple[str, str]] = field(default_factory=list)
+    gated: bool = False
 
     def add(self, branch: str, commit: Commit) -> str:
         """Append a commit to a branch and return its hash."""
@@ -264,6 +270,14 @@ class LoopbackHub:
                 return handle(self, request, **parts)
         raise HubError(404, f"unknown call: {request.method} {request.path}")
 
+    def readable(self, request: Request, name: str) -> Repo:
+        """Return a repository whose files the token permits reading."""
+        repository = self.repo(request, name)
+        if repository.gated and _role(request) != "write":
+            words = f"Access to dataset {name} is restricted and you are not in the authorized list."
+            raise HubError(403 if _role(request) else 401, words, "GatedRepo")
+        return repository
+
     def repo(self, request: Request, name: str, *, write: bool = False) -> Repo:
         """Return a repository, or raise HubError if the token does not permit reading (or writing)."""
         role = _role(request)
@@ -327,12 +341,34 @@ def _validate_yaml(hub: LoopbackHub, request: Request) -> Answer:
     return _json({"errors": errors, "warnings": []}, 400 if errors else 200)
 
 
+def _list(hub: LoopbackHub, request: Request) -> Answer:
+    """The repositories of an author that the token may see, in pages of PAGE; their files by name where `full` is set."""
+    author, start = request.query["author"][0], int(request.query.get("cursor", ["0"])[0])
+    role, full = _role(request), "full" in request.query
+    names = sorted(
+        name for name, repo in hub.repos.items() if name.startswith(f"{author}/") and (role or not repo.private)
+    )
+    items = []
+    for name in names[start : start + PAGE]:
+        repository = hub.repos[name]
+        tree = repository.commits[repository.branches["main"]].tree
+        files = {"sha": repository.branches["main"], "siblings": [{"rfilename": path} for path in sorted(tree)]}
+        common = {"id": name, "author": author, "private": repository.private, "createdAt": TIMESTAMP, "tags": []}
+        items.append(common | {"gated": "manual" if repository.gated else False} | (files if full else {}))
+    answer = _json(items)
+    if start + PAGE < len(names):
+        query = f"author={author}&cursor={start + PAGE}" + ("&full=True" if full else "")
+        answer.headers["Link"] = f'<{hub.url}/api/datasets?{query}>; rel="next"'
+    return answer
+
+
 def _info(hub: LoopbackHub, request: Request, repo: str, revision: str = "main") -> Answer:
-    repository = hub.repo(request, repo)
+    repository = hub.readable(request, repo) if "blobs" in request.query else hub.repo(request, repo)
     sha = hub.sha(repository, revision)
     return _json(
         {
-            "id": repo, "sha": sha, "private": repository.private, "gated": False, "disabled": False, "downloads": 0, "likes": 0,
+            "id": repo, "sha": sha, "private": repository.private, "gated": repository.gated and "manual",
+            "disabled": False, "downloads": 0, "likes": 0,
             "tags": [], "lastModified": TIMESTAMP, "createdAt": TIMESTAMP,
             "siblings": [{"rfilename": path, **_digests(blob)} for path, blob in sorted(repository.commits[sha].tree.items())],
         }
@@ -511,7 +547,7 @@ def _apply(hub: LoopbackHub, tree: dict[str, Blob], kind: str, value: dict[str, 
 
 
 def _resolve(hub: LoopbackHub, request: Request, repo: str, revision: str, path: str) -> Answer:
-    repository = hub.repo(request, repo)
+    repository = hub.readable(request, repo)
     sha = hub.sha(repository, revision)
     blob = repository.commits[sha].tree.get(path)
     if blob is None:
@@ -595,6 +631,7 @@ ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"GET"}, "/api/whoami-v2", _whoami),
     ({"POST"}, "/api/repos/create", _create),
     ({"POST"}, "/api/validate-yaml", _validate_yaml),
+    ({"GET"}, "/api/datasets", _list),
     ({"GET"}, API, _info),
     ({"GET"}, f"{API}/revision/{REV}", _info),
     ({"GET"}, f"{API}/tree/{REV}(?:/(?P<folder>.+))?", _tree),

@@ -1,0 +1,150 @@
+"""The dataset repositories of an organisation on the Hub, and which of them hold a dataset of this package."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+from huggingface_hub import get_session
+from huggingface_hub.utils._headers import build_hf_headers
+from huggingface_hub.utils._http import hf_raise_for_status
+
+from builders import catalogue
+from builders.errors import UsageError
+from pipelines.hub import client, repository
+from pipelines.hub.inspection import inspect_dataset
+from pipelines.hub.published_revisions import Repository
+from pipelines.release import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from pipelines.hub.client import HubClient
+    from pipelines.hub.inspection import PublishedDataset
+    from pipelines.hub.published_revisions import Expectations
+
+logger = logging.getLogger(__name__)
+
+GIT_BLOB = 40  # hex digits of the digest of a file outside LFS
+MAX_PAGES = 1000  # of a listing; the Hub sends hundreds of repositories a page
+
+
+@dataclass(frozen=True)
+class _File:
+    rfilename: str
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """A repository in the Hub's listing. siblings: its files at main."""
+
+    id: str
+    siblings: tuple[_File, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Repositories:
+    """The repositories of an organisation.
+
+    ours: the dataset of each, by repository. others: those without a release of ours, unless only some datasets are requested.
+    """
+
+    ours: Mapping[str, str]
+    others: tuple[str, ...]
+
+
+def find_repositories(hub: HubClient, org: str, expected: Expectations, names: Collection[str]) -> Repositories:
+    """The repositories of an organisation that hold a dataset of this package, or should.
+
+    These have the name of a dataset, are in the ledger, or have a manifest of ours at main. names: only these datasets; each of
+    them is listed even if it has no repository.
+
+    Raises UsageError for an invalid name, the client's error where the Hub cannot list them.
+    """
+    if not client.REPOSITORY.fullmatch(f"{org}/name"):
+        raise UsageError("invalid name of an organisation", found=org, todo="correct --org")
+    listed = list_repositories(hub, org)
+    entries = expected.entries if expected.recorded else {}
+    datasets = catalogue.entries().keys() | entries.keys()
+    ours = {f"{org}/{name}": name for name in names}
+    ours |= {
+        repo: dataset
+        for dataset, versions in entries.items()
+        for entry in versions.values()
+        for repo in entry.published
+        if repo.startswith(f"{org}/")
+    }
+    others = []
+    for repo, has_manifest in listed.items():
+        name = repo.partition("/")[2]
+        if repo in ours:
+            continue
+        dataset = name if name in datasets else _dataset_of(hub, repo) if has_manifest else None
+        if dataset is None:
+            others.append(repo)
+        else:
+            ours[repo] = dataset
+    chosen = {repo: dataset for repo, dataset in sorted(ours.items()) if not names or dataset in names}
+    return Repositories(chosen, () if names else tuple(others))
+
+
+def inspect_repositories(
+    hub: HubClient, repositories: Repositories, expected: Expectations
+) -> Iterator[PublishedDataset]:
+    """What each repository of ours holds, one after the other.
+
+    Raises the client's error where the Hub is out of reach.
+    """
+    for number, (name, dataset) in enumerate(repositories.ours.items(), 1):
+        logger.info("%s (%d of %d)", name, number, len(repositories.ours))
+        yield inspect_dataset(hub, Repository(name, dataset), expected)
+
+
+def list_repositories(hub: HubClient, org: str) -> dict[str, bool]:
+    """The dataset repositories of an organisation that the token may see, and whether each has a manifest.json at main.
+
+    Raises the client's error where the Hub does not answer, or sends to another server for the rest.
+    """
+    start = f"{hub.api.endpoint}/api/datasets"
+    url, query, found = start, {"author": org, "full": "True"}, dict[str, bool]()
+    for _ in range(MAX_PAGES):
+        page, rest = client.call(hub, "listing its datasets", org, partial(_page, hub, url, query))
+        for one in page:
+            name = one.id.removeprefix(f"{org}/")
+            if client.REPOSITORY.fullmatch(f"{org}/{name}") and name != one.id and name.strip("."):
+                found[one.id] = any(file.rfilename == folder.MANIFEST for file in one.siblings or ())
+        if rest is None:
+            return dict(sorted(found.items()))
+        if not rest.startswith(f"{start}?"):
+            raise hub.error("the listing continues on another server", where=org, todo="run the command again later")
+        url, query = rest, {}
+    raise hub.error("the listing does not end", where=org, found=f"{MAX_PAGES:,} pages")
+
+
+def _page(hub: HubClient, url: str, query: Mapping[str, str]) -> tuple[list[_Listed], str | None]:
+    """A page of the listing, and the URL of the next one. The library's own call would wait for ever, and go to any server."""
+    api = hub.api
+    headers = build_hf_headers(
+        token=api.token, library_name=api.library_name, library_version=api.library_version, user_agent=api.user_agent
+    )
+    response = get_session().get(url, params=query or None, headers=headers)
+    hf_raise_for_status(response)
+    return msgspec.convert(response.json(), list[_Listed]), response.links.get("next", {}).get("url")
+
+
+def _dataset_of(hub: HubClient, repo: str) -> str | None:
+    """The dataset of the manifest at main, where it is one of ours that may be read."""
+    try:
+        at = repository.snapshot(hub, repo)
+        small = (
+            at is not None and len(at.digests.get(folder.MANIFEST, "")) == GIT_BLOB
+        )  # a file in LFS may be of any size
+        manifest = repository.read_manifest_at(hub, repo, at) if at and small else None
+    except hub.error as error:
+        if client.explain_error(error).passing:
+            raise
+        return None
+    return manifest.dataset if manifest else None
