@@ -15,10 +15,13 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
 from huggingface_hub.errors import HfHubHTTPError
 
 from builders.errors import PublishError
-from pipelines.hub import client, planning, repository
-from pipelines.release import folder, ledger
+from pipelines.hub import client, planning, pull_requests, repository
+from pipelines.hub.publication_record import record_publication
+from pipelines.hub.verification import verify_snapshot
+from pipelines.release import folder
 from pipelines.release.comparison import describe_difference
 from pipelines.release.staging import dataset_lock
+from pipelines.terminal import format_size
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +29,10 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from pipelines.hub.client import HubClient
     from pipelines.hub.planning import Plan, PublishOptions
+    from pipelines.hub.repository import Snapshot
     from pipelines.raw.download import Patience
+
+LARGE = 100_000_000  # bytes to read back that are worth a message
 
 logger = logging.getLogger(__name__)
 
@@ -99,6 +105,13 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         commit, request = plan.at.sha if plan.at else "", None
         if plan.state != planning.NEW:
             break
+        if plan.at is None and not repository.create(hub, plan.repo, private=options.private):
+            continue  # there is one by now, and what it holds decides
+        existing = pull_requests.find_pull_request(hub, plan, _title(plan, options)) if options.create_pr else None
+        if existing is not None:
+            commit, request = existing
+            logger.info("%s: an open pull request holds this release already", plan.repo)
+            break
         try:
             commit, request = _commit(hub, plan, options)
             break
@@ -110,8 +123,8 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
                 logger.info("%s: somebody else committed meanwhile; planning again", plan.repo)
                 continue
             failures += 1
-            if not trouble.passing or failures > hub.patience.retries or options.create_pr:
-                raise _commit_failed(hub, plan, options, trouble) from error
+            if client.gives_up(hub, trouble, failures):
+                raise client.call_failed(hub, "committing", plan.repo, trouble) from error
             client.wait_before_retry(hub, f"{plan.repo}: committing", trouble, failures)
     state = planning.DONE
     if plan.state != planning.DONE:
@@ -120,7 +133,7 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
             return Publication(plan, "pull request opened", commit, request)
         _tag(hub, plan, commit, options)
         state = "published"
-    _record(plan, options)
+    record_publication(hub, plan, commit, options.ledger)
     return Publication(plan, state, commit, url)
 
 
@@ -130,9 +143,8 @@ def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, s
     Raises what the Hub's library raises.
     """
     at, repo = plan.at, plan.repo
-    client.set_timeouts(hub)
+    client.configure_session(hub)
     if at is None:
-        hub.api.create_repo(repo, repo_type="dataset", private=options.private or None, exist_ok=True)
         at = repository.snapshot(hub, plan.repo)
         if at is None:
             raise client.call_failed(hub, "finding the new repository", repo, client.Trouble("it is missing", 404))
@@ -149,7 +161,7 @@ def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, s
             repo,
             repo_type="dataset",
             operations=[*additions, *deletions],
-            commit_message=options.message or f"{plan.manifest.dataset} {plan.version}",
+            commit_message=_title(plan, options),
             commit_description=_description(plan),
             parent_commit=at.sha,
             create_pr=options.create_pr,
@@ -157,6 +169,10 @@ def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, s
     for warning in caught:
         logger.info("%s: %s", plan.repo, warning.message)
     return made.oid, made.pr_url
+
+
+def _title(plan: Plan, options: PublishOptions) -> str:
+    return options.message or f"{plan.manifest.dataset} {plan.version}"
 
 
 def _description(plan: Plan) -> str:
@@ -169,28 +185,38 @@ def _description(plan: Plan) -> str:
 
 
 def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
-    """Fetch the commit and compare its rows and its card with the release's; nothing else may load with them."""
+    """Compare a commit with the release: rows and card, or (without download) the Hub's digests of all files.
+
+    Nothing else may load with them. A commit that only lacked its tag was compared by its digests when it was planned.
+    """
     at = repository.snapshot(hub, plan.repo, commit)
     if at is None:
         trouble = client.Trouble(f"commit {commit} is missing", 404)
         raise client.call_failed(hub, "reading the commit back", plan.repo, trouble)
-    faults = planning.find_faults(hub, plan.repo, at, options.cache)
-    if not faults:
-        fetched, card = repository.fetch_release(hub, plan.repo, at, options.cache), plan.writes.get(folder.CARD)
-        manifest = folder.require_manifest(fetched)
-        if manifest.content_sha256 != plan.manifest.content_sha256:
-            faults.append(describe_difference(plan.manifest.tables, manifest.tables))
-        if card is not None and (fetched / folder.CARD).read_bytes() != _content(card):
-            faults.append("another card")
-        faults += folder.edited_documents(fetched, manifest)
+    if options.download:
+        faults = _fetched_faults(hub, plan, at, options)
+    else:
+        faults = planning.digest_faults(plan.repo, at, plan.writes, plan.manifest) if plan.writes else []
     if faults:
         todo = "nothing was tagged; run the command again"
+        todo += "" if options.download else " without --no-download to compare the rows"
         what = "the commit does not read back as the release"
         raise PublishError(what, where=f"{plan.repo} at {commit}", found="; ".join(faults), todo=todo)
 
 
-def _content(file: bytes | Path) -> bytes:
-    return file if isinstance(file, bytes) else file.read_bytes()
+def _fetched_faults(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOptions) -> list[str]:
+    """How a commit that is fetched differs from the release."""
+    size = sum(file.bytes for file in plan.manifest.files)
+    if size >= LARGE:
+        logger.info(
+            "%s: fetching %s to read it back (--no-download compares the Hub's digests)", plan.repo, format_size(size)
+        )
+    faults = verify_snapshot(hub, plan.repo, at, options.cache)
+    if not faults:
+        manifest = folder.require_manifest(repository.fetch_release(hub, plan.repo, at, options.cache))
+        if manifest.content_sha256 != plan.manifest.content_sha256:
+            faults.append(describe_difference(plan.manifest.tables, manifest.tables))
+    return faults or (planning.different_documents(hub, plan.repo, at, plan.writes) if plan.writes else [])
 
 
 def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
@@ -207,20 +233,3 @@ def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> No
 
     if not client.call(hub, f"tagging {plan.tag}", plan.repo, create):
         planning.require_same_rows(hub, plan.repo, plan.tag, plan.manifest, options)
-
-
-def _commit_failed(hub: HubClient, plan: Plan, options: PublishOptions, trouble: client.Trouble) -> PublishError:
-    if options.create_pr and trouble.passing:
-        where = f"{hub.api.endpoint}/datasets/{plan.repo}/discussions"
-        todo = "open that page; if there is no new pull request, run the command again"
-        what = "it is not known whether the pull request was opened"
-        return PublishError(what, where=where, found=trouble.words, todo=todo)
-    error = client.call_failed(hub, "committing", plan.repo, trouble)
-    return PublishError(error.what, where=error.where, found=error.found, todo=error.todo)
-
-
-def _record(plan: Plan, options: PublishOptions) -> None:
-    """Record the publication in the ledger."""
-    if plan.manifest.complete and ledger.record_publication(plan.manifest, plan.repo, options.ledger):
-        name = options.ledger.name
-        logger.info("%s: recorded as published in %s: commit it", plan.manifest.name, name)
