@@ -76,12 +76,17 @@ def _compare_files(files: Files, manifest: Manifest) -> list[str]:
     tables = _by_config(manifest)
     for config, splits in files.items():
         named = tables.get(config)
-        if named is None and not _loads_again(config, splits, tables):
+        if named is None and not _loads_subset(config, splits, tables):
             faults.append(f"the config {config} would be loaded, and the manifest does not name it")
         elif named is not None:
             for split in [*splits, *(split for split in named if split not in splits)]:
                 faults += _compare_split(f"{config}/{split}", splits.get(split), named.get(split), manifest)
-    return faults + [f"the config {config} would not be loaded" for config in tables if config not in files]
+    return faults + [
+        f"the config {name} would not be loaded"
+        for name in tables
+        if name not in files
+        and not any(_loads_subset(config, splits, {name: tables[name]}) for config, splits in files.items())
+    ]
 
 
 def _by_config(manifest: Manifest) -> dict[str, dict[str, Table]]:
@@ -91,8 +96,8 @@ def _by_config(manifest: Manifest) -> dict[str, dict[str, Table]]:
     return tables
 
 
-def _loads_again(config: str, splits: Mapping[str, list[str]], tables: Mapping[str, Mapping[str, Table]]) -> bool:
-    """Whether a config loads one of the manifest again under the name of a subset: `ru-corpus` the files of `corpus`."""
+def _loads_subset(config: str, splits: Mapping[str, list[str]], tables: Mapping[str, Mapping[str, Table]]) -> bool:
+    """Whether a config loads one of the manifest under the name of a subset: `ru-corpus` the files of `corpus`."""
     return any(
         config.endswith(f"-{name}")
         and splits == {split: [file.path for file in table.files] for split, table in named.items()}
@@ -142,7 +147,7 @@ def _compare_infos(front_matter: Mapping[str, Any], manifest: Manifest) -> list[
 
 
 def _named_tables(config: str, tables: Mapping[str, Mapping[str, Table]]) -> Mapping[str, Table]:
-    """The tables of a config, or those that it loads again under the name of a subset; none for an unknown name."""
+    """The tables of a config, or those that it loads under the name of a subset; none for an unknown name."""
     named = [name for name in tables if config == name or config.endswith(f"-{name}")]
     return tables[max(named, key=len)] if named else {}
 
