@@ -1,0 +1,75 @@
+"""Fixtures of the tests of the Hub: a Hub in memory, two versions of a dataset, options to publish them with."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pipelines.hub.planning import PublishOptions
+from pipelines.make import BuildResult, make
+from pipelines.release import parquet
+from tests.support.loopback_hub import LoopbackHub
+from tests.support.publishing import (
+    TERRA,
+    changed_corpus,
+    changed_pairs,
+    two_versions,
+)
+from tests.support.releases import sample_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from builders.catalogue import Definition
+
+
+@pytest.fixture(autouse=True)
+def online(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Put huggingface_hub online, without Xet, telemetry, login or real sleeps; return the list of its waiting times."""
+    from huggingface_hub import constants, file_download
+    from huggingface_hub.utils import _http
+
+    waits: list[float] = []
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
+    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.2)
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", "/nowhere/token")
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    for module in (file_download, _http):
+        monkeypatch.setattr(module, "time", SimpleNamespace(sleep=waits.append))
+    return waits
+
+
+@pytest.fixture
+def hub() -> Iterator[LoopbackHub]:
+    with LoopbackHub() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Definition, dict[str, BuildResult]]]:
+    """A function that returns both versions of a dataset, built once: 1.0.0 in several shards, 2.0.0 in one."""
+    folder, releases = tmp_path_factory.mktemp("versions"), dict[str, tuple[Any, dict[str, Any]]]()
+
+    def build(name: str = TERRA) -> tuple[Definition, dict[str, BuildResult]]:
+        if name not in releases:
+            dataset = two_versions(name, changed_pairs if name == TERRA else changed_corpus)
+            settings = sample_settings(folder)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(parquet, "ROW_GROUP_ROWS", 7)
+                patch.setattr(parquet, "SHARD_BYTES", 10)
+                first = make(dataset, "1.0.0", settings)
+            releases[name] = (dataset, {"1.0.0": first, "2.0.0": make(dataset, "2.0.0", settings)})
+        return releases[name]
+
+    return build
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> PublishOptions:
+    """Publishing options that allow golden samples, which only these tests publish."""
+    return PublishOptions("org", tmp_path / "cache", ledger=tmp_path / "ledger.json", sample=True)

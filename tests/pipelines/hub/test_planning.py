@@ -1,0 +1,160 @@
+"""Which releases may be published, and where."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders.errors import FindingsError, PublishError
+from cards.manifest import Finding
+from pipelines.hub import publishing
+from pipelines.make import BuildSettings, make
+from tests.support.loopback_hub import WRITER, LoopbackHub
+from tests.support.publishing import (
+    REPO,
+    RUBQ,
+    TERRA,
+    first,
+    publish,
+    verified_hash,
+    with_manifest,
+)
+from tests.support.releases import other_golden
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipelines.hub.planning import PublishOptions
+
+
+def test_a_tag_never_moves(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings, tmp_path: Path
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    before = hub.state()[0]
+    other = make(dataset, "1.0.0", replace(settings, golden=other_golden(tmp_path / "golden")))
+    with pytest.raises(PublishError, match="published with other content") as caught:
+        publish(hub, dataset, other, options)
+    assert caught.value.exit_code == 5
+    assert "default/dev: other rows" in str(caught.value)
+    assert "new version" in str(caught.value)
+    assert hub.state()[0] == before
+
+
+def test_a_manifest_on_the_hub_is_verified_against_its_rows(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    unsharded = make(dataset, "1.0.0", settings)
+    repository = hub.repos[REPO]
+    manifest = json.loads(hub.tree(REPO)["manifest.json"])
+    assert hub.tree(REPO)[manifest["tables"][0]["files"][0]["path"]]
+    manifest["tables"][0]["files"] = manifest["tables"][0]["files"][:1]
+    repository.tags["v1.0.0"] = hub.commit(REPO, {"manifest.json": json.dumps(manifest).encode()})
+    with pytest.raises(PublishError, match="not those of their manifest") as caught:
+        publish(hub, dataset, unsharded, options)
+    assert "other rows than the manifest's" in str(caught.value)
+
+
+def test_an_edited_card_is_not_published(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+) -> None:
+    dataset, _ = releases()
+    outcome = make(dataset, "1.0.0", settings)
+    card = outcome.release_dir / "README.md"
+    card.write_text(card.read_text("utf-8") + "one more sentence\n", "utf-8")
+    with pytest.raises(PublishError, match="the release is damaged") as caught:
+        publish(hub, dataset, outcome, options)
+    assert "README.md was edited after the build" in str(caught.value)
+    assert "--force" in str(caught.value)
+    assert hub.repos == {}
+
+
+def test_an_older_version_does_not_replace_a_newer_one(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["2.0.0"], options)
+    with pytest.raises(PublishError, match="a newer version is published") as caught:
+        publish(hub, dataset, outcomes["1.0.0"], options)
+    assert caught.value.found == "2.0.0"
+
+
+def test_a_repository_of_another_dataset_is_not_overwritten(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    publish(hub, *first(releases()), replace(options, repo_name="shared"))
+    with pytest.raises(PublishError, match="another dataset"):
+        publish(hub, *first(releases(RUBQ)), replace(options, repo_name="shared"))
+
+
+def test_a_repository_without_a_release_of_ours_can_be_published_to(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    publishing.login(endpoint=hub.url, token=WRITER).api.create_repo(REPO, repo_type="dataset")
+    hub.commit(REPO, {"data/dev-00000-of-00001.parquet": b"PAR1", "manifest.json": b"[]"})
+    publish(hub, *first(releases()), options)
+    assert verified_hash(hub.tree(REPO)) == verified_hash(hub.tree(REPO, "v1.0.0"))
+
+
+@pytest.mark.parametrize("mark", ["sample", "partial"])
+def test_samples_and_partial_releases_are_not_published(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, mark: str, tmp_path: Path
+) -> None:
+    dataset, outcome = first(releases())
+    marked = with_manifest(outcome, tmp_path, **{mark: True})
+    with pytest.raises(PublishError, match="is never published"):
+        publish(hub, dataset, marked, replace(options, sample=False))
+    assert hub.repos == {}
+
+
+def test_a_no_derivatives_licence_requires_a_confirmation_of_the_rights(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcome = first(releases())
+    source = replace(dataset.source, license="cc-by-nc-nd-4.0", license_note="News texts belong to their agency.")
+    with pytest.raises(
+        PublishError, match=r"licence cc-by-nc-nd-4\.0 does not permit publishing derivatives"
+    ) as caught:
+        publish(hub, replace(dataset, source=source), outcome, options)
+    assert "--i-have-the-rights" in str(caught.value)
+    assert "belong to their agency" in str(caught.value)
+    assert publish(hub, replace(dataset, source=source), outcome, replace(options, rights=True)).state == "published"
+
+
+def test_a_damaged_release_is_not_published(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
+) -> None:
+    dataset, outcome = first(releases())
+    copy = with_manifest(outcome, tmp_path)
+    (copy.release_dir / "data" / "dev-00000-of-00002.parquet").write_bytes(b"PAR1")
+    with pytest.raises(PublishError, match="the release is damaged") as caught:
+        publish(hub, dataset, copy, options)
+    assert "dev-00000-of-00002.parquet has changed: 4 bytes" in str(caught.value)
+    assert hub.repos == {}
+
+
+def test_blocking_defects_prevent_publishing_with_their_own_exit_code(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
+) -> None:
+    dataset, outcome = first(releases())
+    defect = Finding("null_text", "error", "default", "dev", "sentence1", count=1, share=0.1)
+    findings = (*outcome.manifest.findings, defect)
+    with pytest.raises(FindingsError, match="defects in the rows") as caught:
+        publish(hub, dataset, with_manifest(outcome, tmp_path, findings=findings), options)
+    assert caught.value.exit_code == 4
+    assert caught.value.found == "null_text"
+
+
+def test_the_error_for_a_missing_release_shows_the_build_command(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
+) -> None:
+    dataset, outcome = first(releases())
+    with pytest.raises(PublishError, match="no release to publish") as caught:
+        publish(hub, dataset, replace(outcome, release_dir=tmp_path / "1.0.0"), options)
+    assert f"python -m pipelines.build {TERRA}@1.0.0" in str(caught.value)

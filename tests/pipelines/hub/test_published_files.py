@@ -1,0 +1,95 @@
+"""Card and manifest as their repository gets them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from cards.front_matter import metadata
+from cards.manifest import decode, encode
+from pipelines.hub.published_files import OUR_KEYS
+from pipelines.make import BuildResult, BuildSettings, make
+from tests.support.publishing import (
+    REPO,
+    plan,
+    publish,
+    published_card,
+)
+from tests.support.releases import NAMES, definition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pipelines.hub.planning import PublishOptions
+    from tests.support.loopback_hub import LoopbackHub
+
+
+def test_front_matter_keys_added_by_others_survive_and_our_keys_win(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    card = hub.tree(REPO)["README.md"].decode()
+    ours = card.split("---\n")[1]
+    theirs = ours.replace("license: mit", "license: gpl") + "viewer: false\nextra_gated_prompt: Будьте добры\nno: 1\n"
+    hub.commit(REPO, {"README.md": f"---\r\n{theirs}---\r\nA hand-written card.".encode()})
+    planned = plan(hub, dataset, outcomes["2.0.0"], options)
+    assert "viewer, extra_gated_prompt, False" in planned.notes[-1]
+    publish(hub, dataset, outcomes["2.0.0"], options)
+    merged = hub.tree(REPO)["README.md"].decode()
+    built_card = published_card(outcomes["2.0.0"]).decode()
+    head, body = (yaml.safe_load(merged.split("---\n")[1]), merged.split("---\n", 2)[2])
+    assert head == yaml.safe_load(built_card.split("---\n")[1]) | {
+        "viewer": False, "extra_gated_prompt": "Будьте добры", False: 1
+    }  # fmt: skip
+    assert body == built_card.split("---\n", 2)[2]
+    [card, _] = decode(hub.tree(REPO)["manifest.json"], "the Hub").documents
+    assert card.sha256 == hashlib.sha256(merged.encode()).hexdigest(), "the digest is that of the published card"
+
+
+@pytest.mark.parametrize(
+    "card", [b"", b"no front matter", b"---\n[broken\n---\n", b"---\n- a list\n---\n", b"\xff\xfe"]
+)
+def test_a_card_without_valid_front_matter_is_replaced(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, card: bytes
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    hub.commit(REPO, {"README.md": card})
+    publish(hub, dataset, outcomes["2.0.0"], options)
+    assert hub.tree(REPO)["README.md"] == published_card(outcomes["2.0.0"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_our_keys_include_every_front_matter_key_we_write(
+    name: str, golden_release: Callable[[str], BuildResult]
+) -> None:
+    assert set(metadata(definition_of(name), golden_release(name).manifest)) <= OUR_KEYS
+
+
+def test_a_release_from_before_digests_of_documents_is_published_with_its_manifest_unchanged(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+) -> None:
+    dataset, _ = releases()
+    outcome = make(dataset, "1.0.0", settings)
+    old = encode(replace(outcome.manifest, format=1, documents=()))
+    (outcome.release_dir / "manifest.json").write_bytes(old)
+    publish(hub, dataset, outcome, options)
+    assert hub.tree(REPO, "v1.0.0")["manifest.json"] == old
+    assert hub.tree(REPO, "v1.0.0")["README.md"] == published_card(outcome)
+
+
+def test_a_card_edited_on_the_hub_does_not_keep_the_next_version_from_being_compared(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    edited = hub.commit(REPO, {"README.md": hub.tree(REPO)["README.md"] + b"thanks\n"})
+    hub.repos[REPO].tags["v1.0.0"] = edited
+    planned = plan(hub, dataset, outcomes["2.0.0"], options)
+    assert [change.state for change in planned.changes] == ["changed"]
+    assert publish(hub, dataset, outcomes["1.0.0"], options).state == "already published"

@@ -1,0 +1,127 @@
+"""Published versions as users load them, and publish, check and diff as commands."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pipelines.release import folder
+from tests.support.loopback_hub import READER, WRITER, LoopbackHub
+from tests.support.processes import checkout, environment
+from tests.support.publishing import (
+    REPO,
+    RUBQ,
+    TERRA,
+    publish,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipelines.hub.planning import PublishOptions
+
+# os._exit skips the interpreter teardown, in which pyarrow threads may abort after streaming (huggingface/datasets#7566).
+LOADER = """
+import json, os, sys
+import datasets
+repo, *arguments = sys.argv[1:]
+for argument in arguments:
+    config, split, revision = argument.split()
+    whole = datasets.load_dataset(repo, config, split=split, revision=revision).to_list()
+    streamed = list(datasets.load_dataset(repo, config, split=split, revision=revision, streaming=True))
+    print(json.dumps([whole, streamed]), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("name", [TERRA, RUBQ])
+def test_datasets_loads_each_version_by_tag_as_a_whole_and_streaming(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path, name: str
+) -> None:
+    dataset, outcomes = releases(name)
+    for outcome in outcomes.values():
+        publish(hub, dataset, outcome, options)
+    tables = [(table.config, table.split) for table in outcomes["1.0.0"].manifest.tables]
+    loads = [(config, split, version) for version in outcomes for config, split in tables]
+    process = subprocess.run(
+        [sys.executable, "-c", LOADER, f"org/{name}", *(f"{config} {split} v{version}" for config, split, version in loads)],
+        env=environment(hub, tmp_path), capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    lines = process.stdout.splitlines()
+    assert len(lines) == len(loads)
+    for line, (config, split, version) in zip(lines, loads, strict=True):
+        frames = folder.scan_tables(outcomes[version].release_dir, outcomes[version].manifest.tables)
+        rows = frames[config][split].collect().to_dicts()
+        assert json.loads(line) == [rows, rows]
+
+
+@pytest.fixture(scope="module")
+def checkout_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A separate checkout with an empty ledger, in which the golden sample of TERRa passes for the complete real files."""
+    folder = checkout(tmp_path_factory.mktemp("repository"))
+    builder = folder / "builders" / "rumteb" / "terra.py"
+    raw = folder / "tests" / "golden" / "terra" / "raw" / "val.jsonl"
+    digest = hashlib.sha256(raw.read_bytes()).hexdigest()
+    text, pins = re.subn(r'"[0-9a-f]{64}"', f'"{digest}"', builder.read_text("utf-8"))
+    assert pins == 2
+    assert "known=(PREMISES,)" in text
+    # The known findings of the real file do not apply to the golden sample.
+    text = text.replace("known=(PREMISES,)", "known=()")
+    builder.write_text(re.sub(r"bytes=[\d_]+", f"bytes={raw.stat().st_size}", text), "utf-8")
+    (folder / "pipelines" / "ledger.json").write_text("{}")
+    (folder / "raw").mkdir()
+    shutil.copytree(raw.parent, folder / "raw" / "terra")
+    return folder
+
+
+def test_publish_check_and_diff_work_as_commands(hub: LoopbackHub, checkout_dir: Path, tmp_path: Path) -> None:
+    def run(command: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        process = subprocess.run(
+            [sys.executable, "-m", f"pipelines.{command}", *arguments], cwd=checkout_dir, stdin=subprocess.DEVNULL,
+            env=environment(hub, tmp_path, PYTHONPATH=str(checkout_dir), PYTHONDONTWRITEBYTECODE="1", **variables),
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert WRITER not in process.stdout + process.stderr
+        assert "Traceback" not in process.stderr
+        return process
+
+    raw = ["--raw-dir", "raw", "--offline"]
+    refused = run("build", "terra", *raw, "--push", "org", HF_TOKEN=READER)
+    assert (refused.returncode, refused.stdout) == (5, "")
+    assert "the token can only read" in refused.stderr
+    assert not (checkout_dir / "outputs" / TERRA).exists(), "the token must be checked before the build"
+    assert run("build", "terra", *raw).returncode == 0
+    planned = run("publish", "terra", "--org", "org", "--dry-run", HF_TOKEN="")
+    assert planned.returncode == 0, planned.stderr
+    assert "to be published" in planned.stdout
+    assert f"as        {REPO} (to be created), tag v1.0.0" in planned.stdout
+    assert "+ data/dev-00000-of-00001.parquet" in planned.stdout
+    assert hub.repos == {}
+
+    pushed = run("build", "terra", *raw, "--push", "org", "--json")
+    assert pushed.returncode == 0, pushed.stderr
+    report = json.loads(pushed.stdout)["published"]
+    assert (report["repo"], report["tag"], report["state"]) == (REPO, "v1.0.0", "published")
+    assert hub.repos[REPO].tags == {"v1.0.0": report["commit"]}
+    assert pushed.stderr == f"{TERRA}@1.0.0: recorded as published in ledger.json: commit it\n", (
+        "stderr should hold no progress bars"
+    )
+    assert json.loads((checkout_dir / "pipelines" / "ledger.json").read_text())[TERRA]["1.0.0"]["published"] == [REPO]
+    again = run("publish", "terra", "--org", "org")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert f"{TERRA} 1.0.0: already published" in again.stdout
+
+    sound = run("check", f"{REPO}@v1.0.0", HF_TOKEN="")
+    assert (sound.returncode, sound.stderr) == (0, "")
+    assert f"{TERRA} 1.0.0: no problems\n" in sound.stdout
+    same = run("diff", f"{REPO}@v1.0.0", f"outputs/{TERRA}")
+    assert same.returncode == 0, same.stderr
+    assert same.stdout.startswith("the same rows\n")

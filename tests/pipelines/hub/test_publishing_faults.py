@@ -1,0 +1,79 @@
+"""Faults while a release is published: main and the tags hold complete releases, and the next run finishes."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders.errors import PublishError
+from tests.support.loopback_hub import Blob, Fault, LoopbackHub
+from tests.support.publishing import (
+    FAULTS,
+    REPO,
+    assert_complete_releases,
+    assert_published,
+    each_request,
+    publish,
+    verified_hash,
+)
+
+if TYPE_CHECKING:
+    from pipelines.hub.planning import PublishOptions
+
+
+def test_a_commit_that_fails_verification_is_not_tagged_and_the_next_run_repairs_it(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+
+    def corrupt() -> None:
+        repository = hub.repos[REPO]
+        sha = repository.branches["main"]
+        damaged = repository.commits[sha].tree | {"data/dev-00001-of-00002.parquet": Blob(b"PAR1", lfs=True)}
+        repository.commits[sha] = replace(repository.commits[sha], tree=damaged)
+
+    hub.before_answer["/resolve/"] = corrupt
+    with pytest.raises(PublishError, match="does not read back") as caught:
+        publish(hub, dataset, outcomes["1.0.0"], options)
+    assert "data/dev-00001-of-00002.parquet has changed: 4 bytes" in str(caught.value)
+    assert hub.repos[REPO].tags == {}
+    again = publish(hub, dataset, outcomes["1.0.0"], options)
+    assert again.plan.notes[-1] == "main holds a damaged copy of this release: it is written again"
+    assert verified_hash(hub.tree(REPO, "v1.0.0")) == outcomes["1.0.0"].manifest.content_sha256
+
+
+CASES = [*(("2.0.0", fault) for fault in FAULTS), ("1.0.0", "the answer is cut")]
+
+
+@pytest.mark.parametrize(("version", "fault"), CASES)
+def test_after_a_fault_at_any_request_the_hub_holds_complete_releases_and_the_next_run_finishes(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, version: str, fault: str
+) -> None:
+    dataset, outcomes = releases()
+    for number, run_options in each_request(hub, options, (dataset, outcomes), version):
+        hub.fail(number, FAULTS[fault])
+        with suppress(PublishError) if fault == "412" else nullcontext():  # the other faults pass, and retries succeed
+            publish(hub, dataset, outcomes[version], run_options)
+        assert_complete_releases(hub, outcomes)
+        hub.stop_failing()
+        publish(hub, dataset, outcomes[version], run_options)
+        assert_published(hub, outcomes, version)
+
+
+def test_a_hub_that_disconnects_at_any_request_is_an_error_and_the_next_run_finishes(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 10)
+    (dataset, outcomes), version = releases(), "2.0.0"
+    for number, run_options in each_request(hub, options, (dataset, outcomes), version):
+        hub.fail(number, Fault(cut_request=0), always=True)
+        with pytest.raises(PublishError) as caught:
+            publish(hub, dataset, outcomes[version], run_options, retries=1, read=10.0)
+        assert caught.value.todo == "run the command again later"
+        assert_complete_releases(hub, outcomes)
+        hub.stop_failing()
+        assert publish(hub, dataset, outcomes[version], run_options).state == "published"
+        assert_published(hub, outcomes, version)

@@ -1,0 +1,197 @@
+"""Two versions of a dataset, published to a Hub in memory: what the tests of pipelines/hub/ share."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from builders.errors import PublishError
+from builders.spec import Tables, Version
+from cards.manifest import decode, encode
+from pipelines.hub import client, publishing
+from pipelines.hub.planning import Plan, PublishOptions, make_plan
+from pipelines.raw.download import Patience
+from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
+from tests.support.releases import definition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from builders.catalogue import Definition
+    from pipelines.make import BuildResult
+
+Frames = dict[str, dict[str, pl.DataFrame]]
+
+TERRA, RUBQ = "terra-pairclassification", "rubq-retrieval"
+REPO = f"org/{TERRA}"
+
+FAULTS = {
+    "the request is cut": Fault(cut_request=10),
+    "the answer is cut": Fault(cut_answer=150),
+    "429": Fault(status=429, headers={"Retry-After": "3"}),
+    "500 after execution": Fault(status=500, executed=True),
+    "412": Fault(status=412),
+    "a stall after execution": Fault(stall=True, executed=True),
+}
+
+
+def patience(waits: list[float] | None = None, *, retries: int = 3, read: float = 0.2) -> Patience:
+    """Short timeouts and few retries, without real sleeps."""
+    return Patience(retries=retries, read=read, connect=5, sleep=(waits if waits is not None else []).append)
+
+
+def two_versions(name: str, second: Callable[[Frames], Frames]) -> Definition:
+    """Return a catalogue dataset with two versions: `second` turns the tables of 1.0.0 into those of 2.0.0."""
+    original = definition_of(name).dataset
+    parameters = inspect.signature(original.recipe).parameters.values()
+
+    @functools.wraps(original.recipe)
+    def recipe(raw: Any, *, edition: int = 1, **options: Any) -> Tables:
+        tables = original.recipe(raw, **options)
+        frames = {
+            config: {split: frame.lazy().collect() for split, frame in splits.items()}
+            for config, splits in tables.frames.items()
+        }
+        return replace(tables, frames=frames if edition == 1 else second(frames))
+
+    parameter = inspect.Parameter("edition", inspect.Parameter.KEYWORD_ONLY, default=1)
+    recipe.__signature__ = inspect.Signature([*parameters, parameter])  # type: ignore[attr-defined]
+    versions = {"1.0.0": Version("As in the paper."), "2.0.0": Version("One row corrected.", {"edition": 2})}
+    return replace(definition_of(name), dataset=replace(original, recipe=recipe, versions=versions))
+
+
+def changed_pairs(frames: Frames) -> Frames:
+    """Drop the first row of TERRa and change the last hypothesis."""
+    dev = frames["default"]["dev"]
+    last = pl.int_range(pl.len()) == pl.len() - 1
+    text = pl.when(last).then(pl.lit("Совсем другая гипотеза.")).otherwise("sentence2").alias("sentence2")
+    return {"default": {"dev": dev.with_columns(text).slice(1)}}
+
+
+def changed_corpus(frames: Frames) -> Frames:
+    """Change one document of RuBQ, remove one and add one."""
+    corpus = frames["corpus"]["test"].filter(pl.col("id") != "1503")
+    text = pl.when(pl.col("id") == "10").then(pl.lit("Мундштука нет.")).otherwise("text").alias("text")
+    added = pl.DataFrame({"id": ["2000"], "title": [""], "text": ["Новый абзац."]})
+    return frames | {"corpus": {"test": pl.concat([corpus.with_columns(text), added])}}
+
+
+def publish(
+    hub: LoopbackHub,
+    dataset: Definition,
+    outcome: BuildResult,
+    options: PublishOptions,
+    *,
+    token: str = WRITER,
+    **timeouts: Any,
+) -> publishing.Publication:
+    connection = publishing.login(endpoint=hub.url, token=token, patience=patience(**timeouts))
+    return publishing.publish(dataset, outcome.release_dir, options, connection)
+
+
+def plan(hub: LoopbackHub, dataset: Definition, outcome: BuildResult, options: PublishOptions) -> Plan:
+    connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience())
+    return make_plan(dataset, outcome.release_dir, options, connection)
+
+
+def files_of(outcome: BuildResult) -> dict[str, bytes]:
+    """Return the files of a release on disk: content by path."""
+    paths = [path for path in outcome.release_dir.rglob("*") if path.is_file()]
+    return {path.relative_to(outcome.release_dir).as_posix(): path.read_bytes() for path in paths}
+
+
+def verified_hash(tree: dict[str, bytes]) -> str | None:
+    """Assert that a tree holds exactly one complete release and return its content hash, or None for a tree without one."""
+    release_files = {path for path in tree if path.endswith((".parquet", ".json"))}
+    if not release_files:
+        return None
+    manifest = decode(tree["manifest.json"], "the Hub")
+    assert release_files == {"manifest.json", "statistics.json", *(file.path for file in manifest.files)}
+    for file in manifest.files:
+        assert hashlib.sha256(tree[file.path]).hexdigest() == file.sha256
+    assert f'revision="v{manifest.version}"' in tree["README.md"].decode()
+    return manifest.content_sha256
+
+
+def published_card(outcome: BuildResult, repo: str = REPO) -> bytes:
+    """The card of a release as its repository gets it: with the name of the repository in the snippets."""
+    card = (outcome.release_dir / "README.md").read_text("utf-8")
+    placeholder = f'repo = "<organisation>/{outcome.dataset}"  # or the path of this folder\n'
+    assert card.count(placeholder) == 2
+    return card.replace(placeholder, f'repo = "{repo}"\n').encode()
+
+
+def first(release: Any) -> tuple[Definition, BuildResult]:
+    return release[0], release[1]["1.0.0"]
+
+
+def first_dir(release: Any) -> tuple[Definition, Path]:
+    return release[0], release[1]["1.0.0"].release_dir
+
+
+def with_manifest(outcome: BuildResult, tmp_path: Path, **changes: Any) -> BuildResult:
+    """Copy a release, changing its manifest; the copy is not marked as a sample."""
+    release_dir = tmp_path / "changed" / outcome.version
+    shutil.copytree(outcome.release_dir, release_dir)
+    manifest = replace(outcome.manifest, **({"sample": False} | changes))
+    (release_dir / "manifest.json").write_bytes(encode(manifest))
+    return replace(outcome, release_dir=release_dir, manifest=manifest)
+
+
+def copy_release(outcome: BuildResult, tmp_path: Path) -> BuildResult:
+    """Copy a release to another folder, as on another machine."""
+    release_dir = tmp_path / "copy" / outcome.dataset / outcome.version
+    shutil.copytree(outcome.release_dir, release_dir)
+    return replace(outcome, release_dir=release_dir)
+
+
+def assert_complete_releases(hub: LoopbackHub, outcomes: dict[str, BuildResult]) -> None:
+    """Assert that every commit of main and of each tag held a complete release, or none (main, at first)."""
+    repository = hub.repos.get(REPO)
+    hashes = {f"v{version}": outcome.manifest.content_sha256 for version, outcome in outcomes.items()}
+    for ref, sha in repository.moves if repository else ():
+        content = verified_hash(hub.tree(REPO, sha))
+        assert content == hashes[ref] if ref in hashes else content in {None, *hashes.values()}
+
+
+def each_request(
+    hub: LoopbackHub, options: PublishOptions, release: tuple[Definition, dict[str, BuildResult]], version: str
+) -> Iterator[tuple[int, PublishOptions]]:
+    """Yield the number of each request that publishing a version sends, and options to publish with, on a restored Hub.
+
+    The cache already holds the older version; the remaining downloads are enough for these tests.
+    """
+    dataset, outcomes = release
+    options.cache.mkdir()
+    if version == "2.0.0":
+        publish(hub, dataset, outcomes["1.0.0"], options)
+    before = hub.state()
+
+    def restore(name: str) -> PublishOptions:
+        hub.restore(before)
+        cache = options.cache.with_name(name)
+        shutil.copytree(options.cache, cache)
+        return replace(options, cache=cache)
+
+    first = restore("undisturbed")
+    with pytest.MonkeyPatch.context() as patch:  # long timeouts: on a loaded machine, a retry would add a request
+        patch.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 10)
+        publish(hub, dataset, outcomes[version], first, read=10.0)
+    for number in range(len(hub.log)):
+        yield number, restore(str(number))
+
+
+def assert_published(hub: LoopbackHub, outcomes: dict[str, BuildResult], version: str) -> None:
+    """Assert that main and the tag hold the version, by a single commit."""
+    assert_complete_releases(hub, outcomes)
+    repository = hub.repos[REPO]
+    assert repository.tags[f"v{version}"] == repository.branches["main"]
+    assert sum(ref == "main" for ref, _ in repository.moves) == (2 if version == "1.0.0" else 3)
