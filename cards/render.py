@@ -21,6 +21,7 @@ from builders.errors import ReleaseError
 from builders.spec import VERSION, version_key
 from cards import front_matter, markdown
 from cards.manifest import SEVERITIES
+from cards.mteb_tasks import built_in_tasks, namesake_tasks
 from cards.placeholders import fill_placeholders, release_numbers
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ def render(
         unverified=[raw.name for raw in manifest.raw if not raw.verified],
         task_type=dataset.task.type,
         task=_mteb_task(dataset, manifest),
+        built_in=built_in_tasks(dataset.name),
+        namesakes=namesake_tasks(dataset.name),
         versions=sorted(dataset.versions.items(), key=lambda item: version_key(item[0]), reverse=True),
         statistics={split: list(_flat(values)) for split, values in statistics.items()},
         findings=sorted(manifest.findings, key=lambda finding: SEVERITIES.index(finding.severity)),

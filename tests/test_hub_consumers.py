@@ -5,9 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,17 +15,13 @@ from pipelines.hub import publishing
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult, make
 from pipelines.release import folder
+from tests.support.consumer_process import MTEB, ORG, run_consumer
 from tests.support.loopback_hub import WRITER, LoopbackHub
-from tests.support.paths import ROOT
 from tests.support.releases import NAMES, definition_of, sample_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ORG = "bench"
-MTEB = pytest.mark.skipif(
-    importlib.util.find_spec("mteb") is None, reason="mteb is not installed: pip install '.[consumers]'"
-)
 ONE_PER_TASK_TYPE = (
     "rubq-retrieval",
     "rubq-reranking",
@@ -54,25 +47,6 @@ def published(
         for name in NAMES:
             publishing.publish(definition_of(name), golden_release(name).release_dir, options, connection)
         yield server
-
-
-def run_consumer(server: LoopbackHub, command: str, job: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Run consumers.py in a separate process that uses `server` as its Hub."""
-    file = folder / f"{command}.json"
-    file.write_text(json.dumps(job, ensure_ascii=False), "utf-8")
-    environment = os.environ | {
-        "HF_ENDPOINT": server.url,
-        "HF_HOME": str(folder / "hf"),
-        "HF_HUB_DISABLE_XET": "1",
-        "MTEB_CACHE": str(folder),
-    }
-    process = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "support" / "consumers.py"), command, str(file)],
-        cwd=folder, env=environment | {"TOKENIZERS_PARALLELISM": "false"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert process.returncode == 0, process.stderr[-4000:]
-    answer: dict[str, Any] = json.loads(file.with_suffix(".answer.json").read_text("utf-8"))
-    return answer
 
 
 def read_cards(names: tuple[str, ...], golden_release: Callable[[str], BuildResult]) -> dict[str, str]:

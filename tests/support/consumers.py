@@ -1,6 +1,6 @@
 """Load and evaluate published releases as users do; test_hub_consumers.py runs it with HF_ENDPOINT set to a loopback Hub.
 
-`python consumers.py rows|cards|bm25|builtin|evaluator JOB.json` writes one JSON object to JOB.answer.json.
+`python consumers.py rows|cards|bm25|drop_in|builtin|evaluator JOB.json` writes one JSON object to JOB.answer.json.
 """
 
 from __future__ import annotations
@@ -59,13 +59,34 @@ def cards(job: dict[str, Any]) -> dict[str, Any]:
     """Run the mteb snippet of each card, with only repository and model replaced, and return the main scores."""
     scores = {}
     for repo, card in job["cards"].items():
-        [code] = [block.split("```")[0] for block in card.split("```python\n")[1:] if "import mteb" in block]
+        [code] = [block.split("```")[0] for block in card.split("```python\n")[1:] if "mteb.TaskMetadata(" in block]
         lines = [f'repo = "{repo}"' if line.startswith("repo = ") else line for line in code.splitlines()]
         lines = ["model = MODEL" if line.startswith("model = ") else line for line in lines]
         namespace: dict[str, Any] = {"MODEL": encoder()}
         exec("\n".join(lines), namespace)
         scores[repo] = _main_score(namespace["results"])
     return scores
+
+
+def drop_in(job: dict[str, Any]) -> dict[str, Any]:
+    """Run the code of each card that evaluates mteb's built-in tasks, with only the model replaced.
+
+    cards: the cards as published, by repository. Returns for each task the dataset that it read, and the main score of each split
+    by subset.
+    """
+    ran = {}
+    for card in job["cards"].values():
+        [code] = [block.split("```")[0] for block in card.split("```python\n")[1:] if "model_copy(" in block]
+        namespace: dict[str, Any] = {"MODEL": encoder()}
+        exec(code.replace('mteb.get_model("intfloat/multilingual-e5-small")', "MODEL"), namespace)
+        for task, result in zip(namespace["tasks"], namespace["results"].task_results, strict=True):
+            scores = {
+                split: {one["hf_subset"]: one["main_score"] for one in subsets}
+                for split, subsets in result.scores.items()
+            }
+            assert result.dataset_revision == task.metadata.dataset["revision"]
+            ran[result.task_name] = {"dataset": dict(task.metadata.dataset), "scores": scores}
+    return ran
 
 
 def bm25(job: dict[str, Any]) -> dict[str, Any]:
@@ -119,8 +140,8 @@ def _main_score(results: Any) -> float:
 
 
 if __name__ == "__main__":
-    command = {"rows": rows, "cards": cards, "bm25": bm25, "builtin": builtin, "evaluator": evaluator}[sys.argv[1]]
-    answer = command(json.loads(Path(sys.argv[2]).read_text("utf-8")))
+    commands = {function.__name__: function for function in (rows, cards, drop_in, bm25, builtin, evaluator)}
+    answer = commands[sys.argv[1]](json.loads(Path(sys.argv[2]).read_text("utf-8")))
     file = Path(sys.argv[2]).with_suffix(".answer.json")
     file.write_text(json.dumps(answer, ensure_ascii=False, default=str), "utf-8")
     os._exit(0)  # after streaming, a pyarrow thread may abort the normal interpreter exit
