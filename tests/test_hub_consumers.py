@@ -94,17 +94,6 @@ def test_mteb_evaluates_bm25_on_retrieval_and_reranking(
     assert all(0 < score <= 1 for score in scores.values()), scores
 
 
-@MTEB
-def test_sentence_transformers_evaluates_retrieval(
-    published: LoopbackHub, golden_release: Callable[[str], BuildResult], tmp_path: Path
-) -> None:
-    version = golden_release("rubq-retrieval").version
-    job = {"repo": f"{ORG}/rubq-retrieval", "split": "test", "revision": f"v{version}"}
-    scores = run_consumer(published, "evaluator", job, tmp_path)
-    [ndcg] = [value for key, value in scores.items() if key.endswith("cosine_ndcg@10")]
-    assert 0 < ndcg <= 1
-
-
 @pytest.fixture(scope="session")
 def real_build(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], BuildResult]:
     """A function that builds version 1.0.0 of a dataset from real raw files."""
