@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shutil
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -96,13 +97,20 @@ def test_the_list_has_every_task_of_the_benchmarks_and_says_which_later_versions
     assert NOT_SERVED.keys() <= replacing | adapted
 
 
-def score(name: str, path: Path, **attributes: Any) -> float:
-    """The main score of a built-in task on the release in a folder. attributes: what its subclass has beside the dataset."""
+def subclass_of(name: str, path: Path, **attributes: Any) -> Any:
+    """A built-in task that reads the dataset in a folder. attributes: what the subclass has beside that."""
     import mteb
 
     built_in = type(mteb.get_task(name))
     metadata = built_in.metadata.model_copy(update={"dataset": {"path": str(path), "revision": "main"}})
-    task = type("OnThisDataset", (built_in,), {"metadata": metadata, **attributes})()
+    return type("OnThisDataset", (built_in,), {"metadata": metadata, **attributes})
+
+
+def score(name: str, path: Path, **attributes: Any) -> float:
+    """The main score of a subclass of a built-in task on the dataset in a folder."""
+    import mteb
+
+    task = subclass_of(name, path, **attributes)()
     [result] = mteb.evaluate(consumers.encoder(), task, cache=None).task_results
     return float(result.get_score())
 
@@ -151,3 +159,22 @@ def test_with_the_change_in_the_documentation_mtebs_paraphraser_task_reads_both_
     changed = {"dataset_transform": namespace["dataset_transform"]}
     assert score("RUParaPhraserSTS", release.release_dir, **changed) == score("RUParaPhraserSTS", original.parent)
     assert score("RUParaPhraserSTS", original.parent, **changed) == score("RUParaPhraserSTS", original.parent)
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_clustering_task_of_ruscibench_takes_its_balanced_2048_papers_from_a_classification_dataset_of_real_size(
+    golden_release: Callable[..., BuildResult], tmp_path: Path
+) -> None:
+    release = golden_release("ru-scibench-grnti-classification")
+    (tmp_path / "data").mkdir()
+    for split, size in (("train", 1), ("test", 2_772)):  # as many test rows as in 1.0.0
+        rows = read_table(release, split=split)
+        pl.concat([rows] * -(-size // rows.height)).head(max(size, rows.height)).write_parquet(
+            tmp_path / "data" / f"{split}.parquet"
+        )
+    task = subclass_of("RuSciBenchGRNTIClusteringP2P", tmp_path)()
+    task.load_data()
+    papers = task.dataset["test"]
+    assert {"sentences", "labels"} <= set(papers.column_names)
+    counts = Counter(papers["labels"]).values()
+    assert (len(counts), sum(counts), max(counts) - min(counts)) == (28, 2_048, 1)
