@@ -123,10 +123,10 @@ class Prompts:
 class Dataset:
     """One named dataset: its task, its versions, and the recipe that turns raw files into its tables.
 
-    languages: as mteb writes them (`rus-Cyrl`). needs: for each split, the keys of the raw files it takes. benchmark: None where
-    it belongs to none. sample: options for the golden sample. checkpoints: the recipe writes checkpoints, so a killed build
-    resumes from the last one. subset: the name of this dataset in mteb's multilingual task (`ru`); the card then lists every
-    config as `ru-<config>` too.
+    languages: as mteb writes them (`rus-Cyrl`). needs: for each split, the keys of the raw files it takes. pretty_name: its title
+    on the Hub. benchmark: None where it belongs to none. sample: options for the golden sample. checkpoints: the recipe writes
+    checkpoints, so a killed build resumes from the last one. subset: the name of this dataset in mteb's multilingual task
+    (`ru`); every config then has the name that mteb's task loads, `ru-<config>`.
     """
 
     name: str
@@ -135,6 +135,7 @@ class Dataset:
     needs: Mapping[str, tuple[str, ...]]
     versions: Mapping[str, Version]
     recipe: Callable[..., Tables]
+    pretty_name: str = ""
     benchmark: Benchmark | None = None
     prompts: Prompts | None = None
     sample: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -171,6 +172,7 @@ def dataset(
     task: Task,
     needs: Mapping[str, tuple[str, ...]] | tuple[str, ...],
     versions: Mapping[str, str | Version],
+    pretty_name: str = "",
     benchmark: str | None = None,
     languages: tuple[str, ...] | None = None,
     prompts: Prompts | None = None,
@@ -211,6 +213,7 @@ def dataset(
             needs=per_split,
             versions=full,
             recipe=recipe,
+            pretty_name=pretty_name or name,
             benchmark=_benchmark(name, benchmark, prompts),
             prompts=prompts,
             sample=sample or {},

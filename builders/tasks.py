@@ -95,7 +95,11 @@ class Reranking:
 
 @dataclass(frozen=True)
 class Classification:
-    """One label a text: `label` is an index into `labels`, `label_text` the name at it."""
+    """One label a text: `label` is an index into `labels`, `label_text` the name at it.
+
+    bare_labels: the card gives the numbers no names. mteb draws test rows for some of its tasks; of more than ten labels with
+    names it draws other rows than of bare numbers, because it sorts the latter as strings.
+    """
 
     type: ClassVar[TaskType] = TaskType(
         "Classification",
@@ -110,6 +114,7 @@ class Classification:
     )
     labels: tuple[str, ...]
     splits: tuple[str, ...] = ("train", "validation", "test")
+    bare_labels: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from builders.tasks import config_folder
+from builders.tasks import Classification, config_folder, label_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from builders.catalogue import Definition
-    from cards.manifest import Manifest, Table
+    from builders.spec import Dataset
+    from builders.tasks import Task
+    from cards.manifest import Column, Manifest, Table
 
 # From ISO 639-3, as in mteb, to ISO 639-1, as on the Hub, with the English name. pipelines.audit.languages detects them all: add
 # only languages that both fasttext and py3langid know.
@@ -39,6 +43,10 @@ LANGUAGE_FIGURES = {
     "shares": f"shares of the texts with {MIN_LETTERS} letters or more",
 }
 
+# Of several configs, the one that the Hub's viewer shows first and that loads if none is named. Queries say what is asked, and
+# load in seconds; a corpus may have gigabytes, and judgements are ids.
+SHOWN_FIRST = "queries"
+
 SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B")
 
 
@@ -52,10 +60,9 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
     task, benchmark = dataset.task.type, dataset.benchmark
     configs = tables_by_config(manifest)
     translation = task.name == "BitextMining"
-    prefixes = ("", f"{dataset.subset}-") if dataset.subset else ("",)
-    names = [(prefix, name, tables) for prefix in prefixes for name, tables in configs.items()]
+    names = config_names(dataset, configs)
     return {
-        "pretty_name": f"{source.title} ({dataset.name})",
+        "pretty_name": dataset.pretty_name,
         "language": languages,
         **_license(source.name, source.license, source.homepage),
         "multilinguality": ["translation" if translation else "monolingual" if len(languages) == 1 else "multilingual"],
@@ -65,8 +72,11 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
         "task_categories": list(task.hub_categories),
         "task_ids": list(task.hub_ids),
         "tags": ["mteb", "text", *([benchmark.name] if benchmark else []), "embedding-datasets", task.name.lower()],
-        "configs": [_config(name, tables, prefix, alone=len(names) == 1) for prefix, name, tables in names],
-        "dataset_info": [_info(prefix + name, tables) for prefix, name, tables in names],
+        "configs": [
+            _config(names[config], tables, default=len(configs) == 1 or config == SHOWN_FIRST)
+            for config, tables in configs.items()
+        ],
+        "dataset_info": [_info(names[config], tables, dataset.task) for config, tables in configs.items()],
     }
 
 
@@ -76,6 +86,11 @@ def tables_by_config(manifest: Manifest) -> dict[str, list[Table]]:
     for table in manifest.tables:
         configs.setdefault(table.config, []).append(table)
     return configs
+
+
+def config_names(dataset: Dataset, configs: Iterable[str]) -> dict[str, str]:
+    """The name that each config of a manifest has in the card, and loads by: `ru-corpus` for `corpus` of the subset `ru`."""
+    return {config: f"{dataset.subset}-{config}" if dataset.subset else config for config in configs}
 
 
 def language(code: str) -> tuple[str, str]:
@@ -101,28 +116,37 @@ def _license(source: str, license_id: str, homepage: str) -> dict[str, str]:
     return {"license": "other", "license_name": f"{source.replace('_', '-')}-terms", "license_link": homepage}
 
 
-def _config(name: str, tables: list[Table], prefix: str, *, alone: bool) -> dict[str, Any]:
-    """A config and its files. alone: it is the dataset's only config, and loads if no config is named."""
-    folder = config_folder(name)
+def _config(name: str, tables: list[Table], *, default: bool) -> dict[str, Any]:
+    """A config and its files. default: it loads if no config is named."""
+    folder = config_folder(tables[0].config)
     files = [{"split": table.split, "path": f"{folder}/{table.split}-*"} for table in tables]
-    return {"config_name": prefix + name, "data_files": files, **({"default": True} if alone else {})}
+    return {"config_name": name, "data_files": files, **({"default": True} if default else {})}
 
 
-def _info(name: str, tables: list[Table]) -> dict[str, Any]:
+def _info(name: str, tables: list[Table], task: Task) -> dict[str, Any]:
     """Columns and sizes of a config.
 
     num_bytes is the size of the values; without it, `datasets` warns at every load that the card is malformed.
     """
     return {
         "config_name": name,
-        "features": [_feature(column.name, column.type) for column in tables[0].columns],
+        "features": [_feature(column, task) for column in tables[0].columns],
         "splits": [{"name": table.split, "num_bytes": table.num_bytes, "num_examples": table.rows} for table in tables],
         "download_size": sum(file.bytes for table in tables for file in table.files),
         "dataset_size": sum(table.num_bytes for table in tables),
     }
 
 
-def _feature(name: str, kind: str) -> dict[str, str]:
-    if kind.startswith("list<"):
-        return {"name": name, "list": kind.removeprefix("list<").removesuffix(">")}
-    return {"name": name, "dtype": kind}
+def _feature(column: Column, task: Task) -> dict[str, Any]:
+    """The type of a column, as `datasets` writes it: labels that are numbers with names are class labels.
+
+    The names are in the card alone. The Parquet files hold numbers, and every reader but `datasets` gets these.
+    """
+    kind: Any = column.type.removeprefix("list<").removesuffix(">")
+    if column.name == task.type.label and kind == "int64" and (names := _class_names(task)):
+        kind = {"class_label": {"names": {str(number): name for number, name in enumerate(names)}}}
+    return {"name": column.name, "list" if column.type.startswith("list<") else "dtype": kind}
+
+
+def _class_names(task: Task) -> tuple[str, ...]:
+    return () if isinstance(task, Classification) and task.bare_labels else label_names(task)

@@ -20,9 +20,11 @@ from builders.docstrings import read_docstring
 from builders.errors import ReleaseError
 from builders.spec import VERSION, version_key
 from cards import front_matter, markdown
+from cards.citations import arxiv_papers, bibtex
 from cards.manifest import SEVERITIES
 from cards.mteb_tasks import built_in_tasks, namesake_tasks
 from cards.placeholders import fill_placeholders, release_numbers
+from cards.snippets import OR_FOLDER, unnamed_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,6 +70,7 @@ def render(
     dataset, source = definition.dataset, definition.source
     head = yaml.safe_dump(front_matter.metadata(definition, manifest), sort_keys=False, allow_unicode=True, width=120)
     splits = _splits(manifest)
+    citations = [bibtex(key) for key in _citations(definition)]
     return _template().render(
         front_matter=head,
         source=source,
@@ -78,10 +81,12 @@ def render(
         recipe=read_docstring(dataset.recipe),
         languages=[front_matter.language(code)[1] for code in dataset.languages],
         labels=_labels(dataset.task),
-        configs=front_matter.tables_by_config(manifest),
+        configs=front_matter.config_names(dataset, front_matter.tables_by_config(manifest)),
         splits=splits,
         missing=[split for split in dataset.task.splits if split not in splits],
         unverified=[raw.name for raw in manifest.raw if not raw.verified],
+        repository=unnamed_repository(dataset.name),
+        or_folder=OR_FOLDER,
         task_type=dataset.task.type,
         task=_mteb_task(dataset, manifest),
         built_in=built_in_tasks(dataset.name),
@@ -89,7 +94,8 @@ def render(
         versions=sorted(dataset.versions.items(), key=lambda item: version_key(item[0]), reverse=True),
         statistics={split: list(_flat(values)) for split, values in statistics.items()},
         findings=sorted(manifest.findings, key=lambda finding: SEVERITIES.index(finding.severity)),
-        citations=[bibtex(key) for key in _citations(definition)],
+        citations=citations,
+        papers=arxiv_papers(citations),
     )
 
 
@@ -136,26 +142,6 @@ def read_prose(source: str, dataset: str, version: str) -> Prose:
         parts.get(f"Decided in {version}") or parts["Decided"],
         parts.get(f"Limits of {version}") or parts["Limits"],
     )
-
-
-def bibtex(key: str) -> str:
-    """An entry of citations.bib.
-
-    Raises ReleaseError for an unknown key, and for an entry with unbalanced braces.
-    """
-    path = CARDS / "citations.bib"
-    text = path.read_text("utf-8")
-    start = re.search(rf"(?m)^@\w+\{{{re.escape(key)},", text)
-    if start is None:
-        raise ReleaseError(
-            f"no entry {key!r} to cite", where=str(path), todo="add it, or correct the key in the builder"
-        )
-    depth = 0
-    for brace in re.finditer(r"[{}]", text[start.start() :]):
-        depth += 1 if brace[0] == "{" else -1
-        if not depth:
-            return text[start.start() :][: brace.end()]
-    raise ReleaseError(f"unbalanced braces in the entry {key!r}", where=str(path), todo="close its braces")
 
 
 def _incomplete(path: Path, section: str) -> ReleaseError:
@@ -248,8 +234,8 @@ def _mteb_task(dataset: Dataset, manifest: Manifest) -> dict[str, Any] | None:
     if not needed <= set(_splits(manifest)):
         return None
     languages: Any = list(dataset.languages)
-    if isinstance(task, tasks.BitextMining):
-        languages = {task.pair: languages}
+    if subset := task.pair if isinstance(task, tasks.BitextMining) else dataset.subset:
+        languages = {subset: languages}
     if isinstance(task, tasks.STS):
         settings = {"min_score": f"{task.low:g}", "max_score": f"{task.high:g}"}
     if isinstance(task, tasks.Clustering):

@@ -107,10 +107,10 @@ def print_json(value: Any) -> None:
 
 def run(main: Callable[[], int]) -> None:
     """Run a command and leave with its exit code; a user's mistake ends in an error, never in a traceback."""
-    interrupts.handle_signals(signal.SIGINT, signal.SIGTERM)
     _open_streams()
     configure_logging()
     try:
+        interrupts.handle_signals(signal.SIGINT, signal.SIGTERM)  # what they raise is caught here
         _refuse_undecodable(sys.argv)
         code = main()
         sys.stdout.flush()

@@ -31,6 +31,7 @@ SOURCE = Source(
 
 @dataset(
     "alpacafarm-reranking",
+    pretty_name="AlpacaFarm reranking (English)",
     benchmark="ateb",
     task=Reranking(),
     needs=("pairs",),

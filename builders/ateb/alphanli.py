@@ -40,6 +40,7 @@ SOURCE = Source(
 
 @dataset(
     "alphanli-retrieval",
+    pretty_name="aNLI retrieval (English)",
     benchmark="ateb",
     task=Retrieval(),
     needs=("dev", "dev_labels"),
@@ -58,6 +59,7 @@ def retrieval(raw: RawFiles) -> Tables:
 
 @dataset(
     "rarb-alphanli",
+    pretty_name="RAR-b aNLI (English)",
     benchmark="rarb",
     task=Retrieval(),
     needs=("dev", "dev_labels", "train"),

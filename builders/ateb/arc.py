@@ -54,6 +54,7 @@ SOURCE = Source(
 
 @dataset(
     "arc-challenge-retrieval",
+    pretty_name="ARC Challenge retrieval (English)",
     benchmark="ateb",
     task=Retrieval(),
     needs=("test",),
@@ -93,6 +94,7 @@ def retrieval(raw: RawFiles, *, clean: bool = False, self_contained: bool = Fals
 
 @dataset(
     "rarb-arc-challenge",
+    pretty_name="RAR-b ARC Challenge (English)",
     benchmark="rarb",
     task=Retrieval(),
     needs=("test", "train", "dev"),

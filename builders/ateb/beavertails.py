@@ -59,6 +59,7 @@ SOURCE = Source(
 
 @dataset(
     "beavertails-qa-classification",
+    pretty_name="BeaverTails safety classification (English)",
     benchmark="ateb",
     task=Classification(labels=LABELS, splits=("train", "test")),
     needs={"train": ("train", "test"), "test": ("test",)},

@@ -42,6 +42,7 @@ SOURCE = Source(
 
 @dataset(
     "dialfact-classification",
+    pretty_name="DialFact fact verification (English)",
     benchmark="ateb",
     task=Classification(labels=LABELS, splits=("validation", "test")),
     needs={"validation": ("validation", "test"), "test": ("test",)},

@@ -41,6 +41,7 @@ SOURCE = Source(
 
 @dataset(
     "esnli-classification",
+    pretty_name="e-SNLI inference classification (English)",
     benchmark="ateb",
     task=Classification(labels=LABELS),
     needs={"train": ("train_1", "train_2", "dev", "test"), "validation": ("dev", "test"), "test": ("test",)},

@@ -37,6 +37,7 @@ SOURCE = Source(
 
 @dataset(
     "genie-reranking",
+    pretty_name="GENIE reranking (English)",
     benchmark="ateb",
     task=Reranking(),
     needs=("ratings",),

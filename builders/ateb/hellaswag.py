@@ -37,6 +37,7 @@ SOURCE = Source(
 
 @dataset(
     "hellaswag-retrieval",
+    pretty_name="HellaSwag retrieval (English)",
     benchmark="ateb",
     task=Retrieval(),
     needs=("val",),
@@ -59,6 +60,7 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
 
 @dataset(
     "rarb-hellaswag",
+    pretty_name="RAR-b HellaSwag (English)",
     benchmark="rarb",
     task=Retrieval(),
     needs=("val", "train"),

@@ -57,6 +57,7 @@ SOURCE = Source(
 
 @dataset(
     "hhrlhf-harmlessness-classification",
+    pretty_name="HH-RLHF harmlessness classification (English)",
     benchmark="ateb",
     task=Classification(labels=LABELS, splits=SPLITS),
     needs={"train": ("harmless_train", "harmless_test"), "test": ("harmless_test",)},
@@ -102,6 +103,7 @@ def _label_answers(raw: Raw, split: str) -> tuple[pl.DataFrame, tuple[Dropped, .
 
 @dataset(
     "hhrlhf-helpful-reranking",
+    pretty_name="HH-RLHF helpfulness reranking (English)",
     benchmark="ateb",
     task=Reranking(splits=SPLITS),
     needs={"train": ("helpful_train", "helpful_test"), "test": ("helpful_test",)},

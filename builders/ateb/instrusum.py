@@ -34,6 +34,7 @@ SOURCE = Source(
 
 @dataset(
     "instrusum-reranking",
+    pretty_name="InstruSum reranking (English)",
     benchmark="ateb",
     task=Reranking(),
     needs=("human_eval",),

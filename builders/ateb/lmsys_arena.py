@@ -55,6 +55,7 @@ SOURCE = Source(
 
 @dataset(
     "lmsys-reranking",
+    pretty_name="Chatbot Arena reranking (English)",
     benchmark="ateb",
     task=Reranking(),
     needs=("battles",),

@@ -46,6 +46,7 @@ SOURCE = Source(
 
 @dataset(
     "dipper-pairclassification",
+    pretty_name="DIPPER paraphrase pairs (English)",
     benchmark="ateb",
     task=PairClassification(names=NAMES),
     needs=("books",),

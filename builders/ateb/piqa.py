@@ -44,6 +44,7 @@ SOURCE = Source(
 
 @dataset(
     "piqa-retrieval",
+    pretty_name="PIQA retrieval (English)",
     benchmark="ateb",
     task=Retrieval(),
     needs=("valid", "valid_labels"),
@@ -79,6 +80,7 @@ def retrieval(raw: RawFiles, *, clean: bool = False, start: bool = False) -> Tab
 
 @dataset(
     "rarb-piqa",
+    pretty_name="RAR-b PIQA (English)",
     benchmark="rarb",
     task=Retrieval(),
     needs=("valid", "valid_labels", "train"),

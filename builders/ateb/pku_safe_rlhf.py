@@ -41,6 +41,7 @@ SOURCE = Source(
 
 @dataset(
     "beavertails-helpful-reranking",
+    pretty_name="PKU-SafeRLHF helpfulness reranking (English)",
     benchmark="ateb",
     task=Reranking(splits=SPLITS),
     needs={"train": ("train", "test"), "test": ("test",)},

@@ -72,6 +72,7 @@ SOURCE = Source(
 
 @dataset(
     "shp-reranking",
+    pretty_name="SHP reranking (English)",
     benchmark="ateb",
     task=Reranking(splits=SPLITS),
     needs={

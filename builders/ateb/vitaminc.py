@@ -59,6 +59,7 @@ SOURCE = Source(
 
 @dataset(
     "vitaminc-classification",
+    pretty_name="VitaminC fact verification (English)",
     benchmark="ateb",
     task=Classification(labels=LABELS),
     needs={"train": ("train", "dev", *TEST), "validation": ("dev", *TEST), "test": TEST},

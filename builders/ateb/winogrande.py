@@ -41,6 +41,7 @@ SOURCE = Source(
 
 @dataset(
     "winogrande-retrieval",
+    pretty_name="WinoGrande retrieval (English)",
     benchmark="ateb",
     task=Retrieval(),
     needs=("dev",),
@@ -68,6 +69,7 @@ def retrieval(raw: RawFiles, *, clean: bool = False, full_stop: bool = True) -> 
 
 @dataset(
     "rarb-winogrande",
+    pretty_name="RAR-b WinoGrande (English)",
     benchmark="rarb",
     task=Retrieval(),
     needs=("dev", "train"),

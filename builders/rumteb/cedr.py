@@ -49,6 +49,7 @@ SOURCE = Source(
 
 @dataset(
     "cedr-classification",
+    pretty_name="CEDR emotion classification (Russian)",
     benchmark="rumteb",
     task=MultilabelClassification(labels=EMOTIONS),
     needs={"train": ("train", "test"), "test": ("test",)},

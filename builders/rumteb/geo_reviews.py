@@ -37,6 +37,7 @@ SOURCE = Source(
 
 @dataset(
     "georeview-classification",
+    pretty_name="Geo Reviews rating classification (Russian)",
     benchmark="rumteb",
     task=Classification(labels=RATINGS),
     needs=("reviews",),
@@ -81,6 +82,7 @@ def classification(
 
 @dataset(
     "georeview-clustering-p2p",
+    pretty_name="Geo Reviews clustering (Russian)",
     benchmark="rumteb",
     task=Clustering(),
     needs=("reviews",),

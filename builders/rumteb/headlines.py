@@ -66,6 +66,7 @@ SOURCE = Source(
 
 @dataset(
     "headline-classification",
+    pretty_name="News headline classification (Russian)",
     benchmark="rumteb",
     task=Classification(labels=LABELS),
     needs=("clusters",),

@@ -64,6 +64,7 @@ SOURCE = Source(
 
 @dataset(
     "inappropriateness-classification",
+    pretty_name="Inappropriateness classification (Russian)",
     benchmark="rumteb",
     task=Classification(labels=LABELS),
     needs=("messages",),
@@ -103,6 +104,7 @@ def classification(
 
 @dataset(
     "sensitive-topics-classification",
+    pretty_name="Sensitive topics classification (Russian)",
     benchmark="rumteb",
     task=MultilabelClassification(labels=TOPICS),
     needs=("topics",),

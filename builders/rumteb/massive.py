@@ -56,6 +56,7 @@ SOURCE = Source(
 
 @dataset(
     "massive-intent-classification",
+    pretty_name="MASSIVE intent classification (Russian)",
     benchmark="rumteb",
     task=Classification(labels=INTENTS),
     needs=("russian",),
@@ -80,6 +81,7 @@ def intent(raw: RawFiles, *, clean: bool = False) -> Tables:
 
 @dataset(
     "massive-scenario-classification",
+    pretty_name="MASSIVE scenario classification (Russian)",
     benchmark="rumteb",
     task=Classification(labels=SCENARIOS),
     needs=("russian",),

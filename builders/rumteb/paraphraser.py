@@ -43,6 +43,7 @@ SOURCE = Source(
 
 @dataset(
     "ru-paraphraser-sts",
+    pretty_name="ParaPhraser STS (Russian)",
     benchmark="rumteb",
     task=STS(low=-1.0, high=1.0, splits=("train", "test")),
     needs={"train": ("train", "test"), "test": ("test",)},

@@ -34,6 +34,7 @@ SOURCE = Source(
 
 @dataset(
     "ru-reviews-classification",
+    pretty_name="RuReviews sentiment classification (Russian)",
     benchmark="rumteb",
     task=Classification(labels=LABELS),
     needs=("reviews",),

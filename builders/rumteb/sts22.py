@@ -51,6 +51,7 @@ SOURCE = Source(
 
 @dataset(
     "sts22-ru",
+    pretty_name="STS22 news similarity (Russian)",
     benchmark="rumteb",
     task=STS(low=1.0, high=4.0),
     needs=("pairs", "articles"),

@@ -42,6 +42,7 @@ SOURCE = Source(
 
 @dataset(
     "terra-pairclassification",
+    pretty_name="TERRa textual entailment (Russian)",
     benchmark="rumteb",
     task=PairClassification(names=NAMES, splits=("dev",)),
     needs=("val",),

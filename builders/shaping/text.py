@@ -52,7 +52,7 @@ REFERENCES: Mapping[str, str] = MappingProxyType({f"&{name};": char for name, ch
 REFERENCE = "&(?:" + "|".join(_NAMED | _NUMBERED) + ");"
 REFERENCE_START = "&[A-Za-z#]"
 
-MARK = "\x01"  # in place of a tag, so that `&am<b>p;` is no reference
+MARK = "\x01"  # in place of a tag, so that `&am<b>p;` does not become a reference
 
 # What Python's str.strip() and str.split() treat as white space, and mteb with them. Polars' strip_chars() and `\s` leave out
 # U+001C to U+001F.

@@ -31,7 +31,7 @@ FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space on
 NEAR = (
     f"the folded texts share at least {MIN_SHARED_PERCENT} % of their shingles (Jaccard similarity; of a pair, on both sides),"
     f" which are all runs of {SHINGLE_WORDS} words if both have {LONG_TEXT_WORDS} words or more, else all runs of"
-    f" {SHINGLE_CHARACTERS} characters; MinHash proposes the texts to compare and misses fewer than one pair in a million"
+    f" {SHINGLE_CHARACTERS} characters; MinHash proposes the texts to compare and misses fewer than one pair in 10,000"
 )
 
 

@@ -8,24 +8,32 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from huggingface_hub import HfApi, constants, get_session
 from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from builders.errors import DatasetError, PublishError, SourceError
+from pipelines.hub import xet
+from pipelines.raw import responses, user_agent
 from pipelines.raw.download import BUSY, Patience
+from pipelines.raw.waiting import describe_end, describe_wait, seconds_before_retry
 from pipelines.safe_text import mask_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 Answer = TypeVar("Answer")
 
 REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 NAME = re.compile(rf"({REPOSITORY.pattern})(?:@([\w./-]+))?", re.ASCII)
 SPENT = re.compile(r";\s*r=0\s*;\s*t=(\d+)", re.ASCII)  # of a RateLimit header: nothing remains, seconds until it does
+TIMEOUTS = {
+    "ReadTimeout": "the Hub stopped sending data",
+    "WriteTimeout": "the Hub stopped taking data",
+    "ConnectTimeout": "the Hub does not respond",
+}
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +55,10 @@ class Trouble:
     status: int | None = None
     passing: bool = False
     retry_after: float | None = None
+
+
+class TransferError(OSError):
+    """Another file arrived than the one on the Hub; another attempt may bring it."""
 
 
 def parse_reference(text: str, default: str | None = None) -> tuple[str, str] | None:
@@ -76,35 +88,48 @@ def connect(
         raise error("connections to the Hub are disabled", found="HF_HUB_OFFLINE is set", todo="unset it")
     if not sys.stderr.isatty():
         disable_progress_bars()
-    api = HfApi(endpoint=endpoint, token=token, library_name="embedding-datasets")
-    # A commit of many files takes the Hub a while.
-    return HubClient(api, patience or Patience(retries=4, read=300), error)
+    api = HfApi(
+        endpoint=endpoint, token=token, library_name=user_agent.NAME, library_version=user_agent.package_version()
+    )
+    patience = patience or Patience(retries=4, read=300)  # a commit of many files takes the Hub a while
+    xet.limit_silence(patience.connect, patience.read)
+    return HubClient(api, patience, error)
 
 
-def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer]) -> Answer:
+def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer], *, denied: str | None = None) -> Answer:
     """The answer to an action, retried while the Hub is busy or out of reach.
 
-    what: the action in words, for errors (`reading its tags`).
+    what: the action in words, for errors (`reading its tags`). denied: what to do where the token has no right to it.
 
     Raises the client's error.
     """
     failures = 0
     while True:
         try:
-            set_timeouts(hub)
+            configure_session(hub)
             return action()
         except hub_errors() as error:
             trouble = explain_error(error)
             failures += 1
-            if not trouble.passing or failures > hub.patience.retries:
-                raise call_failed(hub, what, repo, trouble) from error
+            if gives_up(hub, trouble, failures):
+                raise call_failed(hub, what, repo, trouble, denied=denied) from error
             wait_before_retry(hub, f"{repo}: {what}", trouble, failures)
 
 
-def set_timeouts(hub: HubClient) -> None:
-    """Set timeouts for the next calls; by default the Hub's library waits for ever."""
-    connect, read = hub.patience.connect, hub.patience.read
-    get_session().timeout = (connect, read, read, connect)
+def configure_session(hub: HubClient) -> None:
+    """Prepare the HTTP session of the Hub's library for the next calls.
+
+    By default it waits for ever for an answer, waits as long as a server asks, and sends some requests without our User-Agent.
+    """
+    connect, read, session = hub.patience.connect, hub.patience.read, get_session()
+    session.timeout = (connect, read, read, connect)
+    session.headers["User-Agent"] = user_agent.user_agent()
+
+    def refuse_long_wait(response: Any) -> None:
+        if response.is_error and (_requested_wait(response.headers) or 0) > hub.patience.longest_retry_after:
+            raise HfHubHTTPError("the Hub asks to wait", response=response)
+
+    session.event_hooks = {**session.event_hooks, "response": [refuse_long_wait]}
 
 
 def hub_errors() -> tuple[type[Exception], ...]:
@@ -122,39 +147,54 @@ def explain_error(error: BaseException) -> Trouble:
     chain = [error]
     while chain[-1].__cause__ is not None:
         chain.append(chain[-1].__cause__)
-    for one in chain:
-        if isinstance(one, HfHubHTTPError):
-            return _answered(one)
+    answers = [one for one in chain if isinstance(one, HfHubHTTPError)]
+    if answers:  # the library's words for a token hide those of the Hub, which says that it has expired
+        return _answered(next((one for one in answers if one.server_message), answers[0]))
     for one in chain:
         module = type(one).__module__.partition(".")[0]
         if module.startswith("httpx"):
-            return Trouble(f"{type(one).__name__}: {one}".removesuffix(": "), passing=True)
+            return Trouble(
+                TIMEOUTS.get(type(one).__name__) or f"{type(one).__name__}: {one}".removesuffix(": "), passing=True
+            )
+        if isinstance(one, TransferError):
+            return Trouble(str(one), passing=True)
         if isinstance(one, json.JSONDecodeError):
             return Trouble("its answer is not valid JSON", passing=True)
+        stored = xet.explain_xet_error(one)
+        if stored is not None:
+            return Trouble(stored.words, stored.status, stored.passing)
     return Trouble(" ".join(str(error).split()) or type(error).__name__)
 
 
+def gives_up(hub: HubClient, trouble: Trouble, failures: int) -> bool:
+    """Whether to end after this many failures: the last one does not pass, or not soon."""
+    too_long = (trouble.retry_after or 0) > hub.patience.longest_retry_after
+    return not trouble.passing or too_long or failures > hub.patience.retries
+
+
 def wait_before_retry(hub: HubClient, what: str, trouble: Trouble, failures: int) -> None:
-    """Wait before another attempt: as long as the server asks for, within reason, else longer each time."""
+    """Wait before another attempt: as long as the server asks for, else longer each time."""
     patience = hub.patience
-    seconds = min(patience.first_wait * 2 ** (failures - 1), patience.longest_wait)
-    if trouble.retry_after is not None:
-        seconds = min(trouble.retry_after, patience.longest_retry_after)
-    logger.info("%s: %s; trying again in %g s (%d of %d)", what, trouble.words, seconds, failures, patience.retries)
+    seconds = seconds_before_retry(failures, patience.first_wait, patience.longest_wait, trouble.retry_after)
+    words = describe_wait(seconds, patience.now())
+    logger.info("%s: %s; trying again in %s (%d of %d)", what, trouble.words, words, failures, patience.retries)
     patience.sleep(seconds)
 
 
-def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble) -> DatasetError:
-    """The error that a call for a repository ends in."""
+def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble, *, denied: str | None = None) -> DatasetError:
+    """The error that a call for a repository ends in. denied: what to do where the token has no right to it."""
     writing = hub.error is PublishError
     todo = {
         401: "log in again (hf auth login), or set HF_TOKEN to a token that is valid",
-        403: f"use a token that may {'write to' if writing else 'read'} {repo} (HF_TOKEN, or hf auth login)",
+        403: denied or f"use a token that may {'write to' if writing else 'read'} {repo} (HF_TOKEN, or hf auth login)",
         404: "see that the name is right; a private repository needs a token that may read it",
         412: "somebody else commits to this repository at the same time: run the command again",
     }
     if trouble.passing:
-        todo = {trouble.status or 0: "run the command again later"}
+        seconds, when = trouble.retry_after or 0, "later"
+        if seconds > hub.patience.longest_retry_after:
+            when = describe_end(seconds, hub.patience.now())
+        todo = {trouble.status or 0: f"run the same command again {when}"}
     return hub.error(f"{what} failed", where=repo, found=trouble.words, todo=todo.get(trouble.status or 0))
 
 
@@ -164,10 +204,12 @@ def _answered(error: HfHubHTTPError) -> Trouble:
     message = mask_tokens(" ".join((error.server_message or "").split()))[
         :300
     ]  # before the cut, which may halve a token
-    requested = response.headers.get("Retry-After", "").strip()
-    spent = SPENT.search(response.headers.get("RateLimit", ""))
-    seconds = requested if requested.isascii() and requested.isdigit() else spent[1] if spent else None
-    retry_after = None if seconds is None else float(seconds)
     status = response.status_code
     words = f"the Hub answered {status} {response.reason_phrase}" + (f": {message}" if message else "")
-    return Trouble(words, status, status in BUSY or status >= 500, retry_after)
+    return Trouble(words, status, status in BUSY or status >= 500, _requested_wait(response.headers))
+
+
+def _requested_wait(headers: Mapping[str, str]) -> float | None:
+    """The seconds that an answer asks to wait, by its Retry-After or a spent RateLimit."""
+    seconds, spent = responses.retry_after(headers), SPENT.search(headers.get("RateLimit", ""))
+    return float(spent[1]) if seconds is None and spent is not None else seconds

@@ -1,7 +1,7 @@
 """What publishing a release would do: every rule of it, and nothing is done yet.
 
-A release may be published when its rows are sound, complete and licensed, and when its repository holds no newer version of the
-same dataset. A published version never changes.
+A release may be published when its rows are sound, complete and licensed (pipelines.hub.publishable), and when its repository
+holds no newer version of the same dataset. A published version never changes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from builders.errors import FindingsError, PublishError, ReleaseError, UsageError
+from builders.errors import PublishError, ReleaseError, UsageError
 from builders.spec import version_key
 from builders.tasks import config_folder
-from pipelines.audit import integrity
 from pipelines.hub import client, repository
+from pipelines.hub.publishable import require_publishable
 from pipelines.hub.published_files import published_files
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.verification import verify_release
@@ -102,7 +102,9 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
 
     Raises PublishError where the release may not be published, FindingsError for defects in its rows.
     """
-    manifest = _publishable(definition, release_dir, options)
+    manifest = require_publishable(
+        definition, release_dir, rights=options.rights, sample=options.sample, ledger_file=options.ledger
+    )
     repo, version = repository_name(definition, options), manifest.version
     notes = [f"unverified raw file: {file.name}" for file in manifest.raw if not file.verified]
     at = repository.snapshot(hub, repo)
@@ -188,54 +190,6 @@ def stale_files(at: Snapshot, manifests: Iterable[Manifest], wanted: Container[s
     folders = {config_folder(table.config) for manifest in manifests for table in manifest.tables}
     paths = [PurePosixPath(path) for path in at.digests if path not in wanted]
     return [str(path) for path in paths if path.suffix == ".parquet" and str(path.parent) in folders]
-
-
-def _publishable(definition: Definition, release_dir: Path, options: PublishOptions) -> Manifest:
-    """The manifest of a release that may be published."""
-    dataset, source = definition.dataset, definition.source
-    name = f"{dataset.name}@{release_dir.name}"
-    if "nd" in source.license.lower().split("-") and not options.rights:
-        raise PublishError(
-            f"{name}: licence {source.license} does not permit publishing derivatives",
-            where=source.homepage,
-            found=source.license_note or None,
-            todo="publish it only if you hold the rights or were given them: then pass --i-have-the-rights",
-        )
-    manifest = folder.read_manifest(release_dir)
-    if manifest is None:
-        todo = f"build it: python -m pipelines.build {name}"
-        raise PublishError(f"{name}: no release to publish", where=str(release_dir), todo=todo)
-    if not options.sample and not manifest.complete:
-        what = "a sample" if manifest.sample else "a part of the dataset"
-        todo = "build the complete dataset"
-        raise PublishError(f"{name}: {what} is never published", where=str(release_dir), todo=todo)
-    if (manifest.dataset, manifest.version) != (dataset.name, release_dir.name):
-        what = f"{name}: its folder holds another release"
-        raise PublishError(what, where=str(release_dir), found=manifest.name)
-    problems = verify_release(release_dir, manifest) + folder.edited_documents(release_dir, manifest)
-    if problems:
-        todo = f"build it again: python -m pipelines.build {name} --force"
-        raise PublishError(f"{name}: the release is damaged", where=str(release_dir), found=problems[0], todo=todo)
-    _refuse_defects(definition, release_dir, manifest)
-    recorded = ledger.find_entry(dataset.name, release_dir.name, options.ledger)
-    if recorded is not None and recorded.content_sha256 != manifest.content_sha256 and not manifest.sample:
-        raise PublishError(
-            f"{name}: its rows are not those in the ledger",
-            where=str(options.ledger),
-            found=comparison.describe_difference(recorded.tables, manifest.tables),
-            todo="give the change a new version",
-        )
-    return manifest
-
-
-def _refuse_defects(definition: Definition, release_dir: Path, manifest: Manifest) -> None:
-    """Refuse rows with defects. The rows themselves are audited, because a manifest can be edited."""
-    frames = folder.scan_tables(release_dir, manifest.tables)
-    findings = integrity.check_integrity(definition.dataset.task, frames, manifest.splits, sample=manifest.sample)
-    errors = [f"{one.kind} in {one.location}: {one.count}" for one in findings if one.severity == "error"]
-    errors += [one.kind for one in manifest.findings if one.severity == "error"]
-    if errors:
-        raise FindingsError("blocking defects in the rows", where=str(release_dir), found="; ".join(errors))
 
 
 def _refuse_another_dataset(where: str, published: Manifest | None, ours: Manifest) -> None:

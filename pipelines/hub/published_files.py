@@ -14,6 +14,7 @@ import yaml
 from builders.errors import ReleaseError, SourceError
 from cards.front_matter_parser import parse_front_matter, split_front_matter
 from cards.manifest import encode
+from cards.snippets import name_repository
 from pipelines.release import folder
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def published_files(
     """
     names = [folder.CARD, folder.MANIFEST, folder.STATISTICS, *(file.path for file in manifest.files)]
     writes: dict[str, bytes | Path] = {name: release_dir / name for name in names}
-    card = _name_repository((release_dir / folder.CARD).read_text("utf-8"), manifest.dataset, repo)
+    card = name_repository((release_dir / folder.CARD).read_text("utf-8"), manifest.dataset, repo)
     card, added = _merge_card(card, published_card, str(release_dir / folder.CARD))
     content = writes[folder.CARD] = card.encode()
     if manifest.documents:
@@ -49,12 +50,6 @@ def published_files(
         documents = tuple(published if one.path == folder.CARD else one for one in manifest.documents)
         writes[folder.MANIFEST] = encode(replace(manifest, documents=documents))
     return writes, added
-
-
-def _name_repository(card: str, dataset: str, repo: str) -> str:
-    """The card with its repository in the snippets, instead of the words for whoever has the folder."""
-    placeholder = f'repo = "<organisation>/{dataset}"  # or the path of this folder'
-    return "\n".join(f'repo = "{repo}"' if line == placeholder else line for line in card.split("\n"))
 
 
 def _merge_card(card: str, published: bytes | None, where: str) -> tuple[str, list[str]]:

@@ -15,7 +15,7 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
 from huggingface_hub.errors import HfHubHTTPError
 
 from builders.errors import PublishError
-from pipelines.hub import client, planning, repository
+from pipelines.hub import client, planning, pull_requests, repository
 from pipelines.release import folder, ledger
 from pipelines.release.comparison import describe_difference
 from pipelines.release.staging import dataset_lock
@@ -99,6 +99,13 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         commit, request = plan.at.sha if plan.at else "", None
         if plan.state != planning.NEW:
             break
+        if plan.at is None and not repository.create(hub, plan.repo, private=options.private):
+            continue  # there is one by now, and what it holds decides
+        existing = pull_requests.find_pull_request(hub, plan, _title(plan, options)) if options.create_pr else None
+        if existing is not None:
+            commit, request = existing
+            logger.info("%s: an open pull request holds this release already", plan.repo)
+            break
         try:
             commit, request = _commit(hub, plan, options)
             break
@@ -110,8 +117,8 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
                 logger.info("%s: somebody else committed meanwhile; planning again", plan.repo)
                 continue
             failures += 1
-            if not trouble.passing or failures > hub.patience.retries or options.create_pr:
-                raise _commit_failed(hub, plan, options, trouble) from error
+            if client.gives_up(hub, trouble, failures):
+                raise client.call_failed(hub, "committing", plan.repo, trouble) from error
             client.wait_before_retry(hub, f"{plan.repo}: committing", trouble, failures)
     state = planning.DONE
     if plan.state != planning.DONE:
@@ -130,9 +137,8 @@ def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, s
     Raises what the Hub's library raises.
     """
     at, repo = plan.at, plan.repo
-    client.set_timeouts(hub)
+    client.configure_session(hub)
     if at is None:
-        hub.api.create_repo(repo, repo_type="dataset", private=options.private or None, exist_ok=True)
         at = repository.snapshot(hub, plan.repo)
         if at is None:
             raise client.call_failed(hub, "finding the new repository", repo, client.Trouble("it is missing", 404))
@@ -149,7 +155,7 @@ def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, s
             repo,
             repo_type="dataset",
             operations=[*additions, *deletions],
-            commit_message=options.message or f"{plan.manifest.dataset} {plan.version}",
+            commit_message=_title(plan, options),
             commit_description=_description(plan),
             parent_commit=at.sha,
             create_pr=options.create_pr,
@@ -157,6 +163,10 @@ def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, s
     for warning in caught:
         logger.info("%s: %s", plan.repo, warning.message)
     return made.oid, made.pr_url
+
+
+def _title(plan: Plan, options: PublishOptions) -> str:
+    return options.message or f"{plan.manifest.dataset} {plan.version}"
 
 
 def _description(plan: Plan) -> str:
@@ -207,16 +217,6 @@ def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> No
 
     if not client.call(hub, f"tagging {plan.tag}", plan.repo, create):
         planning.require_same_rows(hub, plan.repo, plan.tag, plan.manifest, options)
-
-
-def _commit_failed(hub: HubClient, plan: Plan, options: PublishOptions, trouble: client.Trouble) -> PublishError:
-    if options.create_pr and trouble.passing:
-        where = f"{hub.api.endpoint}/datasets/{plan.repo}/discussions"
-        todo = "open that page; if there is no new pull request, run the command again"
-        what = "it is not known whether the pull request was opened"
-        return PublishError(what, where=where, found=trouble.words, todo=todo)
-    error = client.call_failed(hub, "committing", plan.repo, trouble)
-    return PublishError(error.what, where=error.where, found=error.found, todo=error.todo)
 
 
 def _record(plan: Plan, options: PublishOptions) -> None:

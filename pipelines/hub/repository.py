@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
 from builders.errors import ReleaseError
 from builders.spec import version_key
 from cards.manifest import decode
 from pipelines.files import locked
-from pipelines.hub.client import Trouble, call, call_failed
+from pipelines.hub.client import TransferError, Trouble, call, call_failed
 from pipelines.raw import digests
 from pipelines.release import folder
 
@@ -54,6 +54,29 @@ def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | No
     return call(hub, "reading the repository", repo, ask)
 
 
+def create(hub: HubClient, repo: str, *, private: bool) -> bool:
+    """Create a dataset repository; False where there is one by now, which somebody else or a lost answer may have left.
+
+    Raises the client's error where the token may not create it.
+    """
+
+    def ask() -> bool:
+        try:
+            hub.api.create_repo(repo, repo_type="dataset", private=private or None)
+        except HfHubHTTPError as error:
+            if error.response.status_code != 409:
+                raise
+            return False
+        return True
+
+    organisation = repo.partition("/")[0]
+    denied = (
+        f"use a token that may create datasets of {organisation} (HF_TOKEN, or hf auth login), "
+        f"or ask an administrator of {organisation} to create {repo}"
+    )
+    return call(hub, "creating the repository", repo, ask, denied=denied)
+
+
 def require_snapshot(hub: HubClient, repo: str, revision: str) -> Snapshot:
     """A repository at a revision.
 
@@ -72,14 +95,20 @@ def list_versions(hub: HubClient, repo: str) -> list[str]:
     return sorted(found, key=version_key, reverse=True)
 
 
-def download(hub: HubClient, repo: str, sha: str, path: str, folder: Path) -> Path:
-    """One file of a repository at a commit, below a folder, as the Hub has it now: no local cache is asked."""
+def download(hub: HubClient, repo: str, at: Snapshot, path: str, folder: Path) -> Path:
+    """One file of a snapshot, below a folder, as the Hub has it now: no local cache is asked.
+
+    Raises the client's error where another file arrives, again and again, than the one whose digest the Hub lists.
+    """
 
     def ask() -> Path:
         arrived = hub.api.hf_hub_download(
-            repo, path, repo_type="dataset", revision=sha, local_dir=folder, force_download=True,
+            repo, path, repo_type="dataset", revision=at.sha, local_dir=folder, force_download=True,
             etag_timeout=hub.patience.read,
         )  # fmt: skip
+        digest = _hash(Path(arrived))
+        if at.digests[path] not in ("", digest.sha256, digest.git_blob):
+            raise TransferError(f"the file that arrived is not the one on the Hub: {digest}")
         return Path(arrived)
 
     return call(hub, f"downloading {path}", repo, ask)
@@ -90,7 +119,7 @@ def read_file(hub: HubClient, repo: str, at: Snapshot, path: str) -> bytes | Non
     if path not in at.digests:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        return download(hub, repo, at.sha, path, Path(folder)).read_bytes()
+        return download(hub, repo, at, path, Path(folder)).read_bytes()
 
 
 def read_manifest_at(hub: HubClient, repo: str, at: Snapshot) -> Manifest | None:
@@ -128,10 +157,7 @@ def fetch_release(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
 
 
 def fetch_files(hub: HubClient, repo: str, at: Snapshot, paths: Iterable[str], cache: Path) -> Path:
-    """The folder in the cache with these files of a snapshot, fetched unless they are there: a commit never changes.
-
-    Raises the client's error for a file without the digest that the Hub lists.
-    """
+    """The folder in the cache with these files of a snapshot, fetched unless they are there: a commit never changes."""
     commit_dir = _commit_dir(repo, at, cache)
     with (
         locked(_lock_file(commit_dir), repo, activity="fetching", remove=True),
@@ -139,8 +165,7 @@ def fetch_files(hub: HubClient, repo: str, at: Snapshot, paths: Iterable[str], c
     ):
         for path in paths:
             if not (commit_dir / path).exists():
-                arrived = download(hub, repo, at.sha, path, Path(temporary))
-                _verify(hub, f"{repo} at {at.sha[:12]}: {path}", arrived, at.digests[path])
+                arrived = download(hub, repo, at, path, Path(temporary))
                 (commit_dir / path).parent.mkdir(parents=True, exist_ok=True)
                 arrived.replace(commit_dir / path)
     return commit_dir
@@ -154,16 +179,12 @@ def _lock_file(commit_dir: Path) -> Path:
     return commit_dir.with_name(f".{commit_dir.name}.lock")
 
 
-def _verify(hub: HubClient, where: str, file: Path, expected: str) -> None:
-    """Compare a file with the digest that the Hub lists: a sha256, a git blob id, or none."""
+def _hash(file: Path) -> digests.Digest:
     hasher = digests.Hasher(file.stat().st_size)
     with file.open("rb") as stream:
         while chunk := stream.read(digests.CHUNK):
             hasher.update(chunk)
-    digest = hasher.digest()
-    if expected not in ("", digest.sha256, digest.git_blob):
-        what = "the downloaded file differs from the one on the Hub"
-        raise hub.error(what, where=where, found=str(digest), expected=expected, todo="run the command again")
+    return hasher.digest()
 
 
 def _fetch(hub: HubClient, repo: str, at: Snapshot, target: Path) -> None:
@@ -171,11 +192,11 @@ def _fetch(hub: HubClient, repo: str, at: Snapshot, target: Path) -> None:
     where = f"{repo} at {at.sha[:12]}"
     if folder.MANIFEST not in at.digests:
         raise ReleaseError("no release on the Hub at this revision", where=where, found="no manifest.json")
-    manifest = decode(download(hub, repo, at.sha, folder.MANIFEST, target).read_bytes(), f"{where}: manifest.json")
+    manifest = decode(download(hub, repo, at, folder.MANIFEST, target).read_bytes(), f"{where}: manifest.json")
     paths = [folder.CARD, folder.STATISTICS, *(file.path for file in manifest.files)]
     missing = [path for path in paths if path not in at.digests]
     if missing:
         raise ReleaseError("the release on the Hub lacks a file", where=where, found=missing[0])
     for path in paths:
-        download(hub, repo, at.sha, path, target)
+        download(hub, repo, at, path, target)
     shutil.rmtree(target / ".cache", ignore_errors=True)  # what the Hub's library notes beside its downloads

@@ -17,6 +17,9 @@ from pipelines.raw.cache import unusable_cache_error
 from pipelines.raw.content_types import HEAD, read_head
 from pipelines.raw.partial_file import PartialFile
 from pipelines.raw.pins import placeholder_error, wrong_file_error
+from pipelines.raw.urls import https_check
+from pipelines.raw.user_agent import user_agent
+from pipelines.raw.waiting import describe_end, describe_wait, seconds_before_retry
 from pipelines.terminal import format_size, progress_bar
 
 if TYPE_CHECKING:
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
 
 BUSY = frozenset({408, 425, 429})  # worth a retry, as is every 5xx
 RESERVE = 100_000_000  # bytes of disk space that a download leaves free
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 logger = logging.getLogger(__name__)
 
@@ -41,16 +43,18 @@ class Patience:
     """How long to wait for a server; all times in seconds.
 
     retries: the number of failures in a row, without a new byte in between, before giving up. first_wait: before the first
-    retry; it doubles up to longest_wait. longest_retry_after: the limit for a server's Retry-After. connect, read: timeouts.
+    retry; it doubles up to longest_wait. longest_retry_after: a server that asks for more is not waited for, but is an error at
+    once. connect, read: timeouts. now: the time, in seconds since 1970.
     """
 
     retries: int = 5
     first_wait: float = 1
     longest_wait: float = 60
-    longest_retry_after: float = 300
+    longest_retry_after: float = 3600
     connect: float = 20
     read: float = 60
     sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.time
 
 
 @dataclass(frozen=True)
@@ -136,22 +140,24 @@ def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience
             if part.size > most_received:
                 failures, most_received = 0, part.size
             failures += 1
-            if failures > patience.retries:
+            wait = seconds_before_retry(failures, patience.first_wait, patience.longest_wait, failure.retry_after)
+            if failures > patience.retries or wait > patience.longest_retry_after:
                 raise _gave_up(request, part, failure, patience)
-            wait = min(patience.first_wait * 2 ** (failures - 1), patience.longest_wait)
-            if failure.retry_after is not None:
-                wait = min(failure.retry_after, patience.longest_retry_after)
-            count = f"{failures} of {patience.retries}"
-            logger.info("%s: %s; retrying in %g s (%s)", request.name, failure.reason, wait, count)
+            words = describe_wait(wait, patience.now())
+            logger.info(
+                "%s: %s; retrying in %s (%d of %d)", request.name, failure.reason, words, failures, patience.retries
+            )
             patience.sleep(wait)
     return part.digest()
 
 
 def _client(request: DownloadRequest, patience: Patience) -> httpx.Client:
-    headers = {"Accept-Encoding": "identity", "User-Agent": "embedding-datasets"}
+    headers = {"Accept-Encoding": "identity", "User-Agent": user_agent()}
     if request.token is not None:
         headers["Authorization"] = f"Bearer {request.token}"
-    hooks: dict[str, list[Callable[..., Any]]] = {"request": [_https_check(request)]}
+    hooks: dict[str, list[Callable[..., Any]]] = {
+        "request": [https_check(request.name, request.url, request.alternative)]
+    }
     timeout = httpx.Timeout(patience.read, connect=patience.connect)
     return httpx.Client(follow_redirects=True, timeout=timeout, headers=headers, event_hooks=hooks)
 
@@ -173,7 +179,7 @@ def _attempt(
         status = response.status_code
         if status in BUSY or status >= 500:
             reason = f"the server answered {status} {response.reason_phrase}"
-            return _TemporaryFailure(reason, responses.retry_after(response))
+            return _TemporaryFailure(reason, responses.retry_after(response.headers))
         if status == 416 and part.size and responses.confirms_complete(response, part):
             return None
         if (status == 416 and part.size) or (status == 206 and not responses.is_continuation(response, part)):
@@ -222,27 +228,6 @@ def _receive(response: httpx.Response, request: DownloadRequest, part: PartialFi
     return total
 
 
-def _https_check(request: DownloadRequest) -> Callable[[httpx.Request], None]:
-    """A check before each HTTP request, also after a redirect: https, or loopback where the file's own URL is on loopback."""
-
-    def is_plain_loopback(url: httpx.URL) -> bool:
-        return url.scheme == "http" and url.host in LOOPBACK
-
-    loopback_allowed = is_plain_loopback(httpx.URL(request.url))
-
-    def check(sent: httpx.Request) -> None:
-        if sent.url.scheme != "https" and not (loopback_allowed and is_plain_loopback(sent.url)):
-            raise SourceError(
-                f"{request.name}: the URL is not https, or redirects to one that is not",
-                where=request.url,
-                found=f"{sent.url.scheme}://{sent.url.host}",
-                expected="https",
-                todo=request.alternative,
-            )
-
-    return check
-
-
 def _check_disk_space(request: DownloadRequest, part: PartialFile, total: int | None) -> None:
     free = shutil.disk_usage(part.path.parent).free
     if total is not None and free < total - part.size + RESERVE:
@@ -281,8 +266,11 @@ def _gave_up(
     request: DownloadRequest, part: PartialFile, failure: _TemporaryFailure, patience: Patience
 ) -> SourceError:
     kept = f" (the {format_size(part.size)} received so far are kept)" if part.size else ""
-    found = f"{failure.reason}; gave up after {patience.retries} retries without progress"
-    return _failed(request, found, f"run the command again later{kept}, or {request.alternative}")
+    found, when = f"{failure.reason}; gave up after {patience.retries} retries without progress", "later"
+    if failure.retry_after is not None and failure.retry_after > patience.longest_retry_after:
+        when = describe_end(failure.retry_after, patience.now())
+        found = f"{failure.reason} and asks for a longer wait than {patience.longest_retry_after / 60:g} min"
+    return _failed(request, found, f"run the same command again {when}{kept}, or {request.alternative}")
 
 
 def _failed(request: DownloadRequest, found: str, todo: str) -> SourceError:

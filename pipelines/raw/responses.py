@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from pipelines.raw.partial_file import FileVersion
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import httpx
 
     from pipelines.raw.partial_file import PartialFile
@@ -61,15 +63,15 @@ def confirms_complete(response: httpx.Response, part: PartialFile) -> bool:
     return part.pin.has_digest or part.total == part.size
 
 
-def retry_after(response: httpx.Response) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds of a Retry-After header, which holds a number or a date; a date is compared with the server's clock."""
-    text = response.headers.get("Retry-After", "").strip()
+    text = headers.get("Retry-After", "").strip()
     if text.isascii() and text.isdecimal():
         return float(text)
     date = _parse_date(text)
     if date is None:
         return None
-    now = _parse_date(response.headers.get("Date", "")) or datetime.now(UTC)
+    now = _parse_date(headers.get("Date", "")) or datetime.now(UTC)
     return max(0.0, (date - now).total_seconds())
 
 

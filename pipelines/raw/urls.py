@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import httpx
 import huggingface_hub
 
 from builders.errors import SourceError
 from builders.raw_files import ByHand, GitHub, Https, Hub, Member
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from builders.raw_files import Location
 
 GITHUB_RAW = "https://raw.githubusercontent.com"
 GITHUB_MEDIA = "https://media.githubusercontent.com/media"
 HUB = "https://huggingface.co"
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def file_url(
@@ -37,6 +41,30 @@ def file_url(
             return None if archive_url is None else f"{archive_url}#{quote(path)}"
         case ByHand():
             return None
+
+
+def https_check(name: str, url: str, todo: str) -> Callable[[httpx.Request], None]:
+    """A check before each HTTP request, also after a redirect: https, or loopback where the file's own URL is on loopback.
+
+    name, todo: for the SourceError that the check raises.
+    """
+
+    def is_plain_loopback(url: httpx.URL) -> bool:
+        return url.scheme == "http" and url.host in LOOPBACK
+
+    loopback_allowed = is_plain_loopback(httpx.URL(url))
+
+    def check(sent: httpx.Request) -> None:
+        if sent.url.scheme != "https" and not (loopback_allowed and is_plain_loopback(sent.url)):
+            raise SourceError(
+                f"{name}: the URL is not https, or redirects to one that is not",
+                where=url,
+                found=f"{sent.url.scheme}://{sent.url.host}",
+                expected="https",
+                todo=todo,
+            )
+
+    return check
 
 
 def hub_token() -> str | None:

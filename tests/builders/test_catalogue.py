@@ -14,6 +14,7 @@ import pytest
 from builders import catalogue
 from builders.errors import UsageError
 from builders.spec import version_key
+from cards.front_matter import language
 from cards.render import read_prose
 from pipelines.make import GOLDEN
 from tests.support.releases import NAMES, definition_of
@@ -193,3 +194,12 @@ def test_builds_agree_whatever_the_hash_seed_the_threads_the_locale_and_the_time
     )
     assert one == other
     assert set(one) == set(NAMES)
+
+
+def test_every_dataset_has_a_short_title_of_its_own_that_ends_with_its_languages() -> None:
+    titles = {name: definition_of(name).dataset.pretty_name for name in NAMES}
+    assert len(set(titles.values())) == len(titles)
+    for name, title in titles.items():
+        languages = "-".join(language(code)[1] for code in definition_of(name).dataset.languages)
+        assert title.endswith(f" ({languages})")
+        assert len(title) <= 50

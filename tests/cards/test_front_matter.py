@@ -8,10 +8,12 @@ import re
 import socket
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import tasks
 from cards import front_matter
 from tests.support.card_inputs import NAMES, TASKS, card_for, frames_for, front_matter_of, write_release
 
@@ -97,16 +99,48 @@ def test_a_release_of_one_config_loads_with_its_splits_and_types(
         assert list(loaded) == ["train", "test"]
         assert loaded["test"].features == {
             "text": datasets.Value("string"),
-            "label": datasets.List(datasets.Value("int64")),
+            "label": datasets.List(datasets.ClassLabel(names=["joy", "fear"])),
         }
         assert loaded["test"]["label"][:] == [[0, 1], [], [1]]
     assert not [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
+@pytest.mark.parametrize(("task_type", "column", "names"), [
+    ("Classification", "label", ["bad", "good"]),
+    ("MultilabelClassification", "label", ["joy", "fear"]),
+    ("PairClassification", "labels", ["not_entailment", "entailment"]),
+])  # fmt: skip
+def test_labels_are_class_labels_with_names_and_load_as_the_same_numbers(
+    tmp_path: Path, task_type: str, column: str, names: list[str], datasets: Any
+) -> None:
+    write_release(tmp_path / "release", task_type)
+    loaded = datasets.load_dataset(str(tmp_path / "release"), cache_dir=str(tmp_path / "cache"))
+    for split, frame in frames_for(task_type)["default"].items():
+        feature = loaded[split].features[column]
+        assert getattr(feature, "feature", feature).names == names
+        assert loaded[split][column][:] == frame[column].to_list()
+        assert pl.from_pandas(loaded[split].to_pandas())[column].to_list() == frame[column].to_list()
+        polars = pl.read_parquet(tmp_path / "release" / "data" / f"{split}-*.parquet")
+        assert polars[column].to_list() == frame[column].to_list()
+
+
+def test_names_of_labels_that_are_bare_numbers_are_not_in_the_front_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = tasks.Classification(("bad", "good"), ("train", "test"), bare_labels=True)
+    monkeypatch.setitem(TASKS, "Classification", bare)
+    [info] = front_matter_of(card_for("Classification"))["dataset_info"]
+    assert {"name": "label", "dtype": "int64"} in info["features"]
+
+
+@pytest.mark.parametrize("task_type", TASKS)
+def test_features_are_written_as_datasets_writes_them(task_type: str, datasets: Any) -> None:
+    for info in front_matter_of(card_for(task_type))["dataset_info"]:
+        assert datasets.Features._from_yaml_list(info["features"])._to_yaml_list() == info["features"]
+
+
 @pytest.mark.parametrize(("task_type", "configs"), [
     ("Retrieval", ["corpus", "queries", "qrels"]), ("Reranking", ["corpus", "queries", "qrels", "top_ranked"]),
 ])  # fmt: skip
-def test_a_release_of_several_configs_loads_each_by_name(
+def test_a_release_of_several_configs_loads_each_by_name_and_the_queries_without_one(
     tmp_path: Path, task_type: str, configs: list[str], datasets: Any
 ) -> None:
     release_dir, cache = str(tmp_path / "release"), str(tmp_path / "cache")
@@ -116,8 +150,9 @@ def test_a_release_of_several_configs_loads_each_by_name(
         loaded = datasets.load_dataset(release_dir, config, cache_dir=cache)
         expected = frames_for(task_type)[config]["test"]
         assert loaded["test"].to_list() == expected.to_dicts()
-    with pytest.raises(ValueError, match="Config name is missing"):
-        datasets.load_dataset(release_dir, cache_dir=cache)
+    assert datasets.load_dataset(release_dir, cache_dir=cache)["test"].to_list() == (
+        frames_for(task_type)["queries"]["test"].to_dicts()
+    )
 
 
 def test_the_only_config_of_a_release_loads_without_its_name(tmp_path: Path, datasets: Any) -> None:

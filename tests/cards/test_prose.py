@@ -12,8 +12,9 @@ from builders import catalogue
 from builders.benchmarks import BENCHMARKS
 from builders.errors import ReleaseError
 from cards import front_matter
+from cards.citations import bibtex
 from cards.placeholders import fill_placeholders, release_numbers
-from cards.render import bibtex, read_prose
+from cards.render import read_prose
 from pipelines.release import ledger
 from tests.support.releases import definition_of
 

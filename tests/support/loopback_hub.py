@@ -5,8 +5,8 @@
         hub.fail(3, Fault(status=429, headers={"Retry-After": "7"}))  # fail the fourth request from now
     hub.tree("org/name", "v1.0.0")                       # content by path at a commit, branch or tag
 
-`python tests/support/loopback_hub.py` prints its address and serves until its standard input is closed. Uploads use plain LFS: a
-client with hf_xet needs HF_HUB_DISABLE_XET=1. The Hub supports the calls that huggingface_hub 2.4 and datasets 5.2 make.
+`python -m tests.support.loopback_hub` prints its address and serves until its standard input is closed. Large files go through
+LFS or Xet, as the client likes. The Hub supports the calls that huggingface_hub 2.4, hf_xet 1.8 and datasets 5.2 make.
 """
 
 from __future__ import annotations
@@ -29,15 +29,19 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import yaml
 
+from tests.support.loopback_xet import XetError, XetStore
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-WRITER, READER = "hf_writer_token", "hf_reader_token"
+WRITER, READER, EXPIRED = "hf_writer_token", "hf_reader_token", "hf_expiredToken"
 ROLES = {WRITER: "write", READER: "read"}
 STALE_PARENT = "A commit has happened since. Please refresh and try again."
 TIMESTAMP = "2024-01-01T00:00:00.000Z"
 SAFE = string.punctuation + " "  # allowed in a header; other characters are written as %XX
+XET_TOKENS = {"read": "xet-read-token", "write": "xet-write-token"}
+NEVER = 4_102_444_800  # when Xet tokens expire: the year 2100
 REPO = r"(?P<repo>[\w.-]+/[\w.-]+)"
 
 
@@ -147,15 +151,19 @@ class Request:
 class LoopbackHub:
     """The Hub: serves on a free port while its context is open.
 
-    repos: by name. objects: uploaded LFS content by SHA-256. log: the requests so far. before_answer: functions by path fragment;
-    each runs once, before the next request whose path contains the fragment is answered.
+    repos: by name. objects: uploaded content of large files by SHA-256. xet: the Xet store, where they may come from. log: the
+    requests so far. user_agents: of each request, by its path. before_answer: functions by path fragment; each runs once, before
+    the next request whose path contains the fragment is answered. fail_at: faults by path fragment, for every such request.
     """
 
     def __init__(self) -> None:
         self.repos: dict[str, Repo] = {}
         self.objects: dict[str, bytes] = {}
+        self.xet = XetStore()
         self.log: list[LoggedRequest] = []
         self.before_answer: dict[str, Callable[[], object]] = {}
+        self.user_agents: dict[str, str] = {}
+        self.fail_at: dict[str, Fault] = {}
         self.always: Fault | None = None
         self._faults: dict[int, Fault] = {}
         self._count = 0
@@ -178,7 +186,7 @@ class LoopbackHub:
     def stop_failing(self) -> None:
         """Remove all injected faults."""
         with self._lock:
-            self._faults, self.always = {}, None
+            self._faults, self.always, self.fail_at = {}, None, {}
 
     def state(self) -> Any:
         """Return a copy of all content, for `restore`."""
@@ -229,9 +237,12 @@ class LoopbackHub:
         self._thread.join()
         self._http.server_close()
 
-    def _next_fault(self) -> Fault:
+    def _next_fault(self, path: str) -> Fault:
         with self._lock:
             number, self._count = self._count, self._count + 1
+            for part, fault in self.fail_at.items():
+                if part in path:
+                    return fault
             if number in self._faults:
                 return self._faults.pop(number)
             return Fault() if self.always is None or self._faults else self.always
@@ -266,6 +277,8 @@ class LoopbackHub:
 
 def _role(request: Request) -> str | None:
     token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if token == EXPIRED:
+        raise HubError(401, f"User access token {token} has expired")
     if token and token not in ROLES:
         raise HubError(401, "Invalid credentials in Authorization header")
     return ROLES.get(token)
@@ -289,7 +302,7 @@ def _whoami(hub: LoopbackHub, request: Request) -> Answer:
 
 def _create(hub: LoopbackHub, request: Request) -> Answer:
     payload = request.json
-    if _role(request) != "write":
+    if _role(request) != "write" or payload.get("organization") == "foreign":
         raise HubError(403, "You don't have the rights to create a dataset under this namespace")
     name = f"{payload.get('organization') or 'tester'}/{payload['name']}"
     url = f"{hub.url}/datasets/{name}"
@@ -384,6 +397,18 @@ def _refs(hub: LoopbackHub, request: Request, repo: str) -> Answer:
     )
 
 
+def _discussions(hub: LoopbackHub, request: Request, repo: str) -> Answer:
+    """The pull requests, the newest first; all of them are open, and there are no other discussions."""
+    repository, listed = hub.repo(request, repo), []
+    for name, sha in reversed(repository.branches.items()):
+        if name.startswith("refs/pr/"):
+            listed.append(
+                {"num": int(name.rpartition("/")[2]), "title": repository.commits[sha].title, "author": {"name": "tester"},
+                 "createdAt": TIMESTAMP, "status": "open", "isPullRequest": True, "repo": {"name": repo, "type": "dataset"}}
+            )  # fmt: skip
+    return _json({"discussions": listed, "count": len(listed), "start": 0})
+
+
 def _commits(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
     repository, entries = hub.repo(request, repo), []
     sha: str | None = hub.sha(repository, revision)
@@ -430,7 +455,7 @@ def _lfs_batch(hub: LoopbackHub, request: Request, repo: str) -> Answer:
     hub.repo(request, repo, write=True)
     objects = []
     for item in request.json["objects"]:
-        upload = {"actions": {"upload": {"href": f"{hub.url}/objects/{item['oid']}"}}}
+        upload = {"actions": {"upload": {"href": f"{hub.url}/uploads/{item['oid']}"}}}
         objects.append({"oid": item["oid"], "size": item["size"], **({} if item["oid"] in hub.objects else upload)})
     return _json({"transfer": "basic", "objects": objects})
 
@@ -493,17 +518,78 @@ def _resolve(hub: LoopbackHub, request: Request, repo: str, revision: str, path:
         raise HubError(404, "Entry not found", "EntryNotFound")
     etag = f'"{blob.sha256 if blob.lfs else blob.git}"'
     headers = {"X-Repo-Commit": sha, "ETag": etag, "Accept-Ranges": "bytes", "Content-Type": "application/octet-stream"}
+    if blob.sha256 in hub.xet.hashes:
+        token = f"{hub.url}/api/datasets/{repo}/xet-read-token/{sha}"
+        headers |= {"X-Xet-Hash": hub.xet.hashes[blob.sha256], "Link": f'<{token}>; rel="xet-auth"'}
+    return _part(request, blob.content, headers)
+
+
+def _part(request: Request, content: bytes, headers: dict[str, str]) -> Answer:
+    """The content, or the range of it that the request asks for."""
     byte_range = re.fullmatch(r"bytes=(\d*)-(\d*)", request.headers.get("Range", ""))
     if byte_range is None or not (byte_range[1] or byte_range[2]):
-        return Answer(200, blob.content, headers)
-    size = len(blob.content)
+        return Answer(200, content, headers)
+    size = len(content)
     start = int(byte_range[1]) if byte_range[1] else max(0, size - int(byte_range[2]))
     stop = min(size, int(byte_range[2]) + 1) if byte_range[1] and byte_range[2] else size
     if start >= stop:
         return Answer(416, b"", headers | {"Content-Range": f"bytes */{size}"})
-    return Answer(206, blob.content[start:stop], headers | {"Content-Range": f"bytes {start}-{stop - 1}/{size}"})
+    return Answer(206, content[start:stop], headers | {"Content-Range": f"bytes {start}-{stop - 1}/{size}"})
 
 
+def _xet_token(hub: LoopbackHub, request: Request, repo: str, kind: str, revision: str) -> Answer:
+    """A token for the Xet store; the revision is `None` for a commit that becomes a pull request."""
+    hub.repo(request, repo, write=kind == "write")
+    store, token = f"{hub.url}/xet", XET_TOKENS[kind]
+    headers = {"X-Xet-Cas-Url": store, "X-Xet-Access-Token": token, "X-Xet-Token-Expiration": str(NEVER)}
+    answer = _json({"casUrl": store, "accessToken": token, "exp": NEVER})
+    return answer._replace(headers=answer.headers | headers)
+
+
+def _require_xet_token(request: Request, *kinds: str) -> None:
+    if request.headers.get("Authorization", "") not in {f"Bearer {XET_TOKENS[kind]}" for kind in kinds}:
+        raise HubError(401, "Invalid Xet token")
+
+
+def _xet_chunk(hub: LoopbackHub, request: Request) -> Answer:
+    raise HubError(404, "no file of anybody else has this chunk")
+
+
+def _xet_xorb(hub: LoopbackHub, request: Request, xorb: str) -> Answer:
+    if request.method == "GET":  # the address is signed, and needs no token
+        return _part(request, hub.xet.xorbs[xorb], {"Content-Type": "application/octet-stream"})
+    _require_xet_token(request, "write")
+    inserted = xorb not in hub.xet.xorbs
+    hub.xet.xorbs[xorb] = request.body
+    return _json({"was_inserted": inserted})
+
+
+def _xet_shard(hub: LoopbackHub, request: Request) -> Answer:
+    _require_xet_token(request, "write")
+    try:
+        hub.objects |= hub.xet.add_shard(request.body)
+    except XetError as error:
+        raise HubError(400, str(error)) from None
+    return Answer(200, b'{"type": "result"}\n', {"Content-Type": "application/x-ndjson"})
+
+
+def _xet_reconstruction(hub: LoopbackHub, request: Request, file: str) -> Answer:
+    _require_xet_token(request, "read", "write")
+    if file not in hub.xet.files:
+        raise HubError(404, "File not found")
+    byte_range = re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers.get("Range", ""))
+    start, stop = (int(byte_range[1]), int(byte_range[2]) + 1) if byte_range else (0, sys.maxsize)
+    located = hub.xet.reconstruction(file, start, stop, f"{hub.url}/xet/xorbs")
+    if located is None:
+        raise HubError(416, "Range not satisfiable")
+    return _json(located)
+
+
+def _xet_telemetry(hub: LoopbackHub, request: Request) -> Answer:
+    return _json({})
+
+
+HASH = "[0-9a-f]{64}"
 API, REV = f"/api/datasets/{REPO}", r"(?P<revision>[^/]+)"
 ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"GET"}, "/api/whoami-v2", _whoami),
@@ -514,13 +600,21 @@ ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"GET"}, f"{API}/tree/{REV}(?:/(?P<folder>.+))?", _tree),
     ({"POST"}, f"{API}/paths-info/{REV}", _paths_info),
     ({"GET"}, f"{API}/refs", _refs),
+    ({"GET"}, f"{API}/discussions", _discussions),
     ({"GET"}, f"{API}/commits/{REV}", _commits),
     ({"POST", "DELETE"}, f"{API}/tag/{REV}", _tag),
     ({"POST"}, f"{API}/preupload/{REV}", _preupload),
     ({"POST"}, f"{API}/commit/{REV}", _commit),
     ({"POST"}, f"/datasets/{REPO}\\.git/info/lfs/objects/batch", _lfs_batch),
-    ({"PUT"}, r"/objects/(?P<oid>[0-9a-f]{64})", _lfs_put),
+    ({"PUT"}, r"/uploads/(?P<oid>[0-9a-f]{64})", _lfs_put),
     ({"GET", "HEAD"}, f"/datasets/{REPO}/resolve/{REV}/(?P<path>.+)", _resolve),
+    ({"GET"}, f"{API}/xet-(?P<kind>read|write)-token/{REV}", _xet_token),
+    ({"GET"}, "/xet/v1/chunks/.+", _xet_chunk),
+    ({"POST"}, f"/xet/v1/xorbs/default/(?P<xorb>{HASH})", _xet_xorb),
+    ({"GET"}, f"/xet/xorbs/(?P<xorb>{HASH})", _xet_xorb),
+    ({"POST"}, "/xet/v2/shards", _xet_shard),
+    ({"GET"}, f"/xet/v2/reconstructions/(?P<file>{HASH})", _xet_reconstruction),
+    ({"POST"}, "/v1/telemetry", _xet_telemetry),
 )
 
 
@@ -531,7 +625,9 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
 
         def handle_request(self) -> None:
             with suppress(OSError):  # the client may disconnect
-                self._reply(hub._next_fault(), urlsplit(self.path))
+                url = urlsplit(self.path)
+                hub.user_agents[url.path] = self.headers.get("User-Agent", "")
+                self._reply(hub._next_fault(url.path), url)
 
         do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_request  # noqa: N815  names set by the base class
 
@@ -552,6 +648,8 @@ def _handler(hub: LoopbackHub) -> type[BaseHTTPRequestHandler]:
                 answer = Answer(fault.status or 0, b'{"error": "a fault"}', {})
             head = [f"HTTP/1.1 {answer.status} {self.responses.get(answer.status, ('-',))[0]}"]
             fields = {"Content-Length": str(len(answer.body)), **answer.headers, **fault.headers}
+            if "Content-Length" in fault.headers:  # nobody could find the next answer in the connection
+                fields["Connection"], self.close_connection = "close", True
             head += [f"{name}: {quote(value, safe=SAFE)}" for name, value in fields.items()]
             message = "\r\n".join([*head, "", ""]).encode("ascii") + (b"" if self.command == "HEAD" else answer.body)
             if fault.cut_answer is not None and fault.cut_answer < len(message):

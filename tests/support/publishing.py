@@ -48,6 +48,19 @@ def patience(waits: list[float] | None = None, *, retries: int = 3, read: float 
     return Patience(retries=retries, read=read, connect=5, sleep=(waits if waits is not None else []).append)
 
 
+class Recovery(list[float]):
+    """Waiting times; the faults of the Hub end with the first."""
+
+    def __init__(self, hub: LoopbackHub) -> None:
+        super().__init__()
+        self.hub = hub
+
+    def append(self, seconds: float) -> None:
+        """Note a waiting time, in seconds."""
+        super().append(seconds)
+        self.hub.stop_failing()
+
+
 def two_versions(name: str, second: Callable[[Frames], Frames]) -> Definition:
     """Return a catalogue dataset with two versions: `second` turns the tables of 1.0.0 into those of 2.0.0."""
     original = definition_of(name).dataset

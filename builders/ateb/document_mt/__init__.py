@@ -42,6 +42,7 @@ SOURCE = Source(
 
 @dataset(
     "europarl-bitext",
+    pretty_name="Europarl bitext mining (English-German)",
     benchmark="ateb",
     task=BitextMining(PAIR),
     languages=LANGUAGES,
@@ -60,6 +61,7 @@ def europarl(raw: RawFiles) -> Tables:
 
 @dataset(
     "iwslt17-bitext",
+    pretty_name="IWSLT 2017 bitext mining (English-German)",
     benchmark="ateb",
     task=BitextMining(PAIR),
     languages=LANGUAGES,
@@ -78,6 +80,7 @@ def iwslt17(raw: RawFiles) -> Tables:
 
 @dataset(
     "nc2016-bitext",
+    pretty_name="WMT 2016 news bitext mining (English-German)",
     benchmark="ateb",
     task=BitextMining(PAIR),
     languages=LANGUAGES,

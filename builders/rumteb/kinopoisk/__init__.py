@@ -38,6 +38,7 @@ SOURCE = Source(
 
 @dataset(
     "kinopoisk-sentiment-classification",
+    pretty_name="Kinopoisk sentiment classification (Russian)",
     benchmark="rumteb",
     task=Classification(labels=LABELS),
     needs=("reviews",),

@@ -56,6 +56,7 @@ SOURCE = Source(
 
 @dataset(
     "miracl-retrieval-ru",
+    pretty_name="MIRACL retrieval (Russian)",
     benchmark="rumteb",
     task=Retrieval(splits=("dev",)),
     needs=("topics", "qrels", *SHARDS),
@@ -96,6 +97,7 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
 
 @dataset(
     "miracl-reranking-ru",
+    pretty_name="MIRACL reranking (Russian)",
     benchmark="rumteb",
     task=Reranking(splits=("dev",)),
     needs=("topics", "qrels", *SHARDS),

@@ -10,7 +10,7 @@ import polars as pl
 from builders.batches import map_in_order
 from builders.raw_files import github
 from builders.reading import json_batches
-from builders.rumteb.ria_news.datelines import has_dateline, remove_dateline
+from builders.rumteb.ria_news.datelines import remove_dateline
 from builders.shaping.rows import drop_each
 from builders.shaping.sampling import sample
 from builders.shaping.text import html_to_text
@@ -55,6 +55,7 @@ SOURCE = Source(
 
 @dataset(
     "ria-news-retrieval",
+    pretty_name="RIA news retrieval (Russian)",
     benchmark="rumteb",
     task=Retrieval(),
     needs=("articles",),
@@ -127,7 +128,8 @@ def _clean_batch(
     text = pl.col("text")
     articles = (
         articles.with_columns(texts, parsed.alias("parsed"))
-        .with_columns(has_dateline(text, branches=branches).alias("dateline"), remove_dateline(text, branches=branches))
+        .with_columns(cleaned=remove_dateline(text, branches=branches))
+        .with_columns(dateline=pl.col("cleaned") != text, text=pl.col("cleaned"))
         .with_row_index("id", offset=first)
     )
     length = pl.col("text").str.len_chars()

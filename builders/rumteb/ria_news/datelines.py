@@ -23,16 +23,11 @@ BRANCH = rf"{AGENCY}(?:-\p{{L}}+[\"»]?)?"
 ANY_DATELINE = rf"(?i)^{PLACE}, ?{DATE}{DASH}/?{BRANCH}(?: ?/ ?{BRANCH})*/?{REST}"
 
 
-def has_dateline(text: pl.Expr, *, branches: bool = True) -> pl.Expr:
-    """Whether a text begins with a dateline. The text's white space must be folded (builders.shaping.text.fold_white_space).
-
-    A dateline is a place, a comma, a day and a month, a dash of any kind, one or more agencies joined by slashes, optionally a
-    comma and the names of up to four reporters, and a full stop. Case is ignored. branches: also with the name of an agency's
-    branch, and with agencies between slashes.
-    """
-    return text.str.contains(ANY_DATELINE if branches else DATELINE)
-
-
 def remove_dateline(text: pl.Expr, *, branches: bool = True) -> pl.Expr:
-    """The text without its dateline (as for has_dateline) and the space that follows; a text without one is unchanged."""
+    """The text without the dateline that it begins with, and the space that follows; a text without one is unchanged.
+
+    White space must be folded (builders.shaping.text). A dateline is a place, a comma, a day and a month, a dash of any kind, one
+    or more agencies joined by slashes, optionally a comma and up to four names of reporters, and a full stop. Case is ignored.
+    branches: also with the name of an agency's branch, and with agencies between slashes.
+    """
     return text.str.replace(ANY_DATELINE if branches else DATELINE, "")

@@ -77,8 +77,9 @@ CLUSTER = Prompts(
 
 @dataset(
     "ru-scibench-grnti-classification",
+    pretty_name="ruSciBench GRNTI classification (Russian)",
     benchmark="rumteb",
-    task=Classification(labels=label_names(GRNTI), splits=("train", "test")),
+    task=Classification(labels=label_names(GRNTI), splits=("train", "test"), bare_labels=True),
     needs={"train": ("texts", "grnti_train", "grnti_test"), "test": ("texts", "grnti_test")},
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
@@ -107,8 +108,9 @@ def grnti_classification(
 
 @dataset(
     "ru-scibench-oecd-classification",
+    pretty_name="ruSciBench OECD classification (Russian)",
     benchmark="rumteb",
-    task=Classification(labels=label_names(OECD), splits=("train", "test")),
+    task=Classification(labels=label_names(OECD), splits=("train", "test"), bare_labels=True),
     needs={"train": ("texts", "oecd_train", "oecd_test"), "test": ("texts", "oecd_test")},
     versions={
         "1.0.0": "The recipe of the ruMTEB paper.",
@@ -137,6 +139,7 @@ def oecd_classification(
 
 @dataset(
     "ru-scibench-grnti-clustering-p2p",
+    pretty_name="ruSciBench GRNTI clustering (Russian)",
     benchmark="rumteb",
     task=Clustering(),
     needs=("texts", "grnti_train", "grnti_test"),
@@ -163,6 +166,7 @@ def grnti_clustering(raw: RawFiles, *, per_class: int = 1_110, clean: bool = Fal
 
 @dataset(
     "ru-scibench-oecd-clustering-p2p",
+    pretty_name="ruSciBench OECD clustering (Russian)",
     benchmark="rumteb",
     task=Clustering(),
     needs=("texts", "oecd_train", "oecd_test"),

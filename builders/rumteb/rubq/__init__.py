@@ -39,6 +39,7 @@ SOURCE = Source(
 
 @dataset(
     "rubq-reranking",
+    pretty_name="RuBQ reranking (Russian)",
     benchmark="rumteb",
     task=Reranking(),
     needs=("questions", "paragraphs"),
@@ -95,6 +96,7 @@ def reranking(
 
 @dataset(
     "rubq-retrieval",
+    pretty_name="RuBQ retrieval (Russian)",
     benchmark="rumteb",
     task=Retrieval(),
     needs=("questions", "paragraphs"),

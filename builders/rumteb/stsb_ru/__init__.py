@@ -79,6 +79,7 @@ SOURCE = Source(
 
 @dataset(
     "ru-stsbenchmark-sts",
+    pretty_name="STS Benchmark (Russian)",
     benchmark="rumteb",
     task=STS(low=0.0, high=5.0, splits=("train", "validation", "test")),
     needs={

@@ -26,6 +26,14 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
 
 
+XET_SETTINGS = {  # instead of those that connecting to a Hub sets, for good, in the environment
+    "HF_XET_CLIENT_RETRY_MAX_ATTEMPTS": "1",
+    "HF_XET_CLIENT_RETRY_BASE_DELAY": "10ms",
+    "HF_XET_CLIENT_CONNECT_TIMEOUT": "5s",
+    "HF_XET_CLIENT_READ_TIMEOUT": "300ms",
+}
+
+
 @pytest.fixture(autouse=True)
 def online(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Put huggingface_hub online, without Xet, telemetry, login or real sleeps; return the list of its waiting times."""
@@ -39,6 +47,8 @@ def online(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.2)
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", "/nowhere/token")
     monkeypatch.delenv("HF_TOKEN", raising=False)
+    for name, value in XET_SETTINGS.items():
+        monkeypatch.setenv(name, value)
     for module in (file_download, _http):
         monkeypatch.setattr(module, "time", SimpleNamespace(sleep=waits.append))
     return waits

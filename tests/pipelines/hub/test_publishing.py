@@ -13,7 +13,6 @@ import pytest
 from builders.errors import PublishError, UsageError
 from cards.manifest import Document, encode
 from pipelines.make import BuildSettings, make
-from tests.support.loopback_hub import Fault, LoopbackHub
 from tests.support.publishing import (
     REPO,
     RUBQ,
@@ -29,6 +28,7 @@ from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
     from pipelines.hub.planning import PublishOptions
+    from tests.support.loopback_hub import LoopbackHub
 
 
 def test_a_release_is_published_as_one_tagged_commit_with_card_and_manifest_for_its_repository(
@@ -199,18 +199,3 @@ def test_a_build_waits_while_its_release_is_being_published(
     finally:
         logger.removeFilter(interrupt)
     assert "/commit/main" not in hub.before_answer, "the build did not run"
-
-
-def test_a_lost_answer_leaves_it_unknown_whether_the_pull_request_was_opened(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
-) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
-
-    def lose_answer() -> None:
-        hub.fail(0, Fault(cut_answer=0))
-
-    hub.before_answer["/api/validate-yaml"] = lose_answer
-    with pytest.raises(PublishError, match="not known whether the pull request was opened") as caught:
-        publish(hub, dataset, outcomes["2.0.0"], replace(options, create_pr=True))
-    assert caught.value.where == f"{hub.url}/datasets/{REPO}/discussions"

@@ -35,7 +35,7 @@ def test_a_commit_that_fails_verification_is_not_tagged_and_the_next_run_repairs
         damaged = repository.commits[sha].tree | {"data/dev-00001-of-00002.parquet": Blob(b"PAR1", lfs=True)}
         repository.commits[sha] = replace(repository.commits[sha], tree=damaged)
 
-    hub.before_answer["/resolve/"] = corrupt
+    hub.before_answer["/commit/main"] = lambda: hub.before_answer.update({"/revision/": corrupt})
     with pytest.raises(PublishError, match="does not read back") as caught:
         publish(hub, dataset, outcomes["1.0.0"], options)
     assert "data/dev-00001-of-00002.parquet has changed: 4 bytes" in str(caught.value)
@@ -72,7 +72,7 @@ def test_a_hub_that_disconnects_at_any_request_is_an_error_and_the_next_run_fini
         hub.fail(number, Fault(cut_request=0), always=True)
         with pytest.raises(PublishError) as caught:
             publish(hub, dataset, outcomes[version], run_options, retries=1, read=10.0)
-        assert caught.value.todo == "run the command again later"
+        assert caught.value.todo == "run the same command again later"
         assert_complete_releases(hub, outcomes)
         hub.stop_failing()
         assert publish(hub, dataset, outcomes[version], run_options).state == "published"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import importlib.metadata
 import io
 import logging
 import os
@@ -29,6 +30,13 @@ def test_a_download_is_hashed_and_leaves_only_the_file(download: Download, cache
     assert download() == Digest(SHA256, len(CONTENT))
     assert (cache / "file.bin").read_bytes() == CONTENT
     assert names(cache) == ["file.bin"]
+
+
+def test_each_request_names_this_package_and_its_version(download: Download, server: FaultyServer) -> None:
+    server.fail("/file.bin", Fault(cut_after=1000))
+    download()
+    agents = [request.headers["user-agent"] for request in server.log]
+    assert agents == [f"embedding-datasets/{importlib.metadata.version('embedding-datasets')}"] * 2
 
 
 @pytest.mark.parametrize("framing", ["length", "chunked", "close"])

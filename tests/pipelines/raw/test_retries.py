@@ -14,6 +14,8 @@ from tests.support.faulty_server import Fault, FaultyServer
 if TYPE_CHECKING:
     from pathlib import Path
 
+NOON = 1_772_625_600  # 2026-03-04 12:00 UTC
+
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
 def test_a_busy_server_is_retried(download: Download, server: FaultyServer, waits: Waits, status: int) -> None:
@@ -49,7 +51,8 @@ def test_bytes_received_before_do_not_count_as_progress(download: Download, serv
     [
         ("7", 7),
         ("0", 0),
-        ("9999", 300),
+        ("1200", 1200),
+        ("3600", 3600),
         (formatdate(1_700_000_009, usegmt=True), 9),
         (formatdate(1_600_000_000, usegmt=True), 0),
         ("soon", 1),
@@ -57,12 +60,35 @@ def test_bytes_received_before_do_not_count_as_progress(download: Download, serv
         ("", 1),
     ],
 )
-def test_retry_after_is_respected_up_to_a_limit(
+def test_retry_after_is_respected_for_up_to_an_hour(
     download: Download, server: FaultyServer, waits: Waits, header: str, wait: float
 ) -> None:
     server.fail("/file.bin", Fault(status=429, headers={"Retry-After": header}))
     download()
     assert waits == [wait]
+
+
+def test_a_long_wait_that_a_server_asks_for_is_announced_with_its_end(
+    download: Download, server: FaultyServer, waits: Waits, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.fail("/file.bin", Fault(status=503, headers={"Retry-After": "1200"}))
+    download(now=lambda: NOON)
+    assert capsys.readouterr().err == (
+        "demo/file.bin: the server answered 503 Service Unavailable; retrying in 20 min, until 12:20 UTC (1 of 5)\n"
+    )
+
+
+@pytest.mark.parametrize("header", ["3601", "86400", "9" * 400])
+def test_a_server_that_asks_for_more_than_an_hour_is_an_error_at_once_that_says_when_to_come_back(
+    download: Download, server: FaultyServer, waits: Waits, header: str
+) -> None:
+    ends = {"3601": "after 2026-03-04 13:00 UTC", "86400": "after 2026-03-05 12:00 UTC"}
+    server.fail("/file.bin", Fault(status=429, headers={"Retry-After": header}))
+    with pytest.raises(SourceError) as caught:
+        download(now=lambda: NOON)
+    assert caught.value.found == "the server answered 429 Too Many Requests and asks for a longer wait than 60 min"
+    assert f"run the same command again {ends.get(header, 'in more than a year')}, or" in str(caught.value)
+    assert waits == []
 
 
 def test_the_error_for_a_server_that_stays_down_shows_its_last_response(

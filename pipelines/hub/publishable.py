@@ -1,0 +1,72 @@
+"""Which releases may be published at all, whatever is on the Hub: complete, licensed, undamaged, with sound rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from builders.errors import FindingsError, PublishError
+from pipelines.audit import integrity
+from pipelines.release import comparison, folder, ledger
+from pipelines.release.verification import verify_release
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from builders.catalogue import Definition
+    from cards.manifest import Manifest
+
+
+def require_publishable(
+    definition: Definition, release_dir: Path, *, rights: bool, sample: bool, ledger_file: Path
+) -> Manifest:
+    """The manifest of a release that may be published.
+
+    rights: the user may publish although the licence forbids derivatives. sample: publish samples and parts too.
+
+    Raises PublishError for a release that is missing, damaged, incomplete or not licensed, or whose rows are not those in the
+    ledger; FindingsError for defects in its rows.
+    """
+    dataset, source = definition.dataset, definition.source
+    name = f"{dataset.name}@{release_dir.name}"
+    if "nd" in source.license.lower().split("-") and not rights:
+        raise PublishError(
+            f"{name}: licence {source.license} does not permit publishing derivatives",
+            where=source.homepage,
+            found=source.license_note or None,
+            todo="publish it only if you hold the rights or were given them: then pass --i-have-the-rights",
+        )
+    manifest = folder.read_manifest(release_dir)
+    if manifest is None:
+        todo = f"build it: python -m pipelines.build {name}"
+        raise PublishError(f"{name}: no release to publish", where=str(release_dir), todo=todo)
+    if not sample and not manifest.complete:
+        what = "a sample" if manifest.sample else "a part of the dataset"
+        todo = "build the complete dataset"
+        raise PublishError(f"{name}: {what} is never published", where=str(release_dir), todo=todo)
+    if (manifest.dataset, manifest.version) != (dataset.name, release_dir.name):
+        what = f"{name}: its folder holds another release"
+        raise PublishError(what, where=str(release_dir), found=manifest.name)
+    problems = verify_release(release_dir, manifest) + folder.edited_documents(release_dir, manifest)
+    if problems:
+        todo = f"build it again: python -m pipelines.build {name} --force"
+        raise PublishError(f"{name}: the release is damaged", where=str(release_dir), found=problems[0], todo=todo)
+    _refuse_defects(definition, release_dir, manifest)
+    recorded = ledger.find_entry(dataset.name, release_dir.name, ledger_file)
+    if recorded is not None and recorded.content_sha256 != manifest.content_sha256 and not manifest.sample:
+        raise PublishError(
+            f"{name}: its rows are not those in the ledger",
+            where=str(ledger_file),
+            found=comparison.describe_difference(recorded.tables, manifest.tables),
+            todo="give the change a new version",
+        )
+    return manifest
+
+
+def _refuse_defects(definition: Definition, release_dir: Path, manifest: Manifest) -> None:
+    """Refuse rows with defects. The rows themselves are audited, because a manifest can be edited."""
+    frames = folder.scan_tables(release_dir, manifest.tables)
+    findings = integrity.check_integrity(definition.dataset.task, frames, manifest.splits, sample=manifest.sample)
+    errors = [f"{one.kind} in {one.location}: {one.count}" for one in findings if one.severity == "error"]
+    errors += [one.kind for one in manifest.findings if one.severity == "error"]
+    if errors:
+        raise FindingsError("blocking defects in the rows", where=str(release_dir), found="; ".join(errors))

@@ -1,0 +1,53 @@
+"""A repository that publishing has to create: refused, created by somebody else, or created without an answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders.errors import PublishError
+from pipelines.hub import publishing
+from tests.support.loopback_hub import WRITER, Blob, Commit, Fault, LoopbackHub, Repo
+from tests.support.publishing import REPO, TERRA, Recovery, first, first_dir, patience, publish, verified_hash
+
+if TYPE_CHECKING:
+    from pipelines.hub.planning import PublishOptions
+
+
+def test_a_token_without_rights_in_the_organisation_is_told_what_it_may_not_create(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience())
+    with pytest.raises(PublishError, match="creating the repository failed") as caught:
+        publishing.publish(*first_dir(releases()), replace(options, org="foreign"), connection)
+    assert caught.value.where == f"foreign/{TERRA}"
+    assert "You don't have the rights to create a dataset under this namespace" in str(caught.value)
+    assert "a token that may create datasets of foreign" in str(caught.value)
+    assert "committing" not in str(caught.value)
+    assert hub.repos == {}
+
+
+def test_a_repository_that_somebody_else_creates_meanwhile_is_planned_for_again(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcome = first(releases())
+
+    def create() -> None:
+        hub.repos[REPO] = Repo(private=False)
+        hub.repos[REPO].add("main", Commit({"notes.txt": Blob(b"mine", lfs=False)}, None, "initial commit", ""))
+
+    hub.before_answer["/api/repos/create"] = create
+    published = publish(hub, dataset, outcome, options)
+    assert published.plan.at is not None
+    assert verified_hash(hub.tree(REPO, "v1.0.0")) == outcome.manifest.content_sha256
+    assert hub.tree(REPO)["notes.txt"] == b"mine"
+
+
+def test_a_lost_answer_to_the_creation_is_no_error(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
+    hub.fail_at["/api/repos/create"] = Fault(cut_answer=0, executed=True)
+    waits = Recovery(hub)
+    published = publish(hub, *first(releases()), replace(options, private=True), waits=waits)
+    assert (published.state, waits) == ("published", [1])
+    assert hub.repos[REPO].private

@@ -1,0 +1,110 @@
+"""Transfers that stall, break off, or bring another file than announced: retried, or an error that says what happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders.errors import PublishError, SourceError
+from pipelines.hub import client, publishing, repository
+from pipelines.release import folder
+from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
+from tests.support.publishing import REPO, Recovery, first, first_dir, patience, publish, verified_hash
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipelines.hub.planning import PublishOptions
+
+# What publishing does first, in the middle and last; uploads go through LFS.
+PATHS = {
+    "/whoami-v2": "identifying the token",
+    "/repos/create": "creating the repository",
+    "/preupload/": "committing",
+    "/objects/batch": "committing",
+    "/uploads/": "committing",
+    "/commit/": "committing",
+    "/resolve/": "downloading manifest.json",
+    "/tag/": "tagging v1.0.0",
+}
+STOPPED = "the Hub stopped sending data"
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_hub_that_stops_answering_is_an_error_and_the_same_command_finishes(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, path: str
+) -> None:
+    dataset, outcome = first(releases())
+    hub.fail_at[path] = Fault(stall=True)
+    with pytest.raises(PublishError, match=f"{PATHS[path]} failed") as caught:
+        publish(hub, dataset, outcome, options, retries=1, read=0.1)
+    assert caught.value.found == STOPPED
+    assert caught.value.todo == "run the same command again later"
+    assert caught.value.exit_code == 5
+    hub.stop_failing()
+    assert publish(hub, dataset, outcome, options).state == "published"
+    assert verified_hash(hub.tree(REPO, "v1.0.0")) == outcome.manifest.content_sha256
+
+
+@pytest.mark.parametrize("path", ["/repos/create", "/commit/", "/tag/"])
+def test_a_busy_hub_is_waited_for_as_long_as_it_asks(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, path: str
+) -> None:
+    waits = Recovery(hub)
+    connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience(waits))
+    hub.fail_at[path] = Fault(status=503, headers={"Retry-After": "400"})
+    assert publishing.publish(*first_dir(releases()), options, connection).state == "published"
+    assert waits == [400]
+
+
+def fetch(hub: LoopbackHub, cache: Path, waits: list[float], *, retries: int = 3) -> Path:
+    connection = client.connect(endpoint=hub.url, patience=patience(waits, retries=retries, read=5))
+    return repository.fetch_release_at(connection, REPO, "v1.0.0", cache)
+
+
+WRONG_SIZES = {
+    "shorter than announced": Fault(cut_answer=400),
+    "announced as longer": Fault(headers={"Content-Length": "999999"}),
+    "announced as shorter": Fault(headers={"Content-Length": "100"}),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG_SIZES)
+@pytest.mark.parametrize("path", ["manifest.json", "data/dev-00000-of-00002.parquet"])
+def test_a_download_of_the_wrong_size_is_retried(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path, fault: str, path: str
+) -> None:
+    dataset, outcome = first(releases())
+    publish(hub, dataset, outcome, options)
+    hub.fail_at[f"/{path}"] = WRONG_SIZES[fault]
+    waits = Recovery(hub)
+    release_dir = fetch(hub, tmp_path / "another cache", waits)
+    assert waits == [1]
+    assert folder.require_manifest(release_dir).content_sha256 == outcome.manifest.content_sha256
+    for file in outcome.manifest.files:
+        assert (release_dir / file.path).read_bytes() == (outcome.release_dir / file.path).read_bytes()
+
+
+@pytest.mark.parametrize("fault", WRONG_SIZES)
+def test_a_download_that_stays_of_the_wrong_size_is_an_error_and_leaves_no_release(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path, fault: str
+) -> None:
+    publish(hub, *first(releases()), options)
+    hub.fail_at["/data/"] = WRONG_SIZES[fault]
+    cache = tmp_path / "another cache"
+    with pytest.raises(SourceError, match=r"downloading data/dev-0000\d-of-00002.parquet failed") as caught:
+        fetch(hub, cache, [], retries=1)
+    assert "run the same command again later" in str(caught.value)
+    assert not [found for found in cache.rglob("*") if found.is_dir() and len(found.name) == 40]
+
+
+def test_a_file_that_arrives_cut_off_is_named_with_its_digest(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, tmp_path: Path
+) -> None:
+    publish(hub, *first(releases()), options)
+    hub.fail_at["/manifest.json"] = Fault(headers={"Content-Length": "100"})
+    with pytest.raises(SourceError, match=r"downloading manifest\.json failed") as caught:
+        fetch(hub, tmp_path / "another cache", [], retries=1)
+    assert "the file that arrived is not the one on the Hub: sha256" in str(caught.value)
+    assert "100 bytes" in str(caught.value)

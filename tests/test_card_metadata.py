@@ -1,0 +1,86 @@
+"""The front matter of every dataset, as the Hub and the classes of huggingface_hub and datasets read it."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pipelines.release import folder
+from tests.support.hub_vocabulary import CATEGORIES, LICENSES, TASK_IDS
+from tests.support.releases import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pipelines.make import BuildResult
+
+LISTS = (
+    "language",
+    "multilinguality",
+    "annotations_creators",
+    "source_datasets",
+    "size_categories",
+    "task_categories",
+    "tags",
+)
+TAG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def resource(name: str) -> Any:
+    """A list of words that `datasets` brings."""
+    return json.loads((files("datasets.utils.resources") / f"{name}.json").read_text("utf-8"))
+
+
+@pytest.fixture(params=NAMES)
+def card(request: pytest.FixtureRequest, golden_release: Callable[[str], BuildResult]) -> Any:
+    """The card of a dataset, read by huggingface_hub, which raises for metadata that it cannot read."""
+    from huggingface_hub import DatasetCard
+
+    return DatasetCard.load(golden_release(request.param).release_dir / folder.CARD)
+
+
+def test_every_word_of_the_front_matter_is_one_that_the_hub_knows(card: Any) -> None:
+    data = card.data
+    assert {key: type(getattr(data, key)) for key in LISTS} == dict.fromkeys(LISTS, list)
+    assert data.license in LICENSES
+    assert (data.license == "other") == hasattr(data, "license_name") == hasattr(data, "license_link")
+    assert set(data.language) <= set(resource("languages"))
+    assert set(data.multilinguality) <= set(resource("multilingualities"))
+    assert set(data.annotations_creators) <= set(resource("creators")["annotations"])
+    assert set(data.size_categories) <= set(resource("size_categories"))
+    assert set(data.task_categories) <= CATEGORIES
+    assert set(data.task_ids) <= TASK_IDS
+    assert all(re.fullmatch(r"extended\|other-[a-z0-9_]+", source) for source in data.source_datasets)
+    assert all(TAG.fullmatch(tag) for tag in data.tags)
+    assert len(data.tags) == len(set(data.tags))
+
+
+def test_the_front_matter_survives_huggingface_hub_without_a_change(card: Any) -> None:
+    from huggingface_hub import DatasetCard, DatasetCardData
+
+    assert isinstance(card.data, DatasetCardData)
+    assert DatasetCard(str(card)).data.to_dict() == card.data.to_dict()
+    assert [key for key, value in card.data.to_dict().items() if value in (None, "")] == []
+
+
+def test_configs_and_dataset_info_name_the_same_configs_and_datasets_reads_both(card: Any) -> None:
+    from datasets.info import DatasetInfosDict
+    from datasets.utils.metadata import MetadataConfigs
+
+    configs = MetadataConfigs.from_dataset_card_data(card.data)
+    infos = DatasetInfosDict.from_dataset_card_data(card.data)
+    assert list(configs) == list(infos)
+    assert sum("default" in config for config in card.data.configs) == 1
+    assert configs.get_default_config_name() in configs
+
+
+def test_the_card_links_every_cited_paper_that_is_on_arxiv(card: Any) -> None:
+    bibtex = card.text.split("```bibtex\n")[1].split("\n```")[0]
+    cited = re.findall(r"arxiv\.org/abs/([\d.]+)\}|eprint = \{(.*)\}", bibtex)
+    linked = re.findall(r"<https://arxiv\.org/abs/(\d{4}\.\d{4,5})>", card.text.split("```bibtex\n")[1])
+    assert set(linked) == {one or other for one, other in cited}
+    assert len(linked) == len(set(linked)) > 0
