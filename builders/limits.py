@@ -31,6 +31,10 @@ MAX_DIGITS = 100  # of a number
 MAX_PATTERNS = 20_000  # of the data files of a card; a thousand language pairs come to 3,000
 MAX_PATTERN = 1_000  # characters of such a pattern
 MAX_COMPARISONS = 20_000_000  # of such a pattern with the path of a file; a thousand language pairs come to 9,000,000
+MAX_WILDCARDS = 3  # `**` of such a pattern, and `*` of a name beside another one; known is 1
+MAX_MATCHING_STEPS = (
+    3_000_000_000  # of such patterns, see pipelines/resolution.py; a thousand language pairs come to 700,000,000
+)
 MAX_MANIFEST = 64 << 20  # bytes of a manifest.json; 1 KB a table is usual
 
 

@@ -187,10 +187,11 @@ def _pusher(org: str) -> Callable[[BuildResult], Publication]:
     Raises PublishError where there is no token with write access.
     """
     from builders import catalogue
-    from pipelines.hub import planning, publishing
+    from pipelines.hub import planning, publication_record, publishing
     from pipelines.raw.cache import default_cache
 
     client, options = publishing.login(), planning.PublishOptions(org, default_cache())
+    publication_record.log_missing_record(client, options.ledger)
 
     def push(result: BuildResult) -> Publication:
         definition = catalogue.load(catalogue.entries()[result.dataset])

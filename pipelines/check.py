@@ -86,15 +86,15 @@ def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
 
     scale = None if options.scale is None else (options.scale[0], options.scale[1])
     foreign = ForeignOptions(options.task, tuple(options.language), tuple(options.subset), scale)
-    dataset_dir, commit = locate_target(target, foreign.subsets)
+    dataset_dir, fetched = locate_target(target, foreign.subsets)
     sample = None if options.audit_language == "all" else SAMPLE
     if (dataset_dir / MANIFEST).exists():
-        results = [check_release(dataset_dir, language_sample=sample)]
+        results = [check_release(dataset_dir, language_sample=sample, fetched=fetched)]
     else:
         name = target.repository[0] if target.repository else dataset_dir.resolve().name
         results = check_folder(dataset_dir, name, foreign, language_sample=sample)
     for result in results:
-        result.report.update(path=target.name, revision=commit)
+        result.report.update(path=target.name, revision=fetched.folder.name if fetched else None)
     return results
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,13 +25,15 @@ EXAMPLES = """\
 def main() -> int:
     """Publish what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = _parse()
-    from pipelines.hub import client, planning, publishing
+    from pipelines.hub import client, planning, publication_record, publishing
 
     datasets = command.resolve_datasets(options.names)
     if options.repo_name and len(datasets) > 1:
         raise UsageError("--repo-name is for one dataset", found=f"{len(datasets)} datasets", todo="name one")
     settings = _publish_options(options)
     hub = client.connect(PublishError) if options.dry_run else publishing.login()
+    if not options.dry_run:
+        publication_record.log_missing_record(hub, settings.ledger)
     code = 0
     for definition, version in datasets:
         release_dir = options.output / definition.dataset.name / version
@@ -70,8 +73,23 @@ def _parse() -> argparse.Namespace:
     arguments.add_argument(
         "--i-have-the-rights", action="store_true", help="publish although the licence forbids derivatives"
     )
+    arguments.add_argument(
+        "--no-download",
+        action="store_true",
+        help="compare the published files by the Hub's digests instead of reading them back; not compared with the newest tag",
+    )
+    arguments.add_argument(
+        "--ledger",
+        type=Path,
+        metavar="FILE",
+        help="read and record what is published in this file; by default pipelines/ledger.json, and with another HF_ENDPOINT "
+        "nothing is recorded",
+    )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
-    return command.parse(arguments)
+    options = command.parse(arguments)
+    if options.ledger and not os.access(options.ledger.absolute().parent, os.W_OK):
+        arguments.error(f"--ledger: cannot write to {options.ledger}")
+    return options
 
 
 def _publish_options(options: argparse.Namespace) -> PublishOptions:
@@ -86,6 +104,8 @@ def _publish_options(options: argparse.Namespace) -> PublishOptions:
         create_pr=options.create_pr,
         message=options.message,
         rights=options.i_have_the_rights,
+        ledger=options.ledger,
+        download=not options.no_download,
     )
 
 

@@ -23,6 +23,7 @@ LAYERS = (
     {"pipelines.files", "pipelines.terminal"},
     {"pipelines.workers"},
     {"pipelines.raw"},
+    {"pipelines.resolution"},
     {"pipelines.audit"},
     {"pipelines.release"},
     {"pipelines.foreign"},

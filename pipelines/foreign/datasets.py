@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cards.manifest import Finding
-    from pipelines.foreign.data_files import Files
+    from pipelines.resolution import Files
 
     Tables = dict[str, dict[str, pl.LazyFrame]]  # config -> split -> frame
     Location = tuple[str, str]  # config, split

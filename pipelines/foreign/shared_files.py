@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pipelines.foreign.data_files import Files
+    from pipelines.resolution import Files
 
     Location = tuple[str, str]  # config, split
 

@@ -6,19 +6,21 @@ holds no newer version of the same dataset. A published version never changes.
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from builders.errors import PublishError, ReleaseError, UsageError
 from builders.spec import version_key
 from builders.tasks import config_folder
+from cards.manifest import decode, encode
 from pipelines.hub import client, repository
+from pipelines.hub.digest_comparison import find_differences
 from pipelines.hub.publishable import require_publishable
 from pipelines.hub.published_files import published_files
+from pipelines.hub.verification import edited_documents_at, fetch_verified, loading_faults_at, verify_snapshot
 from pipelines.release import comparison, folder, ledger
-from pipelines.release.verification import verify_release
+from pipelines.release.loading import find_loading_faults
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
@@ -37,7 +39,8 @@ class PublishOptions:
 
     repo_name: instead of the dataset's name. private: create the repository as a private one. create_pr: open a pull request
     instead of committing. message: of the commit. rights: the user may publish although the licence forbids derivatives. cache:
-    where releases of the Hub are kept. sample: publish samples and parts too; for tests, on no command line.
+    where releases of the Hub are kept. ledger: the file with what is published; None: see pipelines.hub.publication_record.
+    download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for tests, on no command line.
     """
 
     org: str
@@ -47,7 +50,8 @@ class PublishOptions:
     create_pr: bool = False
     message: str | None = None
     rights: bool = False
-    ledger: Path = ledger.LEDGER
+    ledger: Path | None = None
+    download: bool = True
     sample: bool = False
 
 
@@ -103,7 +107,11 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
     Raises PublishError where the release may not be published, FindingsError for defects in its rows.
     """
     manifest = require_publishable(
-        definition, release_dir, rights=options.rights, sample=options.sample, ledger_file=options.ledger
+        definition,
+        release_dir,
+        rights=options.rights,
+        sample=options.sample,
+        ledger_file=options.ledger or ledger.LEDGER,
     )
     repo, version = repository_name(definition, options), manifest.version
     notes = [f"unverified raw file: {file.name}" for file in manifest.raw if not file.verified]
@@ -118,26 +126,40 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
         )  # fmt: skip
     tagged = repository.list_versions(hub, repo)
     if version in tagged:
-        at = require_same_rows(hub, repo, f"v{version}", manifest, options)
+        main, at = at, require_same_rows(hub, repo, f"v{version}", manifest, options)
+        if main.sha != at.sha:
+            _refuse_other_main(hub, repo, main, manifest)
+        published = repository.read_manifest_at(hub, repo, at)
+        edited = edited_documents_at(hub, repo, at, published) if published else []
+        notes += [f"v{version} shows another {name} than its manifest says" for name in edited]
         return Plan(repo, version, DONE, manifest, at, notes=tuple(notes))
     published = repository.read_manifest_at(hub, repo, at)
     _refuse_older(repo, published, manifest, tagged)
+    writes, added = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
     if published is not None and published.version == version:
         _refuse_other_content(f"{repo} at main", published, manifest)
-        if not find_faults(hub, repo, at, options.cache):
+        faults = (
+            verify_snapshot(hub, repo, at, options.cache) or different_documents(hub, repo, at, writes)
+            if options.download
+            else digest_faults(repo, at, writes, manifest)
+        )
+        if not faults:
             return Plan(repo, version, UNTAGGED, manifest, at, notes=tuple(notes))
+        notes += [f"main: {fault}" for fault in faults]
         notes.append("main holds a damaged copy of this release: it is written again")
-    writes, added = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
     notes += [f"keys kept from the card on the Hub: {', '.join(added)}"] if added else []
     against, changes = tagged[0] if tagged else None, list[comparison.Change]()
     newest = repository.snapshot(hub, repo, f"v{against}") if against else None
-    if newest is not None:
+    if newest is not None and not options.download:
+        notes.append(f"not compared with v{against}: --no-download")
+    elif newest is not None:
         try:
             changes = comparison.compare_tables(fetch_verified(hub, repo, newest, options.cache), release_dir)
         except ReleaseError as error:
             notes.append(f"v{against} cannot be compared with: {error.what}")
     unchanged = tuple(file.path for file in manifest.files if at.digests.get(file.path) == file.sha256)
     deletes = tuple(stale_files(at, [manifest, *([published] if published else [])], writes))
+    _refuse_other_files(repo, [*(at.digests.keys() - set(deletes)), *writes], writes, manifest)
     return Plan(repo, version, NEW, manifest, at, writes, unchanged, deletes, against, tuple(changes), tuple(notes))
 
 
@@ -153,36 +175,57 @@ def require_same_rows(
     at, where = repository.snapshot(hub, repo, revision), f"{repo} at {revision}"
     if at is None:
         raise PublishError("the revision has disappeared", where=where, todo="run the command again")
-    _refuse_other_content(where, repository.read_manifest_at(hub, repo, at), manifest)
-    if any(at.digests.get(file.path) != file.sha256 for file in manifest.files):
-        faults = find_faults(hub, repo, at, options.cache)
-        if faults:
-            what = "the published files are not those of their manifest"
-            raise PublishError(what, where=where, found="; ".join(faults))
+    published = repository.read_manifest_at(hub, repo, at)
+    _refuse_other_content(where, published, manifest)
+    same_files = all(at.digests.get(file.path) == file.sha256 for file in manifest.files)
+    if not same_files and not options.download:
+        files = {file.path: b"" for file in manifest.files}
+        raise PublishError(
+            "the Hub's digests do not tell whether the published files hold the same rows",
+            where=where, found="; ".join(find_differences(at, files, manifest)), todo="leave out --no-download",
+        )  # fmt: skip
+    try:
+        if not same_files:
+            fetch_verified(hub, repo, at, options.cache)
+        faults = loading_faults_at(hub, repo, at, published or manifest)
+    except ReleaseError as error:
+        faults = [f"{error.what}: {error.found}"]
+    if faults:
+        what = "the published files are not those of their manifest"
+        raise PublishError(what, where=where, found="; ".join(faults))
     return at
 
 
-def find_faults(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> list[str]:
-    """The faults of the release at a snapshot: its files, its rows, or files of another release that load with it."""
-    try:
-        manifest = folder.require_manifest(fetch_verified(hub, repo, at, cache))
-    except ReleaseError as error:
-        return [f"{error.what}: {error.found}" if error.found else error.what]
-    named = {file.path for file in manifest.files}
-    return [f"{path} is of another release" for path in stale_files(at, [manifest], named)]
+def digest_faults(repo: str, at: Snapshot, writes: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:
+    """The faults of a snapshot that should hold the files of a release and load as it, by the Hub's digests."""
+    return find_differences(at, writes, manifest) + _loading_faults(repo, at.digests, writes, manifest)
 
 
-def fetch_verified(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
-    """The folder of a release on the Hub, fetched, with the files and rows of its manifest.
+def different_documents(hub: HubClient, repo: str, at: Snapshot, writes: Mapping[str, bytes | Path]) -> list[str]:
+    """The documents of a snapshot that are not the planned ones; of the manifest, time and tools may differ.
 
-    Raises ReleaseError where they differ.
+    A card may be edited together with its digest in the manifest.
     """
-    fetched = repository.fetch_release(hub, repo, at, cache)
-    problems = verify_release(fetched, folder.require_manifest(fetched))
-    if problems:
-        shutil.rmtree(fetched)  # if the copy is at fault, the next run makes a new one
-        raise ReleaseError("the release on the Hub differs from its manifest", where=repo, found=problems[0])
-    return fetched
+    faults = []
+    for path in (folder.CARD, folder.STATISTICS, folder.MANIFEST):
+        published, ours = repository.read_file(hub, repo, at, path), content_of(writes[path])
+        if path == folder.MANIFEST and published is not None:
+            published, ours = (encode(replace(decode(one, path), built_at="", tools={})) for one in (published, ours))
+        if published != ours:
+            faults.append(f"{path} is not the one of the release")
+    return faults
+
+
+def content_of(file: bytes | Path) -> bytes:
+    """The content of a planned file."""
+    return file if isinstance(file, bytes) else file.read_bytes()
+
+
+def _loading_faults(
+    repo: str, paths: Iterable[str], writes: Mapping[str, bytes | Path], manifest: Manifest
+) -> list[str]:
+    """How what `load_dataset` reads of a repository with our card differs from the release."""
+    return find_loading_faults(paths, content_of(writes[folder.CARD]), manifest, repo)
 
 
 def stale_files(at: Snapshot, manifests: Iterable[Manifest], wanted: Container[str]) -> list[str]:
@@ -190,6 +233,33 @@ def stale_files(at: Snapshot, manifests: Iterable[Manifest], wanted: Container[s
     folders = {config_folder(table.config) for manifest in manifests for table in manifest.tables}
     paths = [PurePosixPath(path) for path in at.digests if path not in wanted]
     return [str(path) for path in paths if path.suffix == ".parquet" and str(path.parent) in folders]
+
+
+def _refuse_other_files(
+    repo: str, paths: Iterable[str], writes: Mapping[str, bytes | Path], manifest: Manifest
+) -> None:
+    """Refuse to commit beside files of others that would be loaded with the release, or instead of it."""
+    if faults := _loading_faults(repo, paths, writes, manifest):
+        raise PublishError(
+            "load_dataset would not give the rows of the release",
+            where=repo,
+            found="; ".join(faults),
+            todo="remove these files on the Hub, then run the command again",
+        )
+
+
+def _refuse_other_main(hub: HubClient, repo: str, main: Snapshot, manifest: Manifest) -> None:
+    """Refuse to call a version published whose tag is sound, while main shows other rows under its name."""
+    published = repository.read_manifest_at(hub, repo, main)
+    if published is None or published.version != manifest.version:
+        return
+    if faults := loading_faults_at(hub, repo, main, published):
+        raise PublishError(
+            f"main differs from the tag v{manifest.version}",
+            where=repo,
+            found="; ".join(faults),
+            todo=f"revert on the Hub what came after v{manifest.version}",
+        )
 
 
 def _refuse_another_dataset(where: str, published: Manifest | None, ours: Manifest) -> None:

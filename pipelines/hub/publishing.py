@@ -16,9 +16,12 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from builders.errors import PublishError
 from pipelines.hub import client, planning, pull_requests, repository
-from pipelines.release import folder, ledger
+from pipelines.hub.publication_record import record_publication
+from pipelines.hub.verification import verify_snapshot
+from pipelines.release import folder
 from pipelines.release.comparison import describe_difference
 from pipelines.release.staging import dataset_lock
+from pipelines.terminal import format_size
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +29,10 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from pipelines.hub.client import HubClient
     from pipelines.hub.planning import Plan, PublishOptions
+    from pipelines.hub.repository import Snapshot
     from pipelines.raw.download import Patience
+
+LARGE = 100_000_000  # bytes to read back that are worth a message
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +133,7 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
             return Publication(plan, "pull request opened", commit, request)
         _tag(hub, plan, commit, options)
         state = "published"
-    _record(plan, options)
+    record_publication(hub, plan, commit, options.ledger)
     return Publication(plan, state, commit, url)
 
 
@@ -179,28 +185,38 @@ def _description(plan: Plan) -> str:
 
 
 def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
-    """Fetch the commit and compare its rows and its card with the release's; nothing else may load with them."""
+    """Compare a commit with the release: rows and card, or (without download) the Hub's digests of all files.
+
+    Nothing else may load with them. A commit that only lacked its tag was compared by its digests when it was planned.
+    """
     at = repository.snapshot(hub, plan.repo, commit)
     if at is None:
         trouble = client.Trouble(f"commit {commit} is missing", 404)
         raise client.call_failed(hub, "reading the commit back", plan.repo, trouble)
-    faults = planning.find_faults(hub, plan.repo, at, options.cache)
-    if not faults:
-        fetched, card = repository.fetch_release(hub, plan.repo, at, options.cache), plan.writes.get(folder.CARD)
-        manifest = folder.require_manifest(fetched)
-        if manifest.content_sha256 != plan.manifest.content_sha256:
-            faults.append(describe_difference(plan.manifest.tables, manifest.tables))
-        if card is not None and (fetched / folder.CARD).read_bytes() != _content(card):
-            faults.append("another card")
-        faults += folder.edited_documents(fetched, manifest)
+    if options.download:
+        faults = _fetched_faults(hub, plan, at, options)
+    else:
+        faults = planning.digest_faults(plan.repo, at, plan.writes, plan.manifest) if plan.writes else []
     if faults:
         todo = "nothing was tagged; run the command again"
+        todo += "" if options.download else " without --no-download to compare the rows"
         what = "the commit does not read back as the release"
         raise PublishError(what, where=f"{plan.repo} at {commit}", found="; ".join(faults), todo=todo)
 
 
-def _content(file: bytes | Path) -> bytes:
-    return file if isinstance(file, bytes) else file.read_bytes()
+def _fetched_faults(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOptions) -> list[str]:
+    """How a commit that is fetched differs from the release."""
+    size = sum(file.bytes for file in plan.manifest.files)
+    if size >= LARGE:
+        logger.info(
+            "%s: fetching %s to read it back (--no-download compares the Hub's digests)", plan.repo, format_size(size)
+        )
+    faults = verify_snapshot(hub, plan.repo, at, options.cache)
+    if not faults:
+        manifest = folder.require_manifest(repository.fetch_release(hub, plan.repo, at, options.cache))
+        if manifest.content_sha256 != plan.manifest.content_sha256:
+            faults.append(describe_difference(plan.manifest.tables, manifest.tables))
+    return faults or (planning.different_documents(hub, plan.repo, at, plan.writes) if plan.writes else [])
 
 
 def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
@@ -217,10 +233,3 @@ def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> No
 
     if not client.call(hub, f"tagging {plan.tag}", plan.repo, create):
         planning.require_same_rows(hub, plan.repo, plan.tag, plan.manifest, options)
-
-
-def _record(plan: Plan, options: PublishOptions) -> None:
-    """Record the publication in the ledger."""
-    if plan.manifest.complete and ledger.record_publication(plan.manifest, plan.repo, options.ledger):
-        name = options.ledger.name
-        logger.info("%s: recorded as published in %s: commit it", plan.manifest.name, name)

@@ -1,10 +1,11 @@
 """The ledger: the content hash of every version built from complete real sources, committed with the code.
 
     {dataset: {version: {"content_sha256": ..., "tables": [{config, split, rows, content_sha256}], "raw": {name: sha256},
-                         "published": [repository, ...]}}}
+                         "published": [repository, ...], "commits": {repository: sha}}}}
 
 Years later it says whether a rebuilt version is the one that was released. `published` is there once a version is on the Hub:
-from then on its rows cannot be replaced.
+from then on its rows cannot be replaced. `commits` holds the commit that the tag of the version was on when the publication was
+recorded; repositories recorded by an older version of this package have none.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import os
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from cards.manifest import Manifest
 
 LEDGER = Path(__file__).parents[1] / "ledger.json"
+
+CommitSha = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{40}$(?!\n)")]
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,17 @@ class LedgerTable:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """What the ledger keeps of a version. raw: sha256 by name of the raw file. published: repositories on the Hub, sorted."""
+    """What the ledger keeps of a version.
+
+    raw: sha256 by name of the raw file. published: repositories on the Hub, sorted. commits: the commit of the version's tag, by
+    repository, where it is known.
+    """
 
     content_sha256: Sha256
     tables: tuple[LedgerTable, ...]
     raw: dict[str, Sha256]
-    published: tuple[str, ...] = field(default=())
+    published: tuple[str, ...] = ()
+    commits: dict[str, CommitSha] = field(default_factory=dict)
 
 
 def ledger_entry(manifest: Manifest) -> LedgerEntry | None:
@@ -71,23 +79,29 @@ def find_entry(dataset: str, version: str, ledger: Path = LEDGER) -> LedgerEntry
 
     Raises ReleaseError for a damaged ledger.
     """
-    return _read(ledger).get(dataset, {}).get(version)
+    return read_ledger(ledger).get(dataset, {}).get(version)
 
 
 def record_entry(dataset: str, version: str, entry: LedgerEntry, ledger: Path = LEDGER) -> bool:
     """Write an entry; returns whether the ledger changed. It changes only in a writable checkout."""
-    return _update(dataset, version, lambda old: replace(entry, published=old.published if old else ()), ledger)
+
+    def keep_publications(old: LedgerEntry | None) -> LedgerEntry:
+        return replace(entry, published=old.published if old else (), commits=old.commits if old else {})
+
+    return _update(dataset, version, keep_publications, ledger)
 
 
-def record_publication(manifest: Manifest, repo: str, ledger: Path = LEDGER) -> bool:
+def record_publication(manifest: Manifest, repo: str, commit: str, ledger: Path = LEDGER) -> bool:
     """Write that a version is published in a repository of the Hub; returns whether the ledger changed.
 
-    This also records a version from files of unknown digest, which `ledger_entry` leaves out.
+    commit: the sha that the tag is on. The first one recorded for a repository stays. This also records a version from files of
+    unknown digest, which `ledger_entry` leaves out.
     """
 
     def add_repository(old: LedgerEntry | None) -> LedgerEntry:
         entry = old or release_entry(manifest)
-        return replace(entry, published=tuple(sorted({*entry.published, repo})))
+        published = tuple(sorted({*entry.published, repo}))
+        return replace(entry, published=published, commits={repo: commit, **entry.commits})
 
     return _update(manifest.dataset, manifest.version, add_repository, ledger)
 
@@ -98,7 +112,7 @@ def _update(dataset: str, version: str, change: Callable[[LedgerEntry | None], L
     if not checkout or not os.access(ledger.parent, os.W_OK):
         return False
     with locked(ledger.with_name(f".{ledger.name}.lock"), "the ledger", remove=True):
-        content = _read(ledger)
+        content = read_ledger(ledger)
         old = content.get(dataset, {}).get(version)
         entry = change(old)
         if old != entry:
@@ -107,7 +121,11 @@ def _update(dataset: str, version: str, change: Callable[[LedgerEntry | None], L
         return old != entry
 
 
-def _read(ledger: Path) -> dict[str, dict[str, LedgerEntry]]:
+def read_ledger(ledger: Path = LEDGER) -> dict[str, dict[str, LedgerEntry]]:
+    """All entries, by dataset and version; none where the file is missing.
+
+    Raises ReleaseError for a damaged ledger.
+    """
     if not ledger.is_file():
         return {}
     try:
@@ -118,7 +136,7 @@ def _read(ledger: Path) -> dict[str, dict[str, LedgerEntry]]:
 
 
 def _dump(content: dict[str, dict[str, LedgerEntry]]) -> str:
-    """The text of the ledger: datasets and versions sorted; `published` only where there is any."""
+    """The text of the ledger: all keys in a fixed order; `published` and `commits` only where there are any."""
     plain = {
         name: {version: asdict(entry) for version, entry in sorted(versions.items())}
         for name, versions in sorted(content.items())
@@ -126,4 +144,7 @@ def _dump(content: dict[str, dict[str, LedgerEntry]]) -> str:
     for entry in (entry for versions in plain.values() for entry in versions.values()):
         if not entry["published"]:
             del entry["published"]
+        commits = dict(sorted(entry.pop("commits").items()))
+        if commits:
+            entry["commits"] = commits
     return json.dumps(plain, indent=2) + "\n"

@@ -210,7 +210,8 @@ def encode(report: BuildReport) -> bytes:
     plain = asdict(report)
     for entry in plain["datasets"]:
         if entry["ledger"] is not None:
-            del entry["ledger"]["published"]  # what one checkout has published says nothing about another
+            # What one checkout has published says nothing about another.
+            del entry["ledger"]["published"], entry["ledger"]["commits"]
     return msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n"
 
 

@@ -15,7 +15,7 @@ from cards.front_matter_parser import parse_front_matter
 from pipelines.audit import integrity, known_findings, quality
 from pipelines.audit.languages import SAMPLE
 from pipelines.audit.tables import count_rows
-from pipelines.foreign.data_files import CARD, resolve_tables
+from pipelines.foreign.data_files import resolve_tables
 from pipelines.foreign.datasets import read_datasets
 from pipelines.foreign.file_formats import unreadable_file
 from pipelines.foreign.folders import list_files
@@ -23,8 +23,10 @@ from pipelines.foreign.salvage import at_own_locations, audit_foreign
 from pipelines.hub import client, repository
 from pipelines.raw.cache import default_cache
 from pipelines.release import fingerprint, folder
+from pipelines.release.loading import find_loading_faults
 from pipelines.release.verification import verify_release
 from pipelines.report.verdict import judge
+from pipelines.resolution import CARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
     from cards.manifest import Finding, Manifest
     from pipelines.audit.findings import FindingRows
     from pipelines.audit.tables import Frames
-    from pipelines.foreign.data_files import Files
     from pipelines.foreign.datasets import ForeignDataset, ForeignOptions
+    from pipelines.resolution import Files
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,20 @@ def finding_folder(report: Mapping[str, Any]) -> str:
     return re.sub(r"[^\w.-]", "_", "-".join(filter(None, parts))).lstrip(".") or "dataset"
 
 
-def check_release(release_dir: Path, *, language_sample: int | None) -> CheckResult:
-    """Verify the files and rows of a release against its manifest, and audit the rows again.
+@dataclass(frozen=True)
+class Fetched:
+    """A dataset of the Hub in the cache. folder: named after its commit. repo: `ORG/NAME`. paths: all files of the repository."""
 
-    language_sample: see pipelines.audit.quality.audit_tables.
+    folder: Path
+    repo: str
+    paths: tuple[str, ...]
+
+
+def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fetched | None = None) -> CheckResult:
+    """Verify the files and rows of a release against its manifest, and what `load_dataset` reads; audit the rows again.
+
+    language_sample: see pipelines.audit.quality.audit_tables. fetched: where the release is from, if it is from the Hub: its
+    folder then has only the files of the release.
 
     Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
     """
@@ -78,7 +90,7 @@ def check_release(release_dir: Path, *, language_sample: int | None) -> CheckRes
     task = definition.dataset.task
     problems = verify_release(release_dir, manifest)
     rows: Frames = {} if problems else folder.scan_tables(release_dir, manifest.tables)
-    problems += folder.edited_documents(release_dir, manifest)
+    problems += _loading_faults(release_dir, manifest, fetched) + folder.edited_documents(release_dir, manifest)
     found, audited = _audit(definition, manifest, rows, language_sample) if rows else ([], False)
     findings = [one.finding for one in found]
     # A build detects the languages of a sample: the counts of any other number of texts differ from the manifest's.
@@ -138,20 +150,30 @@ def check_folder(
         raise unreadable_file([dataset_dir / path for path in _all_paths(files)], error) from error
 
 
-def fetch_dataset(repo: str, revision: str, subsets: Sequence[str]) -> Path:
-    """The folder in the cache with a dataset of the Hub at a revision: a release, or the data files of any other dataset.
+def _loading_faults(release_dir: Path, manifest: Manifest, fetched: Fetched | None) -> list[str]:
+    """How what `load_dataset` reads of a release in a folder, or of the repository it is from, differs from its manifest."""
+    if not (release_dir / CARD).is_file():
+        return []  # a missing card is reported as such
+    card = limits.read_at_most(release_dir / CARD, limits.MAX_CARD)
+    if fetched is not None:
+        return find_loading_faults(fetched.paths, card, manifest, fetched.repo)
+    return find_loading_faults(list_files(release_dir), card, manifest)
+
+
+def fetch_dataset(repo: str, revision: str, subsets: Sequence[str]) -> Fetched:
+    """A dataset of the Hub at a revision, in the cache: a release, or the data files of any other dataset.
 
     Raises SourceError where the Hub does not have it, ReleaseError where it holds only part of a release.
     """
     hub, cache = client.connect(), default_cache()
     snapshot = repository.require_snapshot(hub, repo, revision)
     if folder.MANIFEST in snapshot.digests:
-        return repository.fetch_release(hub, repo, snapshot, cache)
+        return Fetched(repository.fetch_release(hub, repo, snapshot, cache), repo, tuple(snapshot.digests))
     where = f"{repo} at {snapshot.sha[:12]}"
     card = repository.read_file(hub, repo, snapshot, CARD)
     files = resolve_tables(snapshot.digests, parse_front_matter(card or b"", where), where, subsets)
     paths = [*([CARD] if card else []), *_all_paths(files)]
-    return repository.fetch_files(hub, repo, snapshot, paths, cache)
+    return Fetched(repository.fetch_files(hub, repo, snapshot, paths, cache), repo, tuple(snapshot.digests))
 
 
 def _all_paths(files: Files) -> list[str]:

@@ -17,6 +17,8 @@ from pipelines.report.checks import fetch_dataset
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pipelines.report.checks import Fetched
+
 
 @dataclass(frozen=True)
 class Target:
@@ -47,8 +49,8 @@ def resolve_targets(name: str, output: Path) -> list[Target]:
     return [Target(name if len(releases) == 1 else dataset, path) for dataset, path in releases]
 
 
-def locate_target(target: Target, subsets: Sequence[str] = (), *, versions: str = "") -> tuple[Path, str | None]:
-    """The folder of a target and, for one on the Hub, its commit; a dataset on the Hub is fetched into the cache.
+def locate_target(target: Target, subsets: Sequence[str] = (), *, versions: str = "") -> tuple[Path, Fetched | None]:
+    """The folder of a target; a dataset on the Hub is fetched into the cache, and the second value says from where.
 
     subsets: fetch only these, of a dataset that is not a release. versions: the prefix of the versions (`1.`) to choose from in a
     folder of releases.
@@ -56,8 +58,8 @@ def locate_target(target: Target, subsets: Sequence[str] = (), *, versions: str 
     Raises ReleaseError for a dataset of the catalogue that has not been built, or not in such a version.
     """
     if target.repository is not None:
-        snapshot_dir = fetch_dataset(*target.repository, subsets)
-        return snapshot_dir, snapshot_dir.name
+        fetched = fetch_dataset(*target.repository, subsets)
+        return fetched.folder, fetched
     assert target.folder is not None
     if not target.folder.is_dir():
         todo = f"build it: python -m pipelines.build {target.name}, or pass the folder with the releases: --output DIR"

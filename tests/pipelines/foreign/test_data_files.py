@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -55,20 +54,13 @@ def test_no_path_leads_out_of_the_folder() -> None:
         ("./a/t.csv", ["a/t.csv"]),
         ("a/[!x]/t.*", ["a/b/t.csv"]),
         ("**/b/**/t.csv", ["a/b/c/t.csv", "a/b/t.csv"]),
+        ("**/*b*/t*.csv", ["a/b/t.csv"]),
     ],
 )
 def test_one_asterisk_matches_within_a_folder_and_two_across_folders(pattern: str, matching: list[str]) -> None:
     paths = ["t.csv", "a/t.csv", "a/b/t.csv", "a/b/c/t.csv"]
     front_matter = {"configs": [{"config_name": "c", "data_files": pattern}]}
     assert resolve_tables(paths, front_matter, "here") == {"c": {"train": matching}}
-
-
-def test_a_pattern_of_many_asterisks_is_matched_in_a_moment() -> None:
-    paths = ["a/" * 60 + "t.csv"]
-    front_matter = {"configs": [{"config_name": "c", "data_files": ["**/a/" * 30 + "b", "t*" * 30, "**"]}]}
-    start = time.perf_counter()
-    assert resolve_tables(paths, front_matter, "here") == {"c": {"train": paths}}
-    assert time.perf_counter() - start < 5
 
 
 @pytest.mark.parametrize(
@@ -97,8 +89,11 @@ def test_configs_that_are_malformed_or_match_no_file_are_an_error(configs: Any, 
         (["x" * 1001], 1, "a pattern of 1,001 characters"),
         (["*"] * 20_001, 1, "20,001 patterns"),
         (["*"] * 20_000, 1001, "20,000 patterns for 1,001 files"),
+        (["**/a/" * 30 + "b"], 1, "a pattern with 30 `**` and further `*` in a name"),
+        (["t*" * 30], 1, "a pattern with 29 `**` and further `*` in a name"),
+        (["**/*a*/*b*"] * 800, 10_000, "800 patterns for 10,000 files"),
     ],
-    ids=["long", "many", "many for the files"],
+    ids=["long", "many", "many for the files", "across folders", "within a name", "many with several asterisks"],
 )
 def test_patterns_that_would_take_too_long_are_an_error(patterns: list[str], files: int, found: str) -> None:
     front_matter = {"configs": [{"config_name": "default", "data_files": [{"split": "test", "path": patterns}]}]}

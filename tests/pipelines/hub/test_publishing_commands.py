@@ -111,13 +111,25 @@ def test_publish_check_and_diff_work_as_commands(hub: LoopbackHub, checkout_dir:
     report = json.loads(pushed.stdout)["published"]
     assert (report["repo"], report["tag"], report["state"]) == (REPO, "v1.0.0", "published")
     assert hub.repos[REPO].tags == {"v1.0.0": report["commit"]}
-    assert pushed.stderr == f"{TERRA}@1.0.0: recorded as published in ledger.json: commit it\n", (
+    not_recorded = "HF_ENDPOINT is not the Hub: ledger.json does not record what is published there"
+    assert pushed.stderr.splitlines() == [f"{not_recorded} (publish --ledger FILE does)"], (
         "stderr should hold no progress bars"
     )
-    assert json.loads((checkout_dir / "pipelines" / "ledger.json").read_text())[TERRA]["1.0.0"]["published"] == [REPO]
-    again = run("publish", "terra", "--org", "org")
+    entry = json.loads((checkout_dir / "pipelines" / "ledger.json").read_text())[TERRA]["1.0.0"]
+    assert "published" not in entry, "the build is recorded, the trial publication is not"
+    recorded = run("publish", "terra", "--org", "org", "--ledger", str(tmp_path / "trial.json"))
+    assert (recorded.returncode, recorded.stderr) == (
+        0, f"{TERRA}@1.0.0: recorded as published in trial.json\n"
+    )  # fmt: skip
+    assert f"{TERRA} 1.0.0: already published" in recorded.stdout
+    trial = json.loads((tmp_path / "trial.json").read_text())[TERRA]["1.0.0"]
+    assert trial["commits"] == {REPO: report["commit"]}
+    again = run("publish", "terra", "--org", "org", "--ledger", str(tmp_path / "trial.json"))
     assert (again.returncode, again.stderr) == (0, "")
     assert f"{TERRA} 1.0.0: already published" in again.stdout
+    nowhere = run("publish", "terra", "--org", "org", "--ledger", str(tmp_path / "no_folder" / "trial.json"))
+    assert nowhere.returncode == 2
+    assert "--ledger: cannot write to" in nowhere.stderr
 
     sound = run("check", f"{REPO}@v1.0.0", HF_TOKEN="")
     assert (sound.returncode, sound.stderr) == (0, "")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from builders.errors import PublishError, ReleaseError
+from pipelines.hub import client
+from pipelines.hub.publication_record import publication_ledger
 from pipelines.make import BuildResult, BuildSettings, make
+from pipelines.raw.urls import HUB
 from pipelines.release import folder, ledger
 from pipelines.release.ledger import LedgerEntry, LedgerTable
 from tests.support.publishing import (
@@ -22,8 +26,6 @@ from tests.support.publishing import (
 from tests.support.releases import as_full, definition_of, other_golden
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pipelines.hub.planning import PublishOptions
     from tests.support.loopback_hub import LoopbackHub
 
@@ -38,15 +40,21 @@ def publish_complete(
     return full, outcome
 
 
+def hub_commit(hub: LoopbackHub) -> dict[str, str]:
+    """The commit that the tag of version 1.0.0 is on, by repository."""
+    return {REPO: hub.repos[REPO].tags["v1.0.0"]}
+
+
 def test_a_version_recorded_as_published_is_not_replaced_even_with_force(
     hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full, outcome = publish_complete(hub, options, settings, tmp_path, monkeypatch)
     entry = json.loads(settings.ledger.read_text())[TERRA]["1.0.0"]
-    assert entry["published"] == [REPO]
+    assert (entry["published"], entry["commits"]) == ([REPO], hub_commit(hub))
     assert ledger.find_entry(TERRA, "1.0.0", settings.ledger) == replace(
-        ledger.ledger_entry(outcome.manifest),
-        published=(REPO,),  # type: ignore[type-var]
+        ledger.ledger_entry(outcome.manifest),  # type: ignore[type-var]
+        published=(REPO,),
+        commits=hub_commit(hub),
     )
     again = make(definition_of(TERRA), "1.0.0", replace(full, force=True))
     assert again.manifest.content_sha256 == outcome.manifest.content_sha256
@@ -84,5 +92,50 @@ def test_a_version_from_unverified_files_carries_a_note_and_enters_the_ledger_wh
     manifest = outcome.manifest
     tables = [LedgerTable(table.config, table.split, table.rows, table.content_sha256) for table in manifest.tables]
     assert ledger.find_entry(TERRA, "1.0.0", options.ledger) == LedgerEntry(
-        manifest.content_sha256, tuple(tables), {"val.jsonl": manifest.raw[0].sha256}, (REPO,)
+        manifest.content_sha256, tuple(tables), {"val.jsonl": manifest.raw[0].sha256}, (REPO,), hub_commit(hub)
     )
+
+
+def test_a_published_version_that_is_not_recorded_yet_is_recorded_when_it_is_found(
+    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, outcome = publish_complete(hub, options, settings, tmp_path, monkeypatch)
+    settings.ledger.unlink()
+    again = publish(hub, definition_of(TERRA), outcome, replace(options, sample=False, ledger=settings.ledger))
+    assert again.state == "already published"
+    entry = ledger.find_entry(TERRA, "1.0.0", settings.ledger)
+    assert entry is not None
+    assert entry.commits == hub_commit(hub)
+
+
+def test_a_tag_on_another_commit_than_the_recorded_one_is_a_warning_and_the_record_stays(
+    hub: LoopbackHub, options: PublishOptions, settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    _, outcome = publish_complete(hub, options, settings, tmp_path, monkeypatch)
+    before = hub_commit(hub)
+    hub.repos[REPO].tags["v1.0.0"] = moved = hub.commit(REPO, {"notes.txt": b"mine"})
+    with caplog.at_level("INFO"):
+        publish(hub, definition_of(TERRA), outcome, replace(options, sample=False, ledger=settings.ledger))
+    entry = ledger.find_entry(TERRA, "1.0.0", settings.ledger)
+    assert entry is not None
+    assert entry.commits == before
+    assert f"is on commit {moved}, and on {before[REPO]} in ledger.json" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "requested", "expected"),
+    [
+        (HUB, None, ledger.LEDGER),
+        (f"{HUB}/", None, ledger.LEDGER),
+        (f"{HUB}.example.org", None, None),
+        ("http://127.0.0.1:9", None, None),
+        ("http://127.0.0.1:9", Path("mine.json"), Path("mine.json")),
+        (HUB, Path("mine.json"), Path("mine.json")),
+    ],
+)
+def test_only_the_hub_is_recorded_in_the_ledger_of_this_package(
+    endpoint: str, requested: Path | None, expected: Path | None
+) -> None:
+    connection = client.connect(endpoint=endpoint)
+    assert publication_ledger(connection, requested) == expected

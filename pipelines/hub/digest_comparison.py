@@ -1,0 +1,53 @@
+"""Whether a repository holds exactly our files, decided by the digests that the Hub lists: nothing is downloaded.
+
+The Hub lists the sha256 of a file in LFS and the git blob id of any other. It has computed both from the bytes that it stores.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.raw.digests import CHUNK, Hasher
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from cards.manifest import Manifest
+    from pipelines.hub.repository import Snapshot
+    from pipelines.raw.digests import Digest
+
+
+def find_differences(at: Snapshot, files: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:
+    """How the files at a snapshot differ from ours, a line for each file that does; files of other names are not looked at.
+
+    files: content or path on disk, by path in the repository. manifest: the one that our data files were verified against.
+    """
+    known = {file.path: file.sha256 for file in manifest.files}
+    differences = []
+    for path, content in files.items():
+        listed = at.digests.get(path)
+        if listed is None:
+            differences.append(f"{path} is missing")
+        elif not listed:
+            differences.append(f"{path}: the Hub gives no digest of it")
+        elif listed != known.get(path) and listed not in _digests(content):
+            differences.append(f"{path}: the Hub has other bytes ({listed[:16]}...)")
+    return differences
+
+
+def _digests(content: bytes | Path) -> tuple[str, str | None]:
+    """The sha256 and the git blob id of a file."""
+    if isinstance(content, bytes):
+        digest = _hash([content], len(content))
+    else:
+        with content.open("rb") as stream:
+            digest = _hash(iter(lambda: stream.read(CHUNK), b""), content.stat().st_size)
+    return digest.sha256, digest.git_blob
+
+
+def _hash(chunks: Iterable[bytes], size: int) -> Digest:
+    hasher = Hasher(size)
+    for chunk in chunks:
+        hasher.update(chunk)
+    return hasher.digest()

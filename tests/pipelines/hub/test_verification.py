@@ -1,0 +1,197 @@
+"""What a reader loads is what is verified: at a snapshot, at every tag, by publish and by check."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders.errors import PublishError
+from cards.manifest import decode, encode
+from pipelines import check
+from pipelines.hub import client, repository
+from pipelines.hub.verification import verify_snapshot, verify_tags
+from pipelines.release import folder
+from tests.support.publishing import REPO, RUBQ, first, patience, publish
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pipelines.hub.client import HubClient
+    from pipelines.hub.planning import PublishOptions
+    from tests.support.loopback_hub import LoopbackHub
+
+    Change = Callable[[dict[str, bytes]], dict[str, bytes | None]]
+
+CONFIG_PATTERN = b"path: data/dev-*"
+
+
+def stray_file(tree: dict[str, bytes]) -> dict[str, bytes | None]:
+    return {"data/dev-extra.parquet": tree["data/dev-00000-of-00002.parquet"]}
+
+
+def edited_data_files(tree: dict[str, bytes]) -> dict[str, bytes | None]:
+    assert tree["README.md"].count(CONFIG_PATTERN) == 1
+    return {"README.md": tree["README.md"].replace(CONFIG_PATTERN, b"path: data/dev-00000-*")}
+
+
+def edited_card(tree: dict[str, bytes]) -> dict[str, bytes | None]:
+    return {"README.md": tree["README.md"] + b"One more line.\n"}
+
+
+def edited_statistics(tree: dict[str, bytes]) -> dict[str, bytes | None]:
+    return {"statistics.json": tree["statistics.json"] + b" "}
+
+
+def edited_card_with_its_digest(tree: dict[str, bytes]) -> dict[str, bytes | None]:
+    """An edited card, and the manifest with its digest."""
+    card = tree["README.md"] + b"One more line.\n"
+    manifest = decode(tree["manifest.json"], "the Hub")
+    documents = tuple(
+        folder.describe_document(one.path, card) if one.path == "README.md" else one for one in manifest.documents
+    )
+    return {"README.md": card, "manifest.json": encode(replace(manifest, documents=documents))}
+
+
+NAMED = [
+    (stray_file, "data/dev-extra.parquet would be loaded as default/dev, and the manifest does not name it"),
+    (edited_data_files, "data/dev-00001-of-00002.parquet would not be loaded as default/dev"),
+    (edited_card, "README.md was edited after the build"),
+    (edited_statistics, "statistics.json was edited after the build"),
+]
+IDS = ["a stray file", "edited data_files", "an edited card", "edited statistics"]
+
+
+def connect(hub: LoopbackHub) -> HubClient:
+    return client.connect(endpoint=hub.url, patience=patience())
+
+
+def change(hub: LoopbackHub, edit: Change) -> str:
+    """Commit a change to main as somebody else."""
+    return hub.commit(REPO, edit(hub.tree(REPO)))
+
+
+@pytest.mark.parametrize("download", [True, False])
+@pytest.mark.parametrize(("edit", "words"), NAMED, ids=IDS)
+def test_a_commit_that_does_not_show_the_release_is_told_by_what_differs(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, edit: Change, words: str, *, download: bool
+) -> None:
+    publish(hub, *first(releases()), options)
+    connection = connect(hub)
+    sound = repository.require_snapshot(connection, REPO, "main")
+    assert verify_snapshot(connection, REPO, sound, options.cache, download=download) == []
+    change(hub, edit)
+    edited = repository.require_snapshot(connection, REPO, "main")
+    faults = verify_snapshot(connection, REPO, edited, options.cache, download=download)
+    assert any(fault.startswith(words) for fault in faults), faults
+
+
+def test_without_download_data_files_are_compared_by_the_digests_that_the_hub_lists(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    publish(hub, *first(releases()), options)
+    hub.commit(REPO, {"data/dev-00000-of-00002.parquet": b"PAR1 other rows", "data/dev-00001-of-00002.parquet": None})
+    connection = connect(hub)
+    hub.log.clear()
+    at = repository.require_snapshot(connection, REPO, "main")
+    faults = verify_snapshot(connection, REPO, at, options.cache, download=False)
+    assert [fault.partition(":")[0] for fault in faults] == [
+        "data/dev-00000-of-00002.parquet has changed",
+        "data/dev-00001-of-00002.parquet is missing",
+        "data/dev-00001-of-00002.parquet would not be loaded as default/dev",
+    ]
+    assert not [request for request in hub.log if request.path.endswith(".parquet")]
+
+
+def test_every_tag_is_verified(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
+    dataset, outcomes = releases(RUBQ)
+    for outcome in outcomes.values():
+        publish(hub, dataset, outcome, options)
+    repo, connection = f"org/{RUBQ}", connect(hub)
+    assert verify_tags(connection, repo, options.cache) == {"v2.0.0": [], "v1.0.0": []}
+    tags = hub.repos[repo].tags
+    tags["v1.0.0"] = hub.commit(repo, {"corpus/test-more.parquet": b"PAR1"})
+    tags["v3.0.0"] = hub.commit(repo, {"manifest.json": None})
+    tags["other"] = tags["v3.0.0"]
+    stray = "corpus/test-more.parquet would be loaded as corpus/test, and the manifest does not name it"
+    for download in (True, False):
+        found = verify_tags(connection, repo, options.cache, download=download)
+        assert list(found) == ["v3.0.0", "v2.0.0", "v1.0.0"]
+        assert found["v2.0.0"] == []
+        assert found["v1.0.0"] == [stray, f"the tag holds {RUBQ}@2.0.0"]
+        assert "manifest.json" in found["v3.0.0"][0]
+
+
+@pytest.mark.parametrize("download", [True, False])
+@pytest.mark.parametrize(
+    "edit", [*(edit for edit, _ in NAMED), edited_card_with_its_digest], ids=[*IDS, "an edited card with its digest"]
+)
+def test_what_is_edited_between_commit_and_tag_is_written_again_and_never_tagged(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, edit: Change, *, download: bool
+) -> None:
+    publish(hub, *first(releases()), options)
+    ours = hub.tree(REPO)
+    hub.repos[REPO].tags.clear()
+    edited = change(hub, edit)
+    again = publish(hub, *first(releases()), replace(options, download=download))
+    assert again.state == "published"
+    assert any(note.startswith("main: ") for note in again.plan.notes), "the plan says what differs"
+    assert edited not in hub.repos[REPO].tags.values()
+    assert hub.tree(REPO, "v1.0.0") == hub.tree(REPO) == ours
+
+
+def test_a_file_of_others_that_would_be_loaded_is_named_before_anything_is_committed(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    before = hub.commit(REPO, {"data/dev-notes.txt": b"hello", "notes.txt": b"not loaded"})
+    with pytest.raises(PublishError, match="load_dataset would not give the rows of the release") as caught:
+        publish(hub, dataset, outcomes["2.0.0"], options)
+    assert caught.value.found == "data/dev-notes.txt would be loaded as default/dev, and the manifest does not name it"
+    assert hub.repos[REPO].branches["main"] == before
+
+
+@pytest.mark.parametrize(("edit", "words"), NAMED[:2], ids=IDS[:2])
+def test_a_published_version_that_main_does_not_load_is_an_error(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, edit: Change, words: str
+) -> None:
+    publish(hub, *first(releases()), options)
+    change(hub, edit)
+    with pytest.raises(PublishError, match=r"main differs from the tag v1\.0\.0") as caught:
+        publish(hub, *first(releases()), options)
+    assert words in str(caught.value.found)
+
+
+@pytest.mark.parametrize(("edit", "words"), NAMED[:2], ids=IDS[:2])
+def test_a_tag_that_does_not_load_its_version_is_an_error(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, edit: Change, words: str
+) -> None:
+    publish(hub, *first(releases()), options)
+    hub.repos[REPO].tags["v1.0.0"] = change(hub, edit)
+    with pytest.raises(PublishError, match="the published files are not those of their manifest") as caught:
+        publish(hub, *first(releases()), options)
+    assert words in str(caught.value.found)
+
+
+@pytest.mark.parametrize(("edit", "words"), NAMED, ids=IDS)
+def test_check_names_what_a_repository_shows_beside_the_release_and_exits_with_1(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], edit: Change, words: str,
+) -> None:  # fmt: skip
+    publish(hub, *first(releases()), options)
+    change(hub, edit)
+    connection = connect(hub)
+    monkeypatch.setattr("pipelines.report.checks.client.connect", lambda: connection)
+    monkeypatch.setattr("pipelines.report.checks.default_cache", lambda: options.cache)
+    codes, problems = [], []
+    for name in (REPO, f"{REPO}@v1.0.0"):
+        monkeypatch.setattr(sys, "argv", ["check", name, "--json"])
+        codes.append(check.main())
+        problems.append(json.loads(capsys.readouterr().out)["problems"])
+    assert codes == [1, 0]
+    assert problems[1] == []
+    assert any(problem.startswith(words) for problem in problems[0]), problems[0]
