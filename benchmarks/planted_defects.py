@@ -347,6 +347,16 @@ def plant_queries_in_corpus(tables: Tables, count: int, rng: random.Random) -> P
     return Planted(TASKS["Retrieval"], tables, frozenset(("queries", "test", str(one)) for one in positions))
 
 
+def plant_shared_ids(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Give queries the ids of documents, half of them that of one judged relevant."""
+    chosen = rng.sample(tables["queries"]["test"]["id"].to_list(), count)
+    last = tables["corpus"]["test"].height - 1
+    ids = {one: f"d{one if number % 2 else last - int(one)}" for number, one in enumerate(chosen)}
+    for config, column in (("queries", "id"), ("qrels", "query-id")):
+        tables[config]["test"] = tables[config]["test"].with_columns(pl.col(column).replace(ids))
+    return Planted(TASKS["Retrieval"], tables, frozenset(("queries", "test", one) for one in ids.values()))
+
+
 def judge_again(tables: Tables, count: int, rng: random.Random) -> list[dict[str, Any]]:
     """Judgements that are there already."""
     return tables["qrels"]["test"].head(count).to_dicts()
@@ -398,6 +408,7 @@ PLANTERS: dict[str, Planter] = {
     "identical_pair": Planter("STS", plant_identical_pairs),
     "unjudged_twin": Planter("Retrieval", plant_unjudged_twins),
     "query_in_corpus": Planter("Retrieval", plant_queries_in_corpus),
+    "shared_ids": Planter("Retrieval", plant_shared_ids),
     "dangling_qrel": append_rows("Retrieval", "qrels", judge_unknown),
     "duplicate_judgement": append_rows("Retrieval", "qrels", judge_again),
     "positive_not_listed": append_rows("Reranking", "qrels", judge_unlisted, "top_ranked"),

@@ -22,6 +22,7 @@ from builders.spec import VERSION, version_key
 from cards import front_matter, markdown
 from cards.citations import arxiv_papers, bibtex
 from cards.manifest import SEVERITIES
+from cards.mteb_tasks import built_in_tasks, namesake_tasks
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.snippets import OR_FOLDER, unnamed_repository
 
@@ -88,6 +89,8 @@ def render(
         or_folder=OR_FOLDER,
         task_type=dataset.task.type,
         task=_mteb_task(dataset, manifest),
+        built_in=built_in_tasks(dataset.name),
+        namesakes=namesake_tasks(dataset.name),
         versions=sorted(dataset.versions.items(), key=lambda item: version_key(item[0]), reverse=True),
         statistics={split: list(_flat(values)) for split, values in statistics.items()},
         findings=sorted(manifest.findings, key=lambda finding: SEVERITIES.index(finding.severity)),

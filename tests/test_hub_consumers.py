@@ -5,9 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,17 +16,13 @@ from pipelines.hub import publishing
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult, make
 from pipelines.release import folder
+from tests.support.consumer_process import MTEB, ORG, run_consumer
 from tests.support.loopback_hub import WRITER, LoopbackHub
-from tests.support.paths import ROOT
 from tests.support.releases import NAMES, definition_of, sample_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ORG = "bench"
-MTEB = pytest.mark.skipif(
-    importlib.util.find_spec("mteb") is None, reason="mteb is not installed: pip install '.[consumers]'"
-)
 ONE_PER_TASK_TYPE = (
     "rubq-retrieval",
     "rubq-reranking",
@@ -57,25 +50,6 @@ def published(
         for name in NAMES:
             publishing.publish(definition_of(name), golden_release(name).release_dir, options, connection)
         yield server
-
-
-def run_consumer(server: LoopbackHub, command: str, job: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Run consumers.py in a separate process that uses `server` as its Hub."""
-    file = folder / f"{command}.json"
-    file.write_text(json.dumps(job, ensure_ascii=False), "utf-8")
-    environment = os.environ | {
-        "HF_ENDPOINT": server.url,
-        "HF_HOME": str(folder / "hf"),
-        "HF_HUB_DISABLE_XET": "1",
-        "MTEB_CACHE": str(folder),
-    }
-    process = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "support" / "consumers.py"), command, str(file)],
-        cwd=folder, env=environment | {"TOKENIZERS_PARALLELISM": "false"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert process.returncode == 0, process.stderr[-4000:]
-    answer: dict[str, Any] = json.loads(file.with_suffix(".answer.json").read_text("utf-8"))
-    return answer
 
 
 def read_cards(names: tuple[str, ...], golden_release: Callable[[str], BuildResult]) -> dict[str, str]:
@@ -127,17 +101,6 @@ def test_mteb_evaluates_bm25_on_retrieval_and_reranking(
     names = ("rubq-retrieval", "rubq-reranking")
     scores = run_consumer(published, "bm25", {"cards": read_cards(names, golden_release)}, tmp_path)
     assert all(0 < score <= 1 for score in scores.values()), scores
-
-
-@MTEB
-def test_sentence_transformers_evaluates_retrieval(
-    published: LoopbackHub, golden_release: Callable[[str], BuildResult], tmp_path: Path
-) -> None:
-    version = golden_release("rubq-retrieval").version
-    job = {"repo": f"{ORG}/rubq-retrieval", "split": "test", "revision": f"v{version}"}
-    scores = run_consumer(published, "evaluator", job, tmp_path)
-    [ndcg] = [value for key, value in scores.items() if key.endswith("cosine_ndcg@10")]
-    assert 0 < ndcg <= 1
 
 
 @pytest.fixture(scope="session")

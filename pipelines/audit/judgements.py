@@ -1,4 +1,5 @@
-"""Findings about relevance judgements: documents with the same text judged differently or not at all, queries in the corpus.
+"""Findings about relevance judgements: documents with the same text judged differently or not at all, queries in the corpus,
+queries with the id of a document.
 
 Judgements that a reader cannot use (dangling, repeated, negative) are integrity findings.
 """
@@ -44,7 +45,8 @@ def audit_judgements(
         ranked = frames["top_ranked"][split].explode("corpus-ids").rename({"corpus-ids": "corpus-id"})
         candidates = ranked.collect(engine="streaming").join(documents, on="corpus-id", maintain_order="left")
         findings += _find_unjudged_twins(qrels, candidates, ["query-id", "texts"], split)
-    return findings + _find_queries_in_corpus(frames, split, corpus_survey, seed)
+    findings += _find_queries_in_corpus(frames, split, corpus_survey, seed)
+    return findings + _find_shared_ids(frames, split, documents["corpus-id"], qrels)
 
 
 def _find_unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str], split: str) -> list[FindingRows]:
@@ -96,3 +98,12 @@ def _find_queries_in_corpus(frames: Frames, split: str, corpus_survey: pl.DataFr
     matches = pl.concat([texts.filter(pl.col("text").is_in(query_texts.implode())) for texts in sources]).unique()
     is_match = query.is_in(read_column(matches, "text").implode())
     return findings_where("query_in_corpus", ("queries", split, "text"), queries, is_match)
+
+
+def _find_shared_ids(frames: Frames, split: str, documents: pl.Series, qrels: pl.DataFrame) -> list[FindingRows]:
+    """A finding for the queries that have the id of a document; the detail counts those judged relevant to that document."""
+    is_own = (pl.col("query-id") == pl.col("corpus-id")) & (pl.col("score") > 0)
+    lost = qrels.filter(is_own).height
+    detail = f"{lost:,} of them judged relevant to the document with their id" if lost else ""
+    is_shared = pl.col("id").is_in(documents.implode())
+    return findings_where("shared_ids", ("queries", split, "id"), frames["queries"][split], is_shared, detail=detail)

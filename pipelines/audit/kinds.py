@@ -135,6 +135,11 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "A query equals a document, its text or its title, ignoring surrounding white space.",
             "queries",
         ),
+        "shared_ids": Kind(
+            "warning",
+            "A query has the id of a document, which mteb's tasks with `ignore_identical_ids` then never count as found for it.",
+            "queries",
+        ),
         "duplicate_pair": Kind(
             "warning",
             "A pair of texts, in the same order, also occurs in an earlier row of its split, either exactly or, if the detail"

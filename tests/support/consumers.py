@@ -1,6 +1,6 @@
 """Load and evaluate published releases as users do; test_hub_consumers.py runs it with HF_ENDPOINT set to a loopback Hub.
 
-`python consumers.py rows|cards|bm25|builtin|evaluator JOB.json` writes one JSON object to JOB.answer.json.
+`python consumers.py COMMAND JOB.json` runs one of the functions below and writes one JSON object to JOB.answer.json.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,17 +56,70 @@ def rows(job: dict[str, Any]) -> dict[str, Any]:
     return loaded
 
 
+def readers(job: dict[str, Any]) -> dict[str, Any]:
+    """Read files of repositories at a tag: with pandas from the Hub, with polars and duckdb from a downloaded copy.
+
+    files: for each repository its tag, and the paths of each table by a name. Returns the rows of each table by reader.
+    """
+    import duckdb
+    import pandas as pd
+    import polars as pl
+    from huggingface_hub import snapshot_download
+
+    connection = duckdb.connect()
+    read: dict[str, Any] = {}
+    for repo, (revision, tables) in job["files"].items():
+        folder = Path(snapshot_download(repo, repo_type="dataset", revision=revision))
+        for name, paths in tables.items():
+            files = [str(folder / path) for path in paths]
+            frame = pd.concat([pd.read_parquet(f"hf://datasets/{repo}@{revision}/{path}") for path in paths])
+            found = connection.execute("SELECT * FROM read_parquet(?)", [files])
+            columns = [column[0] for column in found.description]
+            read[f"{repo} {name}"] = {
+                "pandas": [{key: _plain(value) for key, value in row.items()} for row in frame.to_dict("records")],
+                "polars": pl.read_parquet(files).to_dicts(),
+                "duckdb": [dict(zip(columns, row, strict=True)) for row in found.fetchall()],
+            }
+    return read
+
+
+def _plain(value: Any) -> Any:
+    """A list instead of an array."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def cards(job: dict[str, Any]) -> dict[str, Any]:
     """Run the mteb snippet of each card, with only repository and model replaced, and return the main scores."""
     scores = {}
     for repo, card in job["cards"].items():
-        [code] = [block.split("```")[0] for block in card.split("```python\n")[1:] if "import mteb" in block]
+        [code] = [block.split("```")[0] for block in card.split("```python\n")[1:] if "mteb.TaskMetadata(" in block]
         lines = [f'repo = "{repo}"' if line.startswith("repo = ") else line for line in code.splitlines()]
         lines = ["model = MODEL" if line.startswith("model = ") else line for line in lines]
         namespace: dict[str, Any] = {"MODEL": encoder()}
         exec("\n".join(lines), namespace)
         scores[repo] = _main_score(namespace["results"])
     return scores
+
+
+def drop_in(job: dict[str, Any]) -> dict[str, Any]:
+    """Run the code of each card that evaluates mteb's built-in tasks, with only the model replaced.
+
+    cards: the cards as published, by repository. Returns for each task the dataset that it read, and the main score of each split
+    by subset.
+    """
+    ran = {}
+    for card in job["cards"].values():
+        [code] = [block.split("```")[0] for block in card.split("```python\n")[1:] if "model_copy(" in block]
+        namespace: dict[str, Any] = {"MODEL": encoder()}
+        exec(code.replace('mteb.get_model("intfloat/multilingual-e5-small")', "MODEL"), namespace)
+        for task, result in zip(namespace["tasks"], namespace["results"].task_results, strict=True):
+            scores = {
+                split: {one["hf_subset"]: one["main_score"] for one in subsets}
+                for split, subsets in result.scores.items()
+            }
+            assert result.dataset_revision == task.metadata.dataset["revision"]
+            ran[result.task_name] = {"dataset": dict(task.metadata.dataset), "scores": scores}
+    return ran
 
 
 def bm25(job: dict[str, Any]) -> dict[str, Any]:
@@ -88,29 +142,97 @@ def builtin(job: dict[str, Any]) -> dict[str, Any]:
     return results
 
 
-def evaluator(job: dict[str, Any]) -> dict[str, Any]:
-    """Run InformationRetrievalEvaluator of sentence-transformers with a bag-of-words model over the corpus vocabulary."""
+def evaluators(job: dict[str, Any]) -> dict[str, Any]:
+    """Run the evaluator of sentence-transformers for each kind of task, with a bag of words over the texts of the dataset.
+
+    repos: the repository, tag and split of each evaluator. Returns the scores of each.
+    """
     from datasets import load_dataset
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.evaluation import InformationRetrievalEvaluator
     from sentence_transformers.models import BoW
 
-    split = job["split"]
-    corpus, queries, qrels = (
-        load_dataset(job["repo"], config, split=split, revision=job["revision"])
-        for config in ("corpus", "queries", "qrels")
-    )
+    scores = {}
+    for name, (repo, revision, split) in job["repos"].items():
+        load = partial(load_dataset, repo, split=split, revision=revision)
+        texts, evaluate = EVALUATORS[name](load)
+        words = sorted({word for text in texts for word in text.lower().split()})
+        answer = evaluate(SentenceTransformer(modules=[BoW(words)]))
+        scores[name] = {key: float(value) for key, value in answer.items()}
+    return scores
+
+
+def _information_retrieval(load: Any) -> Any:
+    from sentence_transformers.evaluation import InformationRetrievalEvaluator
+
+    corpus, queries = ({row["id"]: row["text"] for row in load(name=name)} for name in ("corpus", "queries"))
     relevant: dict[str, set[str]] = {}
-    for judgement in qrels:
-        relevant.setdefault(judgement["query-id"], set()).add(judgement["corpus-id"])
-    words = sorted({word for row in corpus for word in row["text"].lower().split()})
-    model = SentenceTransformer(modules=[BoW(words)])
-    evaluate = InformationRetrievalEvaluator(
-        dict(zip(queries["id"], queries["text"], strict=True)),
-        dict(zip(corpus["id"], corpus["text"], strict=True)),
-        relevant,
-    )
-    return {key: float(value) for key, value in evaluate(model).items()}
+    for one in load(name="qrels"):
+        relevant.setdefault(one["query-id"], set()).add(one["corpus-id"])
+    return corpus.values(), InformationRetrievalEvaluator(queries, corpus, relevant)
+
+
+def _reranking(load: Any) -> Any:
+    from sentence_transformers.evaluation import RerankingEvaluator
+
+    corpus, queries = ({row["id"]: row["text"] for row in load(name=name)} for name in ("corpus", "queries"))
+    relevant = {(one["query-id"], one["corpus-id"]) for one in load(name="qrels") if one["score"] > 0}
+    samples = [
+        {
+            "query": queries[row["query-id"]],
+            "positive": [corpus[one] for one in row["corpus-ids"] if (row["query-id"], one) in relevant],
+            "negative": [corpus[one] for one in row["corpus-ids"] if (row["query-id"], one) not in relevant],
+        }
+        for row in load(name="top_ranked")
+    ]
+    return corpus.values(), RerankingEvaluator(samples)
+
+
+def _similarity(load: Any) -> Any:
+    from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator
+
+    rows = load(name="default")
+    sides = list(rows["sentence1"]), list(rows["sentence2"])
+    return [*sides[0], *sides[1]], EmbeddingSimilarityEvaluator(*sides, list(rows["score"]))
+
+
+def _binary_classification(load: Any) -> Any:
+    from sentence_transformers.evaluation import BinaryClassificationEvaluator
+
+    rows = load(name="default")
+    sides = list(rows["sentence1"]), list(rows["sentence2"])
+    return [*sides[0], *sides[1]], BinaryClassificationEvaluator(*sides, list(rows["labels"]))
+
+
+def _translation(load: Any) -> Any:
+    from sentence_transformers.evaluation import TranslationEvaluator
+
+    rows = load(name="en-de")
+    sides = list(rows["sentence1"]), list(rows["sentence2"])
+    return [*sides[0], *sides[1]], TranslationEvaluator(*sides)
+
+
+def _triplets(load: Any) -> Any:
+    from sentence_transformers.evaluation import TripletEvaluator
+
+    rows = list(load(name="default"))
+    triplets = [
+        (anchor["sentences"], positive["sentences"], negative["sentences"])
+        for anchor in rows
+        for positive in rows
+        for negative in rows
+        if anchor["labels"] == positive["labels"] != negative["labels"] and anchor != positive
+    ]
+    return [row["sentences"] for row in rows], TripletEvaluator(*map(list, zip(*triplets[:100], strict=True)))
+
+
+EVALUATORS = {
+    "InformationRetrievalEvaluator": _information_retrieval,
+    "RerankingEvaluator": _reranking,
+    "EmbeddingSimilarityEvaluator": _similarity,
+    "BinaryClassificationEvaluator": _binary_classification,
+    "TranslationEvaluator": _translation,
+    "TripletEvaluator": _triplets,
+}
 
 
 def _main_score(results: Any) -> float:
@@ -119,8 +241,8 @@ def _main_score(results: Any) -> float:
 
 
 if __name__ == "__main__":
-    command = {"rows": rows, "cards": cards, "bm25": bm25, "builtin": builtin, "evaluator": evaluator}[sys.argv[1]]
-    answer = command(json.loads(Path(sys.argv[2]).read_text("utf-8")))
+    commands = {function.__name__: function for function in (rows, readers, cards, drop_in, bm25, builtin, evaluators)}
+    answer = commands[sys.argv[1]](json.loads(Path(sys.argv[2]).read_text("utf-8")))
     file = Path(sys.argv[2]).with_suffix(".answer.json")
     file.write_text(json.dumps(answer, ensure_ascii=False, default=str), "utf-8")
     os._exit(0)  # after streaming, a pyarrow thread may abort the normal interpreter exit

@@ -17,7 +17,9 @@ from pipelines.audit.leaks import FOLDED_DETAIL
 from tests.pipelines.audit.test_integrity import PLANTED as DEFECTS
 from tests.support.tables import (
     TASKS,
+    Change,
     PlantedFinding,
+    Tables,
     audit_rows,
     clean_tables,
     combine,
@@ -32,6 +34,21 @@ from tests.support.tables import (
 SENTENCE = (
     "When the hive wakes in March, the bees that wintered in it fly out to look for willow and hazel in the valley."
 )
+
+
+def with_query_id(query: str, new: str) -> Change:
+    """Give a query of the test split another id, in all tables."""
+
+    def change(tables: Tables) -> Tables:
+        for config, column in (("queries", "id"), ("qrels", "query-id"), ("top_ranked", "query-id")):
+            if config in tables:
+                tables = with_edit(
+                    config, "test", lambda frame, name=column: frame.with_columns(pl.col(name).replace(query, new))
+                )(tables)
+        return tables
+
+    return change
+
 
 PLANTED = [
     PlantedFinding(
@@ -255,6 +272,17 @@ PLANTED = [
         1 / 2,
         ("q2",),
     ),
+    PlantedFinding(
+        "shared_ids",
+        "Retrieval",
+        combine(with_query_id("q1", "d3"), with_query_id("q2", "d2")),
+        "queries/test.id",
+        2,
+        2 / 2,
+        ("d3", "d2"),
+        detail="1 of them judged relevant to the document with their id",
+    ),
+    PlantedFinding("shared_ids", "Reranking", with_query_id("q1", "d3"), "queries/test.id", 1, 1 / 2, ("d3",)),
     PlantedFinding(
         "duplicate_pair",
         "BitextMining",
