@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from builders.errors import PublishError, ReleaseError, UsageError
 from builders.spec import version_key
 from builders.tasks import config_folder
-from pipelines.hub import branches, client, repository
+from pipelines.hub import branches, card_edits, client, repository, take_over
 from pipelines.hub.publishable import require_publishable
 from pipelines.hub.published_files import published_files
 from pipelines.release import comparison, folder, ledger
@@ -39,7 +39,8 @@ class PublishOptions:
 
     repo_name: instead of the dataset's name. private: create the repository as a private one. create_pr: open a pull request
     instead of committing. message: of the commit. rights: the user may publish although the licence forbids derivatives. cache:
-    where releases of the Hub are kept. sample: publish samples and parts too; for tests, on no command line.
+    where releases of the Hub are kept. sample: publish samples and parts too; for tests, on no command line. take_over: publish
+    in a repository with data of somebody else. overwrite_card: replace a card that was edited by hand.
     """
 
     org: str
@@ -51,6 +52,8 @@ class PublishOptions:
     rights: bool = False
     ledger: Path = ledger.LEDGER
     sample: bool = False
+    take_over: bool = False
+    overwrite_card: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Plan:
     path in the repository. unchanged: those it has already. deletes: stale files. against: the version before this one. changes:
     how the tables differ from that one. notes: what else the user should know. branch: where the commit is made. newest: the
     version that main stays at, where it is newer than this one. absent: other versions in the catalogue that are not on the Hub.
+    takes_over: whether somebody else's data get the tag `take_over.TAG` first. card_edits: hand edits that the commit would undo.
     """
 
     repo: str
@@ -77,6 +81,8 @@ class Plan:
     branch: str = branches.MAIN
     newest: str | None = None
     absent: tuple[str, ...] = ()
+    takes_over: bool = False
+    card_edits: tuple[str, ...] = ()
 
     @property
     def tag(self) -> str:
@@ -130,8 +136,10 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
         return replace(plan, state=DONE, at=at, branch=branch if branch in refs.branches else branches.MAIN)
     published = repository.read_manifest_at(hub, repo, at)
     _refuse_another_dataset(repo, published, manifest)
+    takes_over = take_over.may_take_over(repo, at, published, refs, permitted=options.take_over)
     newest = branches.find_newer(hub, repo, published, refs, manifest)
     if newest is None:
+        plan = replace(plan, takes_over=takes_over)
         target = branches.Target(branches.MAIN, at, published)
     else:
         target = branches.choose_target(hub, repo, refs, manifest)
@@ -164,6 +172,7 @@ def _plan_commit(
     card = repository.read_file(hub, repo, at, folder.CARD)
     writes, added = published_files(release_dir, manifest, repo, card, plan.newest)
     notes += [f"keys kept from the card on the Hub: {', '.join(added)}"] if added else []
+    edits = () if plan.newest else card_edits.find_card_edits(hub, repo, card, target.published, refs)
     against = next((one for one in refs.versions if version_key(one) < version_key(plan.version)), None)
     changes = list[comparison.Change]()
     previous = repository.snapshot(hub, repo, f"v{against}") if against else None
@@ -174,9 +183,10 @@ def _plan_commit(
             notes.append(f"v{against} cannot be compared with: {error.what}")
     unchanged = tuple(file.path for file in manifest.files if at.digests.get(file.path) == file.sha256)
     deletes = stale_files(at, [manifest, *([target.published] if target.published else [])], writes)
+    deletes += take_over.files_loaded_with(repo, at, manifest, {*writes, *deletes})
     return replace(
         plan, writes=writes, unchanged=unchanged, deletes=tuple(deletes), against=against, changes=tuple(changes),
-        notes=tuple(notes),
+        notes=tuple(notes), card_edits=edits,
     )  # fmt: skip
 
 

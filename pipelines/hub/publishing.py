@@ -15,7 +15,7 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
 from huggingface_hub.errors import HfHubHTTPError
 
 from builders.errors import PublishError
-from pipelines.hub import branches, client, planning, repository
+from pipelines.hub import branches, card_edits, client, planning, repository, take_over
 from pipelines.release import folder, ledger
 from pipelines.release.comparison import describe_difference
 from pipelines.release.staging import dataset_lock
@@ -92,6 +92,8 @@ def to_json(plan: Plan, publication: Publication | None = None) -> dict[str, Any
         "branch": plan.branch,
         "newest": plan.newest,
         "absent": list(plan.absent),
+        "takes_over": plan.takes_over,
+        "card_edits": list(plan.card_edits),
         "against": plan.against,
         "changes": [asdict(change) for change in plan.changes],
         "notes": list(plan.notes),
@@ -106,6 +108,7 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         commit, request = plan.at.sha if plan.at else "", None
         if plan.state != planning.NEW:
             break
+        card_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
         try:
             at = plan.at or _create_repository(hub, plan, options)
             if plan.at is None and not at.digests.keys() <= NEW_FILES:
@@ -162,6 +165,8 @@ def _commit(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOptions) -
     """
     repo = plan.repo
     client.set_timeouts(hub)
+    if plan.takes_over:
+        take_over.tag_existing(hub, repo, at)
     if plan.branch != branches.MAIN:  # if it exists with another head than planned, the Hub rejects the commit
         hub.api.create_branch(repo, branch=plan.branch, revision=at.sha, repo_type="dataset", exist_ok=True)
     additions = [CommitOperationAdd(path, content) for path, content in plan.writes.items()]
