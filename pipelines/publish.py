@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,46 +13,94 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
+    from builders.catalogue import Definition
     from pipelines.hub.planning import Plan, PublishOptions
     from pipelines.hub.publishing import Publication
 
 EXAMPLES = """\
-  python -m pipelines.publish cedr --org ORG --dry-run       what would be written, and how it differs from the newest tag
+  python -m pipelines.publish cedr --org ORG --dry-run       what would be written, and how it differs from the version before
   python -m pipelines.publish cedr --org ORG                 outputs/cedr-classification/<newest> as ORG/cedr-classification
-  python -m pipelines.publish cedr-classification@1.0.0 --org ORG --private
+  python -m pipelines.publish cedr-classification@1.0.0 --org ORG --private    an older version too: main stays at the newest
+  python -m pipelines.publish cedr --org ORG --all-versions  from the oldest to the newest
   python -m pipelines.publish ria-news --org ORG --i-have-the-rights"""
+
+logger = logging.getLogger(__name__)
 
 
 def main() -> int:
     """Publish what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = _parse()
-    from pipelines.hub import client, planning, publication_record, publishing
+    from pipelines.hub import card_edits, client, planning, publication_record, publishing
 
     datasets = command.resolve_datasets(options.names)
     if options.repo_name and len(datasets) > 1:
         raise UsageError("--repo-name is for one dataset", found=f"{len(datasets)} datasets", todo="name one")
+    if options.all_versions:
+        datasets = _all_versions(datasets, options)
     settings = _publish_options(options)
     hub = client.connect(PublishError) if options.dry_run else publishing.login()
     if not options.dry_run:
         publication_record.log_missing_record(hub, settings.ledger)
-    code = 0
+    code, failed = 0, set[str]()
     for definition, version in datasets:
-        release_dir = options.output / definition.dataset.name / version
+        name = definition.dataset.name
+        if options.all_versions and name in failed:
+            logger.info("%s@%s: not published, because an older version was not", name, version)
+            continue
+        release_dir = options.output / name / version
         try:
             if options.dry_run:
                 plan, publication = planning.make_plan(definition, release_dir, settings, hub), None
             else:
                 publication = publishing.publish(definition, release_dir, settings, hub)
                 plan = publication.plan
+            _show(plan, publication, as_json=options.json)
+            if publication is None:
+                card_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
         except DatasetError as error:
             command.print_error(error)
             code = code or error.exit_code
-            continue
-        if options.json:
-            command.print_json(publishing.to_json(plan, publication))
-        else:
-            print("\n".join(_page(plan, publication)), flush=True)
+            failed |= set() if options.dry_run else {name}
     return code
+
+
+def _show(plan: Plan, publication: Publication | None, *, as_json: bool) -> None:
+    """Print a plan, or what publishing did."""
+    from pipelines.hub import publishing
+
+    if as_json:
+        command.print_json(publishing.to_json(plan, publication))
+    else:
+        print("\n".join(_page(plan, publication)), flush=True)
+
+
+def _all_versions(datasets: list[tuple[Definition, str]], options: argparse.Namespace) -> list[tuple[Definition, str]]:
+    """Each dataset in all its versions, the oldest first.
+
+    Raises UsageError for a NAME@VERSION, PublishError for a version that is not built.
+    """
+    from builders.spec import version_key
+    from pipelines.release import folder
+
+    named = [name for name in options.names if "@" in name]
+    if named:
+        raise UsageError("--all-versions is for datasets, not for versions", found=named[0], todo="leave @VERSION out")
+    every = [
+        (definition, version)
+        for definition, _ in datasets
+        for version in sorted(definition.dataset.versions, key=version_key)
+    ]
+    missing = [
+        f"{definition.dataset.name}@{version}"
+        for definition, version in every
+        if folder.read_manifest(options.output / definition.dataset.name / version) is None
+    ]
+    if missing:
+        todo = "build first: " + " && ".join(f"python -m pipelines.build {name}" for name in missing)
+        raise PublishError(
+            "versions without a release to publish", where=str(options.output), found=", ".join(missing), todo=todo
+        )
+    return every
 
 
 def _parse() -> argparse.Namespace:
@@ -64,12 +113,23 @@ def _parse() -> argparse.Namespace:
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where the releases are (outputs/)"
     )
     arguments.add_argument("--dry-run", action="store_true", help="show the plan, and change nothing on the Hub")
+    arguments.add_argument(
+        "--all-versions", action="store_true", help="every version of each dataset, the oldest first; all must be built"
+    )
     arguments.add_argument("--private", action="store_true", help="create missing repositories as private ones")
     arguments.add_argument(
         "--create-pr", action="store_true", help="open a pull request; once merged, run again to tag"
     )
     arguments.add_argument("--repo-name", metavar="NAME", help="name of the repository, instead of the dataset's")
     arguments.add_argument("--message", metavar="TEXT", help="message of the commit")
+    arguments.add_argument(
+        "--take-over",
+        action="store_true",
+        help="publish in a repository with data of somebody else; tags it before-embedding-datasets first",
+    )
+    arguments.add_argument(
+        "--overwrite-card", action="store_true", help="replace a card that was edited by hand on the Hub"
+    )
     arguments.add_argument(
         "--i-have-the-rights", action="store_true", help="publish although the licence forbids derivatives"
     )
@@ -106,11 +166,14 @@ def _publish_options(options: argparse.Namespace) -> PublishOptions:
         rights=options.i_have_the_rights,
         ledger=options.ledger,
         download=not options.no_download,
+        take_over=options.take_over,
+        overwrite_card=options.overwrite_card,
     )
 
 
 def _page(plan: Plan, publication: Publication | None) -> list[str]:
     """A plan, and the result of publishing, for reading."""
+    from pipelines.hub import take_over
     from pipelines.report.text import changes_page
     from pipelines.terminal import format_size
 
@@ -120,8 +183,14 @@ def _page(plan: Plan, publication: Publication | None) -> list[str]:
     if publication:
         lines += [f"  at        {publication.url}", f"  commit    {publication.commit}"]
     created = " (to be created)" if plan.at is None and not publication else ""
-    lines += [f"  as        {plan.repo}{created}, tag {plan.tag}", f"  rows      {rows}"]
-    lines += [f"  content   {manifest.content_sha256}"]
+    lines += [f"  as        {plan.repo}{created}, tag {plan.tag}"]
+    if plan.newest and plan.writes:
+        lines.append(f"  on        branch {plan.branch}, deleted when tagged: main holds the newer {plan.newest}")
+    if plan.takes_over:
+        lines.append(f"  first     tags the data of somebody else, main, as {take_over.TAG}")
+    lines += [f"  rows      {rows}", f"  content   {manifest.content_sha256}"]
+    if plan.absent:
+        lines.append(f"  missing   not on the Hub yet: {', '.join(plan.absent)} (--all-versions)")
     if plan.writes:
         lines.append(f"  files     {len(plan.writes)}, {format_size(sum(plan.sizes.values()))}")
         marks = {path: "=" if path in plan.unchanged else "+" for path in plan.writes} | dict.fromkeys(
@@ -131,6 +200,8 @@ def _page(plan: Plan, publication: Publication | None) -> list[str]:
             size = format_size(plan.sizes[path]) if path in plan.sizes else ""
             lines.append(f"    {mark} {path}  {size}".rstrip())
     lines += [f"  note      {note}" for note in plan.notes]
+    if plan.card_edits:
+        lines += ["", "  hand edits of the card on the Hub:", *(f"  {line}" for line in plan.card_edits)]
     if plan.changes:
         lines += [
             "",

@@ -1,34 +1,35 @@
 """What publishing a release would do: every rule of it, and nothing is done yet.
 
-A release may be published when its rows are sound, complete and licensed (pipelines.hub.publishable), and when its repository
-holds no newer version of the same dataset. A published version never changes.
+A release may be published when its rows are sound, complete and licensed (pipelines.hub.publishable), in a repository that holds
+nothing but versions of the same dataset. Main is the newest of them; an older one is committed on a branch of its own
+(pipelines.hub.branches). A published version never changes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from builders.errors import PublishError, ReleaseError, UsageError
 from builders.spec import version_key
-from builders.tasks import config_folder
-from cards.manifest import decode, encode
-from pipelines.hub import client, repository
+from pipelines.hub import branches, card_edits, client, repository, take_over
 from pipelines.hub.digest_comparison import find_differences
-from pipelines.hub.publishable import require_publishable
+from pipelines.hub.history import find_release
+from pipelines.hub.planned_files import content_of, different_documents, digest_faults, refuse_other_files, stale_files
+from pipelines.hub.publishable import refuse_another_dataset, refuse_other_content, require_publishable
 from pipelines.hub.published_files import published_files
 from pipelines.hub.verification import edited_documents_at, fetch_verified, loading_faults_at, verify_snapshot
 from pipelines.release import comparison, folder, ledger
-from pipelines.release.loading import find_loading_faults
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Mapping
+    from pathlib import Path
 
     from builders.catalogue import Definition
     from cards.manifest import Manifest
+    from pipelines.hub.branches import Target
     from pipelines.hub.client import HubClient
-    from pipelines.hub.repository import Snapshot
+    from pipelines.hub.repository import Refs, Snapshot
 
 NEW, UNTAGGED, DONE = "to be published", "to be tagged", "already published"
 
@@ -41,6 +42,7 @@ class PublishOptions:
     instead of committing. message: of the commit. rights: the user may publish although the licence forbids derivatives. cache:
     where releases of the Hub are kept. ledger: the file with what is published; None: see pipelines.hub.publication_record.
     download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for tests, on no command line.
+    take_over: publish in a repository with data of somebody else. overwrite_card: replace a card that was edited by hand.
     """
 
     org: str
@@ -53,15 +55,19 @@ class PublishOptions:
     ledger: Path | None = None
     download: bool = True
     sample: bool = False
+    take_over: bool = False
+    overwrite_card: bool = False
 
 
 @dataclass(frozen=True)
 class Plan:
     """What publishing a release would do.
 
-    at: the repository at main, or at the tag; None without a repository. writes: content or path on disk, by path in the
-    repository. unchanged: those it has already. deletes: stale files. against: the newest tagged version. changes: how the tables
-    differ from that one. notes: what else the user should know.
+    at: the commit to build on, or the one that holds the version; None without a repository. writes: content or path on disk, by
+    path in the repository. unchanged: those it has already. deletes: stale files. against: the version before this one. changes:
+    how the tables differ from that one. notes: what else the user should know. branch: where the commit is made. newest: the
+    version that main stays at, where it is newer than this one. absent: other versions in the catalogue that are not on the Hub.
+    takes_over: whether somebody else's data get the tag `take_over.TAG` first. card_edits: hand edits that the commit would undo.
     """
 
     repo: str
@@ -75,6 +81,11 @@ class Plan:
     against: str | None = None
     changes: tuple[comparison.Change, ...] = ()
     notes: tuple[str, ...] = ()
+    branch: str = branches.MAIN
+    newest: str | None = None
+    absent: tuple[str, ...] = ()
+    takes_over: bool = False
+    card_edits: tuple[str, ...] = ()
 
     @property
     def tag(self) -> str:
@@ -115,52 +126,100 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
     )
     repo, version = repository_name(definition, options), manifest.version
     notes = [f"unverified raw file: {file.name}" for file in manifest.raw if not file.verified]
-    at = repository.snapshot(hub, repo)
+    at, others = repository.snapshot(hub, repo), [one for one in definition.dataset.versions if one != version]
     if at is None:
         writes, _ = published_files(release_dir, manifest, repo, None)
-        return Plan(repo, version, NEW, manifest, None, writes, notes=tuple(notes))
+        return Plan(repo, version, NEW, manifest, None, writes, notes=tuple(notes), absent=tuple(others))
     if options.private and not at.private:
         raise PublishError(
             "the repository is public, and --private applies only to new ones",
             where=repo, todo="make it private on its settings page, or leave --private out",
         )  # fmt: skip
-    tagged = repository.list_versions(hub, repo)
-    if version in tagged:
-        main, at = at, require_same_rows(hub, repo, f"v{version}", manifest, options)
-        if main.sha != at.sha:
-            _refuse_other_main(hub, repo, main, manifest)
-        published = repository.read_manifest_at(hub, repo, at)
-        edited = edited_documents_at(hub, repo, at, published) if published else []
-        notes += [f"v{version} shows another {name} than its manifest says" for name in edited]
-        return Plan(repo, version, DONE, manifest, at, notes=tuple(notes))
+    refs = repository.list_refs(hub, repo)
+    absent = tuple(one for one in others if one not in refs.versions)
+    plan = Plan(repo, version, NEW, manifest, at, notes=tuple(notes), absent=absent)
+    if version in refs.versions:
+        return _plan_nothing(hub, plan, refs, at, options)
     published = repository.read_manifest_at(hub, repo, at)
-    _refuse_older(repo, published, manifest, tagged)
-    writes, added = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
-    if published is not None and published.version == version:
-        _refuse_other_content(f"{repo} at main", published, manifest)
+    refuse_another_dataset(repo, published, manifest)
+    takes_over = take_over.may_take_over(repo, at, published, refs, permitted=options.take_over)
+    newest = branches.find_newer(hub, repo, published, refs, manifest)
+    if newest is None:
+        plan = replace(plan, takes_over=takes_over)
+        target = branches.Target(branches.MAIN, at, published)
+    else:
+        target = branches.choose_target(hub, repo, refs, manifest)
+        plan = replace(plan, at=target.at, branch=target.branch, newest=newest)
+    return _plan_commit(hub, plan, target, refs, release_dir=release_dir, options=options)
+
+
+def _plan_nothing(hub: HubClient, plan: Plan, refs: Refs, main: Snapshot, options: PublishOptions) -> Plan:
+    """The plan for a version that has its tag."""
+    repo, manifest, branch = plan.repo, plan.manifest, branches.branch_name(plan.version)
+    at = require_same_rows(hub, repo, plan.tag, manifest, options)
+    if main.sha != at.sha:
+        _refuse_other_main(hub, repo, main, manifest)
+    published = repository.read_manifest_at(hub, repo, at)
+    edited = edited_documents_at(hub, repo, at, published) if published else []
+    notes = (*plan.notes, *(f"{plan.tag} shows another {name} than its manifest says" for name in edited))
+    return replace(plan, state=DONE, at=at, branch=branch if branch in refs.branches else branches.MAIN, notes=notes)
+
+
+def _plan_commit(
+    hub: HubClient, plan: Plan, target: Target, refs: Refs, *, release_dir: Path, options: PublishOptions
+) -> Plan:
+    """The plan with the files to write and to delete, and the changes against the version before; or with the commit to tag."""
+    repo, manifest, at, notes = plan.repo, plan.manifest, target.at, list(plan.notes)
+    if plan.newest is not None and options.create_pr:
+        raise PublishError(
+            f"{manifest.name}: a pull request changes main, and main holds a newer version",
+            where=repo, found=plan.newest, todo="leave --create-pr out: the version gets a branch of its own",
+        )  # fmt: skip
+    card = repository.read_file(hub, repo, at, folder.CARD)
+    writes, added = published_files(release_dir, manifest, repo, card, plan.newest)
+    begun = target.published is not None and target.published.version == plan.version
+    if begun:
+        refuse_other_content(f"{repo} at {target.branch}", target.published, manifest)
         faults = (
             verify_snapshot(hub, repo, at, options.cache) or different_documents(hub, repo, at, writes)
             if options.download
             else digest_faults(repo, at, writes, manifest)
         )
         if not faults:
-            return Plan(repo, version, UNTAGGED, manifest, at, notes=tuple(notes))
-        notes += [f"main: {fault}" for fault in faults]
-        notes.append("main holds a damaged copy of this release: it is written again")
+            return replace(plan, state=UNTAGGED, at=at)
+        notes += [f"{target.branch}: {fault}" for fault in faults]
+    if begun or plan.newest is not None:
+        entry = ledger.find_entry(manifest.dataset, plan.version, options.ledger or ledger.LEDGER)
+        recorded = entry.commits.get(repo) if entry else None
+        found = find_release(
+            hub, repo, release_dir, manifest, cache=options.cache if options.download else None, recorded=recorded
+        )
+        if found is not None:
+            notes.append(f"commit {found.sha[:12]} of main's history holds this release: it gets the tag")
+            return replace(plan, state=UNTAGGED, at=found, notes=tuple(notes))
+    if begun:
+        notes.append(f"{target.branch} holds a damaged copy of this release: it is written again")
     notes += [f"keys kept from the card on the Hub: {', '.join(added)}"] if added else []
-    against, changes = tagged[0] if tagged else None, list[comparison.Change]()
-    newest = repository.snapshot(hub, repo, f"v{against}") if against else None
-    if newest is not None and not options.download:
+    planned = content_of(writes[folder.CARD]) if begun else None
+    edits = () if plan.newest else card_edits.find_card_edits(hub, repo, card, target.published, refs, planned=planned)
+    against = next((one for one in refs.versions if version_key(one) < version_key(plan.version)), None)
+    changes = list[comparison.Change]()
+    previous = repository.snapshot(hub, repo, f"v{against}") if against else None
+    if previous is not None and not options.download:
         notes.append(f"not compared with v{against}: --no-download")
-    elif newest is not None:
+    elif previous is not None:
         try:
-            changes = comparison.compare_tables(fetch_verified(hub, repo, newest, options.cache), release_dir)
+            changes = comparison.compare_tables(fetch_verified(hub, repo, previous, options.cache), release_dir)
         except ReleaseError as error:
             notes.append(f"v{against} cannot be compared with: {error.what}")
     unchanged = tuple(file.path for file in manifest.files if at.digests.get(file.path) == file.sha256)
-    deletes = tuple(stale_files(at, [manifest, *([published] if published else [])], writes))
-    _refuse_other_files(repo, [*(at.digests.keys() - set(deletes)), *writes], writes, manifest)
-    return Plan(repo, version, NEW, manifest, at, writes, unchanged, deletes, against, tuple(changes), tuple(notes))
+    deletes = stale_files(at, [manifest, *([target.published] if target.published else [])], writes)
+    deletes += take_over.files_loaded_with(repo, at, manifest, {*writes, *deletes}) if plan.takes_over else []
+    refuse_other_files(repo, [*(at.digests.keys() - set(deletes)), *writes], writes, manifest)
+    return replace(
+        plan, writes=writes, unchanged=unchanged, deletes=tuple(deletes), against=against, changes=tuple(changes),
+        notes=tuple(notes), card_edits=edits,
+    )  # fmt: skip
 
 
 def require_same_rows(
@@ -176,7 +235,7 @@ def require_same_rows(
     if at is None:
         raise PublishError("the revision has disappeared", where=where, todo="run the command again")
     published = repository.read_manifest_at(hub, repo, at)
-    _refuse_other_content(where, published, manifest)
+    refuse_other_content(where, published, manifest)
     same_files = all(at.digests.get(file.path) == file.sha256 for file in manifest.files)
     if not same_files and not options.download:
         files = {file.path: b"" for file in manifest.files}
@@ -196,58 +255,6 @@ def require_same_rows(
     return at
 
 
-def digest_faults(repo: str, at: Snapshot, writes: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:
-    """The faults of a snapshot that should hold the files of a release and load as it, by the Hub's digests."""
-    return find_differences(at, writes, manifest) + _loading_faults(repo, at.digests, writes, manifest)
-
-
-def different_documents(hub: HubClient, repo: str, at: Snapshot, writes: Mapping[str, bytes | Path]) -> list[str]:
-    """The documents of a snapshot that are not the planned ones; of the manifest, time and tools may differ.
-
-    A card may be edited together with its digest in the manifest.
-    """
-    faults = []
-    for path in (folder.CARD, folder.STATISTICS, folder.MANIFEST):
-        published, ours = repository.read_file(hub, repo, at, path), content_of(writes[path])
-        if path == folder.MANIFEST and published is not None:
-            published, ours = (encode(replace(decode(one, path), built_at="", tools={})) for one in (published, ours))
-        if published != ours:
-            faults.append(f"{path} is not the one of the release")
-    return faults
-
-
-def content_of(file: bytes | Path) -> bytes:
-    """The content of a planned file."""
-    return file if isinstance(file, bytes) else file.read_bytes()
-
-
-def _loading_faults(
-    repo: str, paths: Iterable[str], writes: Mapping[str, bytes | Path], manifest: Manifest
-) -> list[str]:
-    """How what `load_dataset` reads of a repository with our card differs from the release."""
-    return find_loading_faults(paths, content_of(writes[folder.CARD]), manifest, repo)
-
-
-def stale_files(at: Snapshot, manifests: Iterable[Manifest], wanted: Container[str]) -> list[str]:
-    """The files of an older release: Parquet in the folders of the manifests' configs. Everything else is somebody else's."""
-    folders = {config_folder(table.config) for manifest in manifests for table in manifest.tables}
-    paths = [PurePosixPath(path) for path in at.digests if path not in wanted]
-    return [str(path) for path in paths if path.suffix == ".parquet" and str(path.parent) in folders]
-
-
-def _refuse_other_files(
-    repo: str, paths: Iterable[str], writes: Mapping[str, bytes | Path], manifest: Manifest
-) -> None:
-    """Refuse to commit beside files of others that would be loaded with the release, or instead of it."""
-    if faults := _loading_faults(repo, paths, writes, manifest):
-        raise PublishError(
-            "load_dataset would not give the rows of the release",
-            where=repo,
-            found="; ".join(faults),
-            todo="remove these files on the Hub, then run the command again",
-        )
-
-
 def _refuse_other_main(hub: HubClient, repo: str, main: Snapshot, manifest: Manifest) -> None:
     """Refuse to call a version published whose tag is sound, while main shows other rows under its name."""
     published = repository.read_manifest_at(hub, repo, main)
@@ -260,30 +267,3 @@ def _refuse_other_main(hub: HubClient, repo: str, main: Snapshot, manifest: Mani
             found="; ".join(faults),
             todo=f"revert on the Hub what came after v{manifest.version}",
         )
-
-
-def _refuse_another_dataset(where: str, published: Manifest | None, ours: Manifest) -> None:
-    if published is not None and published.dataset != ours.dataset:
-        raise PublishError(
-            "the repository holds another dataset", where=where, found=published.dataset, expected=ours.dataset,
-            todo="choose another --org or --repo-name",
-        )  # fmt: skip
-
-
-def _refuse_other_content(where: str, published: Manifest | None, ours: Manifest) -> None:
-    _refuse_another_dataset(where, published, ours)
-    if published is None or published.content_sha256 != ours.content_sha256:
-        found = comparison.describe_difference(ours.tables, published.tables) if published else "no manifest of ours"
-        what = f"{ours.name} is published with other content, and a published version never changes"
-        raise PublishError(what, where=where, found=found, todo="give the change a new version")
-
-
-def _refuse_older(repo: str, published: Manifest | None, ours: Manifest, tagged: list[str]) -> None:
-    """Refuse a version older than the newest of the repository, which main holds."""
-    _refuse_another_dataset(repo, published, ours)
-    newest = max([ours.version, *tagged, *([published.version] if published else [])], key=version_key)
-    if newest != ours.version:
-        raise PublishError(
-            f"{ours.name}: a newer version is published, and this one would replace it",
-            where=repo, found=newest, todo="publish versions from the oldest to the newest",
-        )  # fmt: skip

@@ -70,3 +70,21 @@ def _refuse_defects(definition: Definition, release_dir: Path, manifest: Manifes
     errors += [one.kind for one in manifest.findings if one.severity == "error"]
     if errors:
         raise FindingsError("blocking defects in the rows", where=str(release_dir), found="; ".join(errors))
+
+
+def refuse_another_dataset(where: str, published: Manifest | None, ours: Manifest) -> None:
+    """Refuse to publish where there is a release of another dataset."""
+    if published is not None and published.dataset != ours.dataset:
+        raise PublishError(
+            "the repository holds another dataset", where=where, found=published.dataset, expected=ours.dataset,
+            todo="choose another --org or --repo-name",
+        )  # fmt: skip
+
+
+def refuse_other_content(where: str, published: Manifest | None, ours: Manifest) -> None:
+    """Refuse to publish a version that is published with other rows."""
+    refuse_another_dataset(where, published, ours)
+    if published is None or published.content_sha256 != ours.content_sha256:
+        found = comparison.describe_difference(ours.tables, published.tables) if published else "no manifest of ours"
+        what = f"{ours.name} is published with other content, and a published version never changes"
+        raise PublishError(what, where=where, found=found, todo="give the change a new version")

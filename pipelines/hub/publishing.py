@@ -15,7 +15,7 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
 from huggingface_hub.errors import HfHubHTTPError
 
 from builders.errors import PublishError
-from pipelines.hub import client, planning, pull_requests, repository
+from pipelines.hub import branches, card_edits, client, planned_files, planning, pull_requests, repository, take_over
 from pipelines.hub.publication_record import record_publication
 from pipelines.hub.verification import verify_snapshot
 from pipelines.release import folder
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pipelines.raw.download import Patience
 
 LARGE = 100_000_000  # bytes to read back that are worth a message
+NEW_FILES = {".gitattributes"}  # what the Hub writes into a new repository
+MAX_CONFLICTS = 3  # commits of others that one call plans around
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +93,11 @@ def to_json(plan: Plan, publication: Publication | None = None) -> dict[str, Any
         "rows": plan.manifest.rows,
         "files": plan.sizes,
         "deletes": list(plan.deletes),
+        "branch": plan.branch,
+        "newest": plan.newest,
+        "absent": list(plan.absent),
+        "takes_over": plan.takes_over,
+        "card_edits": list(plan.card_edits),
         "against": plan.against,
         "changes": [asdict(change) for change in plan.changes],
         "notes": list(plan.notes),
@@ -105,20 +112,26 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         commit, request = plan.at.sha if plan.at else "", None
         if plan.state != planning.NEW:
             break
-        if plan.at is None and not repository.create(hub, plan.repo, private=options.private):
+        card_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
+        at = plan.at or _create_repository(hub, plan, options)
+        if at is None and conflicts < MAX_CONFLICTS:
+            conflicts += 1
             continue  # there is one by now, and what it holds decides
+        if at is None:
+            trouble = client.Trouble("it exists and cannot be read", 404)
+            raise client.call_failed(hub, "reading the repository", plan.repo, trouble)
         existing = pull_requests.find_pull_request(hub, plan, _title(plan, options)) if options.create_pr else None
         if existing is not None:
             commit, request = existing
             logger.info("%s: an open pull request holds this release already", plan.repo)
             break
         try:
-            commit, request = _commit(hub, plan, options)
+            commit, request = _commit(hub, plan, at, options)
             break
         except client.hub_errors() as error:
             # It may be unknown whether the commit was made: the next plan finds out.
             trouble = client.explain_error(error)
-            if trouble.status == 412 and not conflicts:
+            if _is_conflict(plan, trouble) and conflicts < MAX_CONFLICTS:
                 conflicts += 1
                 logger.info("%s: somebody else committed meanwhile; planning again", plan.repo)
                 continue
@@ -134,25 +147,40 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         _tag(hub, plan, commit, options)
         state = "published"
     record_publication(hub, plan, commit, options.ledger)
+    if plan.branch != branches.MAIN:
+        branches.delete_branch(hub, plan.repo, plan.manifest, commit)
     return Publication(plan, state, commit, url)
 
 
-def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, str | None]:
-    """Write the plan in one commit on top of the planned state of main; its sha, and the address of the pull request.
+def _is_conflict(plan: Plan, trouble: client.Trouble) -> bool:
+    """Whether a commit failed because of somebody else's: the branch has another head, or was deleted with its version tagged."""
+    return trouble.status == 412 or (trouble.status == 404 and plan.branch != branches.MAIN)
+
+
+def _create_repository(hub: HubClient, plan: Plan, options: PublishOptions) -> Snapshot | None:
+    """Create the repository; main of the new one, or None where somebody else has created it, or published there meanwhile."""
+    if not repository.create(hub, plan.repo, private=options.private):
+        return None
+    at = repository.require_snapshot(hub, plan.repo, branches.MAIN)
+    return at if at.digests.keys() <= NEW_FILES else None
+
+
+def _commit(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOptions) -> tuple[str, str | None]:
+    """Write the plan in one commit on top of `at`, the head of its branch; its sha, and the address of the pull request.
 
     Raises what the Hub's library raises.
     """
-    at, repo = plan.at, plan.repo
+    repo = plan.repo
     client.configure_session(hub)
-    if at is None:
-        at = repository.snapshot(hub, plan.repo)
-        if at is None:
-            raise client.call_failed(hub, "finding the new repository", repo, client.Trouble("it is missing", 404))
+    if plan.takes_over:
+        take_over.tag_existing(hub, repo, at)
+    if plan.branch != branches.MAIN:  # if it exists with another head than planned, the Hub rejects the commit
+        hub.api.create_branch(repo, branch=plan.branch, revision=at.sha, repo_type="dataset", exist_ok=True)
     additions = [CommitOperationAdd(path, content) for path, content in plan.writes.items()]
     deletions = [CommitOperationDelete(path, is_folder=False) for path in plan.deletes]
     # A .gitignore in the repository must not exclude files of a release.
     hub.api.preupload_lfs_files(
-        plan.repo, additions, repo_type="dataset", create_pr=options.create_pr, free_memory=False,
+        plan.repo, additions, repo_type="dataset", revision=plan.branch, create_pr=options.create_pr, free_memory=False,
         gitignore_content="# a release is published whole\n",
     )  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
@@ -164,6 +192,7 @@ def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, s
             commit_message=_title(plan, options),
             commit_description=_description(plan),
             parent_commit=at.sha,
+            revision=plan.branch,
             create_pr=options.create_pr,
         )
     for warning in caught:
@@ -196,7 +225,7 @@ def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions)
     if options.download:
         faults = _fetched_faults(hub, plan, at, options)
     else:
-        faults = planning.digest_faults(plan.repo, at, plan.writes, plan.manifest) if plan.writes else []
+        faults = planned_files.digest_faults(plan.repo, at, plan.writes, plan.manifest) if plan.writes else []
     if faults:
         todo = "nothing was tagged; run the command again"
         todo += "" if options.download else " without --no-download to compare the rows"
@@ -216,7 +245,7 @@ def _fetched_faults(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOp
         manifest = folder.require_manifest(repository.fetch_release(hub, plan.repo, at, options.cache))
         if manifest.content_sha256 != plan.manifest.content_sha256:
             faults.append(describe_difference(plan.manifest.tables, manifest.tables))
-    return faults or (planning.different_documents(hub, plan.repo, at, plan.writes) if plan.writes else [])
+    return faults or (planned_files.different_documents(hub, plan.repo, at, plan.writes) if plan.writes else [])
 
 
 def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
@@ -232,4 +261,6 @@ def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> No
         return True
 
     if not client.call(hub, f"tagging {plan.tag}", plan.repo, create):
+        if plan.branch != branches.MAIN:
+            branches.delete_branch(hub, plan.repo, plan.manifest, commit)
         planning.require_same_rows(hub, plan.repo, plan.tag, plan.manifest, options)

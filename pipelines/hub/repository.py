@@ -113,6 +113,12 @@ def list_versions(hub: HubClient, repo: str) -> list[str]:
     return list_refs(hub, repo).versions
 
 
+def list_commits(hub: HubClient, repo: str) -> list[str]:
+    """The shas of the commits of main, newest first."""
+    commits = call(hub, "reading its history", repo, lambda: hub.api.list_repo_commits(repo, repo_type="dataset"))
+    return [commit.commit_id for commit in commits]
+
+
 def download(hub: HubClient, repo: str, at: Snapshot, path: str, folder: Path) -> Path:
     """One file of a snapshot, below a folder, as the Hub has it now: no local cache is asked.
 

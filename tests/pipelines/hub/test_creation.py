@@ -36,13 +36,13 @@ def test_a_repository_that_somebody_else_creates_meanwhile_is_planned_for_again(
 
     def create() -> None:
         hub.repos[REPO] = Repo(private=False)
-        hub.repos[REPO].add("main", Commit({"notes.txt": Blob(b"mine", lfs=False)}, None, "initial commit", ""))
+        hub.repos[REPO].add("main", Commit({"notes.md": Blob(b"mine", lfs=False)}, None, "initial commit", ""))
 
     hub.before_answer["/api/repos/create"] = create
     published = publish(hub, dataset, outcome, options)
     assert published.plan.at is not None
     assert verified_hash(hub.tree(REPO, "v1.0.0")) == outcome.manifest.content_sha256
-    assert hub.tree(REPO)["notes.txt"] == b"mine"
+    assert hub.tree(REPO)["notes.md"] == b"mine"
 
 
 def test_a_lost_answer_to_the_creation_is_no_error(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:

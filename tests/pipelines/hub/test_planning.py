@@ -10,16 +10,13 @@ import pytest
 
 from builders.errors import FindingsError, PublishError
 from cards.manifest import Finding
-from pipelines.hub import publishing
 from pipelines.make import BuildSettings, make
-from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.publishing import (
     REPO,
     RUBQ,
     TERRA,
     first,
     publish,
-    verified_hash,
     with_manifest,
 )
 from tests.support.releases import other_golden
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipelines.hub.planning import PublishOptions
+    from tests.support.loopback_hub import LoopbackHub
 
 
 def test_a_tag_never_moves(
@@ -75,31 +73,12 @@ def test_an_edited_card_is_not_published(
     assert hub.repos == {}
 
 
-def test_an_older_version_does_not_replace_a_newer_one(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
-) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["2.0.0"], options)
-    with pytest.raises(PublishError, match="a newer version is published") as caught:
-        publish(hub, dataset, outcomes["1.0.0"], options)
-    assert caught.value.found == "2.0.0"
-
-
 def test_a_repository_of_another_dataset_is_not_overwritten(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
     publish(hub, *first(releases()), replace(options, repo_name="shared"))
     with pytest.raises(PublishError, match="another dataset"):
         publish(hub, *first(releases(RUBQ)), replace(options, repo_name="shared"))
-
-
-def test_a_repository_without_a_release_of_ours_can_be_published_to(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
-) -> None:
-    publishing.login(endpoint=hub.url, token=WRITER).api.create_repo(REPO, repo_type="dataset")
-    hub.commit(REPO, {"data/dev-00000-of-00001.parquet": b"PAR1", "manifest.json": b"[]"})
-    publish(hub, *first(releases()), options)
-    assert verified_hash(hub.tree(REPO)) == verified_hash(hub.tree(REPO, "v1.0.0"))
 
 
 @pytest.mark.parametrize("mark", ["sample", "partial"])

@@ -39,7 +39,7 @@ def test_front_matter_keys_added_by_others_survive_and_our_keys_win(
     hub.commit(REPO, {"README.md": f"---\r\n{theirs}---\r\nA hand-written card.".encode()})
     planned = plan(hub, dataset, outcomes["2.0.0"], options)
     assert "viewer, extra_gated_prompt, False" in planned.notes[-1]
-    publish(hub, dataset, outcomes["2.0.0"], options)
+    publish(hub, dataset, outcomes["2.0.0"], replace(options, overwrite_card=True))
     merged = hub.tree(REPO)["README.md"].decode()
     built_card = published_card(outcomes["2.0.0"]).decode()
     head, body = (yaml.safe_load(merged.split("---\n")[1]), merged.split("---\n", 2)[2])
@@ -60,7 +60,7 @@ def test_a_card_without_valid_front_matter_is_replaced(
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], options)
     hub.commit(REPO, {"README.md": card})
-    publish(hub, dataset, outcomes["2.0.0"], options)
+    publish(hub, dataset, outcomes["2.0.0"], replace(options, overwrite_card=True))
     assert hub.tree(REPO)["README.md"] == published_card(outcomes["2.0.0"])
 
 

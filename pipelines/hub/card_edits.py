@@ -1,0 +1,93 @@
+"""Hand edits of a card on the Hub since our last release: its text, or the front-matter keys that are ours.
+
+Keys that others added do not count: publishing keeps them (pipelines.hub.published_files).
+"""
+
+from __future__ import annotations
+
+from difflib import unified_diff
+from typing import TYPE_CHECKING
+
+import yaml
+
+from builders.errors import PublishError, SourceError
+from cards.front_matter_parser import parse_front_matter, split_front_matter
+from pipelines.hub import repository
+from pipelines.hub.published_files import OUR_KEYS
+from pipelines.release import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cards.manifest import Manifest
+    from pipelines.hub.client import HubClient
+    from pipelines.hub.repository import Refs
+
+MAX_DIFF = 40  # lines that are shown
+MAX_COMPARED = 2_000  # lines of each card: comparing takes time in the square of their number
+MAX_WIDTH = 160  # characters of a line that is shown
+
+
+def find_card_edits(
+    hub: HubClient, repo: str, card: bytes | None, published: Manifest | None, refs: Refs, *, planned: bytes | None
+) -> tuple[str, ...]:
+    """The hand edits of the card on main, as the lines of a unified diff; none where nobody edited it.
+
+    card: the card on main. published: the release there. planned: our card of that release, where it is about to be published
+    again. Without the card as it was published, at the version's tag, one line says so.
+    """
+    if card is None or published is None:
+        return ()
+    recorded = next((one for one in published.documents if one.path == folder.CARD), None)
+    if recorded == folder.describe_document(folder.CARD, card):
+        return ()
+    tag, ours = f"v{published.version}", None
+    if tag in refs.tags:
+        at = repository.require_snapshot(hub, repo, refs.tags[tag])
+        ours = repository.read_file(hub, repo, at, folder.CARD)
+    if ours is None and planned is not None:
+        return _diff(_our_part(planned), _our_part(card), f"{folder.CARD} of the release", f"{folder.CARD} on main")
+    if ours is None or (recorded and recorded != folder.describe_document(folder.CARD, ours)):
+        return ("the card was edited; there is no tag with its text as it was published",) if recorded else ()
+    return _diff(_our_part(ours), _our_part(card), f"{folder.CARD} of {tag}", f"{folder.CARD} on main")
+
+
+def require_no_card_edits(repo: str, edits: Sequence[str], *, overwrite: bool) -> None:
+    """Refuse to publish over a card that was edited by hand.
+
+    edits: what `find_card_edits` returns.
+
+    Raises PublishError unless it may be overwritten.
+    """
+    if edits and not overwrite:
+        raise PublishError(
+            "the card on the Hub was edited by hand since our last release, and publishing would undo it",
+            where=f"{repo} at main",
+            found=("\n" + " " * 12).join(edits),
+            todo="bring the edit into the builder or its prose (cards/prose), build again, and pass --overwrite-card",
+        )
+
+
+def _our_part(card: bytes) -> list[str]:
+    """The lines of a card without the front-matter keys of others. Our keys are in one order, whoever wrote them."""
+    text = card.decode("utf-8", "replace")
+    try:
+        metadata = parse_front_matter(card, folder.CARD)
+    except SourceError:
+        return text.splitlines()
+    ours = {key: metadata[key] for key in sorted(OUR_KEYS) if key in metadata}
+    front_matter = yaml.safe_dump(ours, sort_keys=False, allow_unicode=True, width=MAX_WIDTH)
+    return ["---", *front_matter.splitlines(), "---", *split_front_matter(text)[1].splitlines()]
+
+
+def _diff(ours: list[str], theirs: list[str], our_name: str, their_name: str) -> tuple[str, ...]:
+    if ours == theirs:
+        return ()
+    same = 0  # lines at the end; without them, the limit would show them as removed below a long insertion
+    while same < min(len(ours), len(theirs)) and ours[-1 - same] == theirs[-1 - same]:
+        same += 1
+    old, new = (card[: len(card) - same][:MAX_COMPARED] for card in (ours, theirs))
+    lines = list(unified_diff(old, new, our_name, their_name, lineterm="", n=1))
+    lines = lines or [f"the cards differ after line {MAX_COMPARED:,}"]
+    shown = [line if len(line) <= MAX_WIDTH else f"{line[:MAX_WIDTH]}..." for line in lines[:MAX_DIFF]]
+    return (*shown, *([f"... and {len(lines) - MAX_DIFF} more lines"] if len(lines) > MAX_DIFF else []))

@@ -1,0 +1,185 @@
+"""Versions in any order, taking over and hand edits, as commands; and each version as `datasets` loads it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.loopback_hub import WRITER, LoopbackHub
+from tests.support.processes import checkout, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Run = Callable[..., subprocess.CompletedProcess[str]]
+
+CEDR = "cedr-classification"
+REPO = f"org/{CEDR}"
+# os._exit skips the interpreter teardown, in which pyarrow threads may abort after streaming (huggingface/datasets#7566).
+LOADER = """
+import json, os, sys
+import datasets
+for revision in sys.argv[2:]:
+    rows = {split: table.to_list() for split, table in datasets.load_dataset(sys.argv[1], revision=revision).items()}
+    print(json.dumps(rows), flush=True)
+os._exit(0)
+"""
+# The known findings of the real files do not apply to the golden sample.
+NOTHING_KNOWN = """
+
+from dataclasses import replace
+
+_versions = {number: replace(version, known=()) for number, version in classification.versions.items()}
+classification = replace(classification, versions=_versions)
+"""
+
+
+@pytest.fixture(scope="module")
+def checkout_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A separate checkout with an empty ledger, in which the golden sample of CEDR passes for the complete real files."""
+    folder = checkout(tmp_path_factory.mktemp("repository"))
+    builder = folder / "builders" / "rumteb" / "cedr.py"
+    text = builder.read_text("utf-8")
+    for split in ("train", "test"):
+        raw = (folder / "tests" / "golden" / "cedr" / "raw" / "main" / f"{split}.jsonl").read_bytes()
+        pinned = f'_file("{split}", "{hashlib.sha256(raw).hexdigest()}", {len(raw)})'
+        text, pins = re.subn(rf'_file\("{split}", "[0-9a-f]{{64}}", [\d_]+\)', pinned, text)
+        assert pins == 1
+    builder.write_text(text + NOTHING_KNOWN, "utf-8")
+    (folder / "pipelines" / "ledger.json").write_text("{}")
+    shutil.copytree(folder / "tests" / "golden" / "cedr" / "raw", folder / "raw" / "cedr")
+    return folder
+
+
+@pytest.fixture
+def run(hub: LoopbackHub, checkout_dir: Path, tmp_path: Path) -> Run:
+    """A function that runs a command in the checkout, which it leaves without releases and with an empty ledger."""
+    shutil.rmtree(checkout_dir / "outputs", ignore_errors=True)
+    (checkout_dir / "pipelines" / "ledger.json").write_text("{}")
+
+    def run(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        process = subprocess.run(
+            [sys.executable, "-m", f"pipelines.{command}", *arguments], cwd=checkout_dir, stdin=subprocess.DEVNULL,
+            env=environment(hub, tmp_path, PYTHONPATH=str(checkout_dir), PYTHONDONTWRITEBYTECODE="1"),
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert WRITER not in process.stdout + process.stderr
+        assert "Traceback" not in process.stderr
+        return process
+
+    return run
+
+
+def build(run: Run, *versions: str) -> None:
+    for version in versions:
+        built = run("build", f"{CEDR}@{version}", "--raw-dir", "raw", "--offline")
+        assert built.returncode == 0, built.stderr
+
+
+def test_cedr_2_0_0_and_then_1_0_0_load_their_rows_by_tag_and_main_is_2_0_0(
+    hub: LoopbackHub, run: Run, checkout_dir: Path, tmp_path: Path
+) -> None:
+    build(run, "2.0.0", "1.0.0")
+    newest = run("publish", f"{CEDR}@2.0.0", "--org", "org")
+    assert newest.returncode == 0, newest.stderr
+    assert "missing   not on the Hub yet: 1.0.0, 3.0.0 (--all-versions)" in newest.stdout
+    planned = run("publish", f"{CEDR}@1.0.0", "--org", "org", "--dry-run")
+    assert planned.returncode == 0, planned.stderr
+    assert "on        branch release-v1.0.0, deleted when tagged: main holds the newer 2.0.0" in planned.stdout
+    ledger_file = checkout_dir / "pipelines" / "ledger.json"
+    older = run("publish", f"{CEDR}@1.0.0", "--org", "org", "--json", "--ledger", str(ledger_file))
+    assert older.returncode == 0, older.stderr
+    report = json.loads(older.stdout)
+    assert (report["state"], report["branch"], report["newest"]) == ("published", "release-v1.0.0", "2.0.0")
+    repository = hub.repos[REPO]
+    assert repository.branches == {"main": repository.tags["v2.0.0"]}
+    ledger = json.loads(ledger_file.read_text())[CEDR]
+    assert ledger["1.0.0"]["commits"] == {REPO: repository.tags["v1.0.0"]}
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", LOADER, REPO, "v1.0.0", "v2.0.0", "main"],
+        env=environment(hub, tmp_path), capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert loaded.returncode == 0, loaded.stderr
+    by_revision = [json.loads(line) for line in loaded.stdout.splitlines()]
+    golden = checkout_dir / "tests" / "golden" / "cedr" / CEDR
+    for rows, version in zip(by_revision, ("1.0.0", "2.0.0", "2.0.0"), strict=True):
+        for split in ("train", "test"):
+            lines = (golden / version / f"default.{split}.jsonl").read_text("utf-8").splitlines()
+            assert rows[split] == [json.loads(line) for line in lines]
+
+
+def test_all_versions_are_published_from_the_oldest_to_the_newest_once_all_are_built(
+    hub: LoopbackHub, run: Run
+) -> None:
+    build(run, "1.0.0", "3.0.0")
+    incomplete = run("publish", "cedr", "--org", "org", "--all-versions")
+    assert (incomplete.returncode, incomplete.stdout) == (5, "")
+    assert f"build first: python -m pipelines.build {CEDR}@2.0.0\n" in incomplete.stderr
+    assert hub.repos == {}, "nothing may be published before all versions are built"
+    build(run, "2.0.0")
+    published = run("publish", "cedr", "--org", "org", "--all-versions")
+    assert published.returncode == 0, published.stderr
+    assert re.findall(rf"^{CEDR} .*", published.stdout, re.MULTILINE) == [
+        f"{CEDR} {version}: published" for version in ("1.0.0", "2.0.0", "3.0.0")
+    ]
+    tags = ["v1.0.0", "v2.0.0", "v3.0.0"]
+    assert [ref for ref, _ in hub.repos[REPO].moves] == ["main", *(ref for tag in tags for ref in ("main", tag))]
+    again = run("publish", "cedr", "--org", "org", "--all-versions", "--json")
+    assert [json.loads(line)["state"] for line in again.stdout.splitlines()] == ["already published"] * 3
+
+    named = run("publish", f"{CEDR}@1.0.0", "--org", "org", "--all-versions")
+    assert named.returncode == 2
+    assert "leave @VERSION out" in named.stderr
+
+
+def test_after_a_version_that_fails_the_newer_ones_are_not_published(hub: LoopbackHub, run: Run) -> None:
+    build(run, "1.0.0", "2.0.0", "3.0.0")
+    hub.before_answer["/tag/"] = lambda: hub.repos[REPO].tags.update({"v1.0.0": hub.repos[REPO].moves[0][1]})
+    failed = run("publish", "cedr", "--org", "org", "--all-versions")
+    assert failed.returncode == 5
+    assert "published with other content" in failed.stderr
+    assert f"{CEDR}@2.0.0: not published, because an older version was not" in failed.stderr
+    assert f"{CEDR}@3.0.0: not published, because an older version was not" in failed.stderr
+    assert hub.repos[REPO].tags.keys() == {"v1.0.0"}
+
+
+def test_taking_over_and_hand_edits_as_commands(hub: LoopbackHub, run: Run) -> None:
+    build(run, "1.0.0", "2.0.0")
+    first = ("publish", f"{CEDR}@1.0.0", "--org", "org")
+    assert run(*first).returncode == 0
+    theirs = hub.commit(REPO, {"manifest.json": None, "statistics.json": None, "data/test-more.csv": b"a\n"})
+    hub.repos[REPO].tags.clear()
+
+    refused = run(*first, "--dry-run")
+    assert (refused.returncode, refused.stdout) == (5, "")
+    assert "the repository holds data, and no release of this package" in refused.stderr
+    planned = run(*first, "--dry-run", "--take-over")
+    assert planned.returncode == 0, planned.stderr
+    assert "first     tags the data of somebody else, main, as before-embedding-datasets" in planned.stdout
+    assert "- data/test-more.csv" in planned.stdout
+    assert run(*first, "--take-over").returncode == 0
+    assert hub.repos[REPO].tags["before-embedding-datasets"] == theirs
+
+    card = hub.tree(REPO)["README.md"].decode().replace("\n## Limits\n", "\n## Limits\n\nAn \x1b[31medit.\n")
+    hub.commit(REPO, {"README.md": card.encode()})
+    second = ("publish", f"{CEDR}@2.0.0", "--org", "org")
+    shown = run(*second, "--dry-run")
+    assert shown.returncode == 5
+    assert "hand edits of the card on the Hub:" in shown.stdout
+    assert "+An \\u001b[31medit." in shown.stdout
+    assert "edited by hand since our last release" in shown.stderr
+    refused = run(*second)
+    assert (refused.returncode, refused.stdout) == (5, "")
+    assert "+An \\u001b[31medit." in refused.stderr
+    assert hub.repos[REPO].tags.keys() == {"v1.0.0", "before-embedding-datasets"}
+    assert run(*second, "--overwrite-card").returncode == 0
+    assert "An \x1b" not in hub.tree(REPO, "v2.0.0")["README.md"].decode()
