@@ -1,4 +1,4 @@
-"""Xet, where large files go by default: the same rows come back, and its failures are told and retried."""
+"""Xet, where large files go by default: the same rows come back, and its failures are explained and retried."""
 
 from __future__ import annotations
 
