@@ -1,20 +1,21 @@
 """What publishing a release would do: every rule of it, and nothing is done yet.
 
-A release may be published when its rows are sound, complete and licensed (pipelines.hub.publishable), and when its repository
-holds no newer version of the same dataset. A published version never changes.
+A release may be published when its rows are sound, complete and licensed (pipelines.hub.publishable), in a repository that holds
+nothing but versions of the same dataset. Main is the newest of them; an older one is committed on a branch of its own
+(pipelines.hub.branches). A published version never changes.
 """
 
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from builders.errors import PublishError, ReleaseError, UsageError
 from builders.spec import version_key
 from builders.tasks import config_folder
-from pipelines.hub import client, repository
+from pipelines.hub import branches, client, repository
 from pipelines.hub.publishable import require_publishable
 from pipelines.hub.published_files import published_files
 from pipelines.release import comparison, folder, ledger
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition
     from cards.manifest import Manifest
+    from pipelines.hub.branches import Target
     from pipelines.hub.client import HubClient
-    from pipelines.hub.repository import Snapshot
+    from pipelines.hub.repository import Refs, Snapshot
 
 NEW, UNTAGGED, DONE = "to be published", "to be tagged", "already published"
 
@@ -55,9 +57,10 @@ class PublishOptions:
 class Plan:
     """What publishing a release would do.
 
-    at: the repository at main, or at the tag; None without a repository. writes: content or path on disk, by path in the
-    repository. unchanged: those it has already. deletes: stale files. against: the newest tagged version. changes: how the tables
-    differ from that one. notes: what else the user should know.
+    at: the commit to build on, or the one that holds the version; None without a repository. writes: content or path on disk, by
+    path in the repository. unchanged: those it has already. deletes: stale files. against: the version before this one. changes:
+    how the tables differ from that one. notes: what else the user should know. branch: where the commit is made. newest: the
+    version that main stays at, where it is newer than this one. absent: other versions in the catalogue that are not on the Hub.
     """
 
     repo: str
@@ -71,6 +74,9 @@ class Plan:
     against: str | None = None
     changes: tuple[comparison.Change, ...] = ()
     notes: tuple[str, ...] = ()
+    branch: str = branches.MAIN
+    newest: str | None = None
+    absent: tuple[str, ...] = ()
 
     @property
     def tag(self) -> str:
@@ -107,38 +113,88 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
     )
     repo, version = repository_name(definition, options), manifest.version
     notes = [f"unverified raw file: {file.name}" for file in manifest.raw if not file.verified]
-    at = repository.snapshot(hub, repo)
+    at, others = repository.snapshot(hub, repo), [one for one in definition.dataset.versions if one != version]
     if at is None:
         writes, _ = published_files(release_dir, manifest, repo, None)
-        return Plan(repo, version, NEW, manifest, None, writes, notes=tuple(notes))
+        return Plan(repo, version, NEW, manifest, None, writes, notes=tuple(notes), absent=tuple(others))
     if options.private and not at.private:
         raise PublishError(
             "the repository is public, and --private applies only to new ones",
             where=repo, todo="make it private on its settings page, or leave --private out",
         )  # fmt: skip
-    tagged = repository.list_versions(hub, repo)
-    if version in tagged:
-        at = require_same_rows(hub, repo, f"v{version}", manifest, options)
-        return Plan(repo, version, DONE, manifest, at, notes=tuple(notes))
+    refs = repository.list_refs(hub, repo)
+    absent = tuple(one for one in others if one not in refs.versions)
+    plan = Plan(repo, version, NEW, manifest, at, notes=tuple(notes), absent=absent)
+    if version in refs.versions:
+        at, branch = require_same_rows(hub, repo, f"v{version}", manifest, options), branches.branch_name(version)
+        return replace(plan, state=DONE, at=at, branch=branch if branch in refs.branches else branches.MAIN)
     published = repository.read_manifest_at(hub, repo, at)
-    _refuse_older(repo, published, manifest, tagged)
-    if published is not None and published.version == version:
-        _refuse_other_content(f"{repo} at main", published, manifest)
-        if not find_faults(hub, repo, at, options.cache):
-            return Plan(repo, version, UNTAGGED, manifest, at, notes=tuple(notes))
-        notes.append("main holds a damaged copy of this release: it is written again")
-    writes, added = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
+    _refuse_another_dataset(repo, published, manifest)
+    newest = branches.find_newer(hub, repo, published, refs, manifest)
+    if newest is None:
+        target = branches.Target(branches.MAIN, at, published)
+    else:
+        target = branches.choose_target(hub, repo, refs, manifest)
+        plan = replace(plan, at=target.at, branch=target.branch, newest=newest)
+    begun = target.published is not None and target.published.version == version
+    if begun or newest is not None:
+        if begun:
+            _refuse_other_content(f"{repo} at {target.branch}", target.published, manifest)
+        found = _find_release(hub, repo, target.at, manifest, options)
+        if found is not None:
+            if found.sha != target.at.sha:
+                notes.append(f"commit {found.sha[:12]} of main's history holds this release: it gets the tag")
+            return replace(plan, state=UNTAGGED, at=found, notes=tuple(notes))
+    if begun:
+        notes.append(f"{target.branch} holds a damaged copy of this release: it is written again")
+    plan = replace(plan, notes=tuple(notes))
+    return _plan_commit(hub, plan, target, refs, release_dir=release_dir, options=options)
+
+
+def _plan_commit(
+    hub: HubClient, plan: Plan, target: Target, refs: Refs, *, release_dir: Path, options: PublishOptions
+) -> Plan:
+    """The plan with the files to write and to delete, and the changes against the version before."""
+    repo, manifest, at, notes = plan.repo, plan.manifest, target.at, list(plan.notes)
+    if plan.newest is not None and options.create_pr:
+        raise PublishError(
+            f"{manifest.name}: a pull request changes main, and main holds a newer version",
+            where=repo, found=plan.newest, todo="leave --create-pr out: the version gets a branch of its own",
+        )  # fmt: skip
+    card = repository.read_file(hub, repo, at, folder.CARD)
+    writes, added = published_files(release_dir, manifest, repo, card, plan.newest)
     notes += [f"keys kept from the card on the Hub: {', '.join(added)}"] if added else []
-    against, changes = tagged[0] if tagged else None, list[comparison.Change]()
-    newest = repository.snapshot(hub, repo, f"v{against}") if against else None
-    if newest is not None:
+    against = next((one for one in refs.versions if version_key(one) < version_key(plan.version)), None)
+    changes = list[comparison.Change]()
+    previous = repository.snapshot(hub, repo, f"v{against}") if against else None
+    if previous is not None:
         try:
-            changes = comparison.compare_tables(fetch_verified(hub, repo, newest, options.cache), release_dir)
+            changes = comparison.compare_tables(fetch_verified(hub, repo, previous, options.cache), release_dir)
         except ReleaseError as error:
             notes.append(f"v{against} cannot be compared with: {error.what}")
     unchanged = tuple(file.path for file in manifest.files if at.digests.get(file.path) == file.sha256)
-    deletes = tuple(stale_files(at, [manifest, *([published] if published else [])], writes))
-    return Plan(repo, version, NEW, manifest, at, writes, unchanged, deletes, against, tuple(changes), tuple(notes))
+    deletes = stale_files(at, [manifest, *([target.published] if target.published else [])], writes)
+    return replace(
+        plan, writes=writes, unchanged=unchanged, deletes=tuple(deletes), against=against, changes=tuple(changes),
+        notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _find_release(
+    hub: HubClient, repo: str, head: Snapshot, manifest: Manifest, options: PublishOptions
+) -> Snapshot | None:
+    """A commit that holds a release as it was published: the head of its branch, or the newest such commit of main.
+
+    Raises PublishError where a newer one holds the same version with other content.
+    """
+    commits = [head.sha, *(sha for sha in repository.list_commits(hub, repo) if sha != head.sha)]
+    for at, published in branches.find_commits(hub, repo, commits, manifest):
+        _refuse_other_content(f"{repo} at {at.sha[:12]}", published, manifest)
+        if not find_faults(hub, repo, at, options.cache):
+            fetched = repository.fetch_release(hub, repo, at, options.cache)
+            if not folder.edited_documents(fetched, published):
+                return at
+    return None
 
 
 def require_same_rows(
@@ -206,14 +262,3 @@ def _refuse_other_content(where: str, published: Manifest | None, ours: Manifest
         found = comparison.describe_difference(ours.tables, published.tables) if published else "no manifest of ours"
         what = f"{ours.name} is published with other content, and a published version never changes"
         raise PublishError(what, where=where, found=found, todo="give the change a new version")
-
-
-def _refuse_older(repo: str, published: Manifest | None, ours: Manifest, tagged: list[str]) -> None:
-    """Refuse a version older than the newest of the repository, which main holds."""
-    _refuse_another_dataset(repo, published, ours)
-    newest = max([ours.version, *tagged, *([published.version] if published else [])], key=version_key)
-    if newest != ours.version:
-        raise PublishError(
-            f"{ours.name}: a newer version is published, and this one would replace it",
-            where=repo, found=newest, todo="publish versions from the oldest to the newest",
-        )  # fmt: skip

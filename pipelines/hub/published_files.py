@@ -31,17 +31,19 @@ OUR_KEYS = frozenset(
 
 
 def published_files(
-    release_dir: Path, manifest: Manifest, repo: str, published_card: bytes | None
+    release_dir: Path, manifest: Manifest, repo: str, published_card: bytes | None, newest: str | None = None
 ) -> tuple[dict[str, bytes | Path], list[str]]:
     """Content or path on disk of every file, by path in the repository; and the front-matter keys that others added.
 
-    published_card: the card in the repository now. A manifest without digests of its documents is published as it is.
+    published_card: the card in the repository now. newest: the version on main where it is newer than this one: the card says so.
+    A manifest without digests of its documents is published as it is.
 
     Raises ReleaseError where keys are to be kept and our card has no front matter.
     """
     names = [folder.CARD, folder.MANIFEST, folder.STATISTICS, *(file.path for file in manifest.files)]
     writes: dict[str, bytes | Path] = {name: release_dir / name for name in names}
     card = _name_repository((release_dir / folder.CARD).read_text("utf-8"), manifest.dataset, repo)
+    card = card if newest is None else _name_newest(card, newest)
     card, added = _merge_card(card, published_card, str(release_dir / folder.CARD))
     content = writes[folder.CARD] = card.encode()
     if manifest.documents:
@@ -55,6 +57,14 @@ def _name_repository(card: str, dataset: str, repo: str) -> str:
     """The card with its repository in the snippets, instead of the words for whoever has the folder."""
     placeholder = f'repo = "<organisation>/{dataset}"  # or the path of this folder'
     return "\n".join(f'repo = "{repo}"' if line == placeholder else line for line in card.split("\n"))
+
+
+def _name_newest(card: str, newest: str) -> str:
+    """The card with a note below its title that there is a newer version."""
+    note = f"> [!NOTE]\n> **Not the newest version.** `main` of this repository holds version {newest}."
+    head, title, body = card.partition("\n# ")
+    name, line_end, rest = body.partition("\n")
+    return f"{head}{title}{name}{line_end}\n{note}\n{rest}" if title else card
 
 
 def _merge_card(card: str, published: bytes | None, where: str) -> tuple[str, list[str]]:

@@ -15,7 +15,7 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
 from huggingface_hub.errors import HfHubHTTPError
 
 from builders.errors import PublishError
-from pipelines.hub import client, planning, pull_requests, repository
+from pipelines.hub import branches, client, planning, pull_requests, repository
 from pipelines.release import folder, ledger
 from pipelines.release.comparison import describe_difference
 from pipelines.release.staging import dataset_lock
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from pipelines.hub.client import HubClient
     from pipelines.hub.planning import Plan, PublishOptions
+    from pipelines.hub.repository import Snapshot
     from pipelines.raw.download import Patience
+
+MAX_CONFLICTS = 3  # commits of others that one call plans around
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +88,9 @@ def to_json(plan: Plan, publication: Publication | None = None) -> dict[str, Any
         "rows": plan.manifest.rows,
         "files": plan.sizes,
         "deletes": list(plan.deletes),
+        "branch": plan.branch,
+        "newest": plan.newest,
+        "absent": list(plan.absent),
         "against": plan.against,
         "changes": [asdict(change) for change in plan.changes],
         "notes": list(plan.notes),
@@ -99,20 +105,23 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         commit, request = plan.at.sha if plan.at else "", None
         if plan.state != planning.NEW:
             break
-        if plan.at is None and not repository.create(hub, plan.repo, private=options.private):
-            continue  # there is one by now, and what it holds decides
+        at = plan.at
+        if at is None:
+            if not repository.create(hub, plan.repo, private=options.private):
+                continue  # there is one by now, and what it holds decides
+            at = repository.require_snapshot(hub, plan.repo, branches.MAIN)
         existing = pull_requests.find_pull_request(hub, plan, _title(plan, options)) if options.create_pr else None
         if existing is not None:
             commit, request = existing
             logger.info("%s: an open pull request holds this release already", plan.repo)
             break
         try:
-            commit, request = _commit(hub, plan, options)
+            commit, request = _commit(hub, plan, at, options)
             break
         except client.hub_errors() as error:
             # It may be unknown whether the commit was made: the next plan finds out.
             trouble = client.explain_error(error)
-            if trouble.status == 412 and not conflicts:
+            if _is_conflict(plan, trouble) and conflicts < MAX_CONFLICTS:
                 conflicts += 1
                 logger.info("%s: somebody else committed meanwhile; planning again", plan.repo)
                 continue
@@ -128,25 +137,30 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         _tag(hub, plan, commit, options)
         state = "published"
     _record(plan, options)
+    if plan.branch != branches.MAIN:
+        branches.delete_branch(hub, plan.repo, plan.manifest, commit)
     return Publication(plan, state, commit, url)
 
 
-def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, str | None]:
-    """Write the plan in one commit on top of the planned state of main; its sha, and the address of the pull request.
+def _is_conflict(plan: Plan, trouble: client.Trouble) -> bool:
+    """Whether a commit failed because of somebody else's: the branch has another head, or was deleted with its version tagged."""
+    return trouble.status == 412 or (trouble.status == 404 and plan.branch != branches.MAIN)
+
+
+def _commit(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOptions) -> tuple[str, str | None]:
+    """Write the plan in one commit on top of `at`, the head of its branch; its sha, and the address of the pull request.
 
     Raises what the Hub's library raises.
     """
-    at, repo = plan.at, plan.repo
+    repo = plan.repo
     client.configure_session(hub)
-    if at is None:
-        at = repository.snapshot(hub, plan.repo)
-        if at is None:
-            raise client.call_failed(hub, "finding the new repository", repo, client.Trouble("it is missing", 404))
+    if plan.branch != branches.MAIN:  # if it exists with another head than planned, the Hub rejects the commit
+        hub.api.create_branch(repo, branch=plan.branch, revision=at.sha, repo_type="dataset", exist_ok=True)
     additions = [CommitOperationAdd(path, content) for path, content in plan.writes.items()]
     deletions = [CommitOperationDelete(path, is_folder=False) for path in plan.deletes]
     # A .gitignore in the repository must not exclude files of a release.
     hub.api.preupload_lfs_files(
-        plan.repo, additions, repo_type="dataset", create_pr=options.create_pr, free_memory=False,
+        plan.repo, additions, repo_type="dataset", revision=plan.branch, create_pr=options.create_pr, free_memory=False,
         gitignore_content="# a release is published whole\n",
     )  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
@@ -158,6 +172,7 @@ def _commit(hub: HubClient, plan: Plan, options: PublishOptions) -> tuple[str, s
             commit_message=_title(plan, options),
             commit_description=_description(plan),
             parent_commit=at.sha,
+            revision=plan.branch,
             create_pr=options.create_pr,
         )
     for warning in caught:
@@ -216,6 +231,8 @@ def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> No
         return True
 
     if not client.call(hub, f"tagging {plan.tag}", plan.repo, create):
+        if plan.branch != branches.MAIN:
+            branches.delete_branch(hub, plan.repo, plan.manifest, commit)
         planning.require_same_rows(hub, plan.repo, plan.tag, plan.manifest, options)
 
 

@@ -37,6 +37,20 @@ class Snapshot:
     digests: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Refs:
+    """The tags and branches of a repository: the sha of the commit of each, by name."""
+
+    tags: Mapping[str, str]
+    branches: Mapping[str, str]
+
+    @property
+    def versions(self) -> list[str]:
+        """The versions that there are tags for, newest first: `2.0.0` for `v2.0.0`."""
+        found = [match[1] for name in self.tags if (match := VERSION_TAG.fullmatch(name))]
+        return sorted(found, key=version_key, reverse=True)
+
+
 def snapshot(hub: HubClient, repo: str, revision: str = "main") -> Snapshot | None:
     """A repository at a revision; None where there is no such repository or revision."""
 
@@ -88,11 +102,21 @@ def require_snapshot(hub: HubClient, repo: str, revision: str) -> Snapshot:
     return at
 
 
+def list_refs(hub: HubClient, repo: str) -> Refs:
+    """The tags and branches of a repository."""
+    refs = call(hub, "reading its tags and branches", repo, lambda: hub.api.list_repo_refs(repo, repo_type="dataset"))
+    return Refs(*({one.name: one.target_commit for one in ones} for ones in (refs.tags, refs.branches)))
+
+
 def list_versions(hub: HubClient, repo: str) -> list[str]:
     """The versions that a repository has tags for, newest first: `2.0.0` for `v2.0.0`."""
-    refs = call(hub, "reading its tags", repo, lambda: hub.api.list_repo_refs(repo, repo_type="dataset"))
-    found = [match[1] for tag in refs.tags if (match := VERSION_TAG.fullmatch(tag.name))]
-    return sorted(found, key=version_key, reverse=True)
+    return list_refs(hub, repo).versions
+
+
+def list_commits(hub: HubClient, repo: str) -> list[str]:
+    """The shas of the commits of main, newest first."""
+    commits = call(hub, "reading its history", repo, lambda: hub.api.list_repo_commits(repo, repo_type="dataset"))
+    return [commit.commit_id for commit in commits]
 
 
 def download(hub: HubClient, repo: str, at: Snapshot, path: str, folder: Path) -> Path:

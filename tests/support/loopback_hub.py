@@ -1,4 +1,4 @@
-"""An in-memory Hub on 127.0.0.1 with dataset repositories, commits, LFS, tags, downloads and injected faults.
+"""An in-memory Hub on 127.0.0.1 with dataset repositories, commits, LFS, tags, branches, downloads and injected faults.
 
     with LoopbackHub() as hub:
         HfApi(endpoint=hub.url, token=WRITER)            # or HF_ENDPOINT=hub.url in the environment of a new process
@@ -207,17 +207,17 @@ class LoopbackHub:
                 path: blob.content for path, blob in repository.commits[self.sha(repository, revision)].tree.items()
             }
 
-    def commit(self, repo: str, changes: dict[str, bytes | None], title: str = "by hand") -> str:
-        """Commit to main as another user; the value None deletes a file."""
+    def commit(self, repo: str, changes: dict[str, bytes | None], title: str = "by hand", branch: str = "main") -> str:
+        """Commit to a branch as another user; the value None deletes a file."""
         with self._lock:
             repository = self.repos[repo]
-            parent = repository.branches["main"]
+            parent = repository.branches[branch]
             tree = dict(repository.commits[parent].tree)
             for path, content in changes.items():
                 tree.pop(path, None)
                 if content is not None:
                     tree[path] = Blob(content, _is_lfs(path, len(content)))
-            return repository.add("main", Commit(tree, parent, title, ""))
+            return repository.add(branch, Commit(tree, parent, title, ""))
 
     def sha(self, repo: Repo, revision: str) -> str:
         """Resolve a tag, branch or commit to a commit hash."""
@@ -435,6 +435,23 @@ def _tag(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer
     return _json({})
 
 
+def _branch(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
+    repository = hub.repo(request, repo, write=True)
+    if request.method == "DELETE":
+        if revision == "main":
+            raise HubError(403, "The main branch cannot be deleted")
+        if repository.branches.pop(revision, None) is None:
+            raise HubError(404, f"Invalid rev id: {revision}", "RevisionNotFound")
+        return _json({})
+    if revision.startswith("refs/"):
+        raise HubError(400, f"Invalid reference for a branch: {revision}")
+    if revision in repository.branches:
+        raise HubError(409, f"Reference already exists: {revision}")
+    repository.branches[revision] = hub.sha(repository, request.json.get("startingPoint", "main"))
+    repository.moves.append((revision, repository.branches[revision]))
+    return _json({})
+
+
 def _preupload(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
     repository = hub.repo(request, repo, write=True)
     tree = repository.commits[hub.sha(repository, revision)].tree
@@ -470,6 +487,7 @@ def _lfs_put(hub: LoopbackHub, request: Request, oid: str) -> Answer:
 def _commit(hub: LoopbackHub, request: Request, repo: str, revision: str) -> Answer:
     repository = hub.repo(request, repo, write=True)
     head, *operations = (json.loads(line) for line in request.body.splitlines())
+    hub.sha(repository, revision)
     if head["key"] != "header" or revision not in repository.branches:
         raise HubError(400, "a commit must begin with a header, and its target must be a branch")
     payload = head["value"]
@@ -603,6 +621,7 @@ ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"GET"}, f"{API}/discussions", _discussions),
     ({"GET"}, f"{API}/commits/{REV}", _commits),
     ({"POST", "DELETE"}, f"{API}/tag/{REV}", _tag),
+    ({"POST", "DELETE"}, f"{API}/branch/{REV}", _branch),
     ({"POST"}, f"{API}/preupload/{REV}", _preupload),
     ({"POST"}, f"{API}/commit/{REV}", _commit),
     ({"POST"}, f"/datasets/{REPO}\\.git/info/lfs/objects/batch", _lfs_batch),

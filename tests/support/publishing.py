@@ -22,7 +22,7 @@ from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
 from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from builders.catalogue import Definition
@@ -61,8 +61,10 @@ class Recovery(list[float]):
         self.hub.stop_failing()
 
 
-def two_versions(name: str, second: Callable[[Frames], Frames]) -> Definition:
-    """Return a catalogue dataset with two versions: `second` turns the tables of 1.0.0 into those of 2.0.0."""
+def two_versions(
+    name: str, second: Callable[[Frames], Frames], first: Callable[[Frames], Frames] = lambda frames: frames
+) -> Definition:
+    """Return a catalogue dataset in versions 1.0.0 and 2.0.0: `first` and `second` turn the tables of the recipe into theirs."""
     original = definition_of(name).dataset
     parameters = inspect.signature(original.recipe).parameters.values()
 
@@ -73,7 +75,7 @@ def two_versions(name: str, second: Callable[[Frames], Frames]) -> Definition:
             config: {split: frame.lazy().collect() for split, frame in splits.items()}
             for config, splits in tables.frames.items()
         }
-        return replace(tables, frames=frames if edition == 1 else second(frames))
+        return replace(tables, frames=(first if edition == 1 else second)(frames))
 
     parameter = inspect.Parameter("edition", inspect.Parameter.KEYWORD_ONLY, default=1)
     recipe.__signature__ = inspect.Signature([*parameters, parameter])  # type: ignore[attr-defined]
@@ -176,16 +178,20 @@ def assert_complete_releases(hub: LoopbackHub, outcomes: dict[str, BuildResult])
 
 
 def each_request(
-    hub: LoopbackHub, options: PublishOptions, release: tuple[Definition, dict[str, BuildResult]], version: str
+    hub: LoopbackHub,
+    options: PublishOptions,
+    release: tuple[Definition, dict[str, BuildResult]],
+    version: str,
+    before: Iterable[str],
 ) -> Iterator[tuple[int, PublishOptions]]:
     """Yield the number of each request that publishing a version sends, and options to publish with, on a restored Hub.
 
-    The cache already holds the older version; the remaining downloads are enough for these tests.
+    before: versions that are published already. The cache already holds them; the remaining downloads are enough for these tests.
     """
     dataset, outcomes = release
     options.cache.mkdir()
-    if version == "2.0.0":
-        publish(hub, dataset, outcomes["1.0.0"], options)
+    for earlier in before:
+        publish(hub, dataset, outcomes[earlier], options)
     before = hub.state()
 
     def restore(name: str) -> PublishOptions:
@@ -202,9 +208,10 @@ def each_request(
         yield number, restore(str(number))
 
 
-def assert_published(hub: LoopbackHub, outcomes: dict[str, BuildResult], version: str) -> None:
-    """Assert that main and the tag hold the version, by a single commit."""
+def assert_published(hub: LoopbackHub, outcomes: dict[str, BuildResult], *versions: str) -> None:
+    """Assert that main is the newest of the versions, that each has a tag, and that each was written by a single commit."""
     assert_complete_releases(hub, outcomes)
     repository = hub.repos[REPO]
-    assert repository.tags[f"v{version}"] == repository.branches["main"]
-    assert sum(ref == "main" for ref, _ in repository.moves) == (2 if version == "1.0.0" else 3)
+    assert repository.tags.keys() == {f"v{version}" for version in versions}
+    assert repository.branches == {"main": repository.tags[f"v{max(versions)}"]}
+    assert len(repository.commits) == 1 + len(versions)

@@ -75,16 +75,6 @@ def test_an_edited_card_is_not_published(
     assert hub.repos == {}
 
 
-def test_an_older_version_does_not_replace_a_newer_one(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
-) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["2.0.0"], options)
-    with pytest.raises(PublishError, match="a newer version is published") as caught:
-        publish(hub, dataset, outcomes["1.0.0"], options)
-    assert caught.value.found == "2.0.0"
-
-
 def test_a_repository_of_another_dataset_is_not_overwritten(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
