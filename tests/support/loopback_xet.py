@@ -1,7 +1,7 @@
 """An in-memory Xet store, as hf_xet 1.8 speaks to one: xorbs and shards go in, the whereabouts of a file's bytes come out.
 
-A xorb is a sequence of compressed chunks of many files. A shard lists the chunks and xorbs of each file, and its SHA-256.
-A client fetches a file by asking for its reconstruction, then for ranges of xorbs.
+A xorb is a sequence of compressed chunks of many files. A shard lists files, each with its SHA-256 and with its chunks in
+xorbs. A client fetches a file by asking for its reconstruction, then for ranges of xorbs.
 """
 
 from __future__ import annotations

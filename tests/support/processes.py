@@ -28,7 +28,7 @@ def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
 def environment(hub: LoopbackHub, folder: Path, **more: str) -> dict[str, str]:
     """Return the environment variables that point a new process to the Hub, a token and caches in `folder`."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
-    settings = {"HF_ENDPOINT": hub.url, "HF_TOKEN": WRITER, "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    settings = {"HF_ENDPOINT": hub.url, "HF_TOKEN": WRITER, "HF_HUB_DISABLE_TELEMETRY": "1"}
     return (
         inherited | settings | {"HF_HOME": str(folder / "hf"), "EMBEDDING_DATASETS_CACHE": str(folder / "cache")} | more
     )

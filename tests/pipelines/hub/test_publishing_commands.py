@@ -111,6 +111,7 @@ def test_publish_check_and_diff_work_as_commands(hub: LoopbackHub, checkout_dir:
     report = json.loads(pushed.stdout)["published"]
     assert (report["repo"], report["tag"], report["state"]) == (REPO, "v1.0.0", "published")
     assert hub.repos[REPO].tags == {"v1.0.0": report["commit"]}
+    assert hub.xet.files, "large files go through Xet by default"
     not_recorded = "HF_ENDPOINT is not the Hub: ledger.json does not record what is published there"
     assert pushed.stderr.splitlines() == [f"{not_recorded} (publish --ledger FILE does)"], (
         "stderr should hold no progress bars"
