@@ -119,7 +119,8 @@ def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer], *, 
 def configure_session(hub: HubClient) -> None:
     """Prepare the HTTP session of the Hub's library for the next calls.
 
-    By default it waits for ever for an answer, waits as long as a server asks, and sends some requests without our User-Agent.
+    By default it waits for ever for an answer, in listings even if the session has a timeout; it waits as long as a server asks,
+    and sends some requests without our User-Agent.
     """
     connect, read, session = hub.patience.connect, hub.patience.read, get_session()
     session.timeout = (connect, read, read, connect)
@@ -129,7 +130,16 @@ def configure_session(hub: HubClient) -> None:
         if response.is_error and (_requested_wait(response.headers) or 0) > hub.patience.longest_retry_after:
             raise HfHubHTTPError("the Hub asks to wait", response=response)
 
-    session.event_hooks = {**session.event_hooks, "response": [refuse_long_wait]}
+    def limit_waiting(request: Any) -> None:
+        timeouts = {"connect": connect, "read": read, "write": read, "pool": connect}
+        given = request.extensions.get("timeout") or {}
+        timeouts |= {name: seconds for name, seconds in given.items() if seconds is not None}
+        request.extensions = {**request.extensions, "timeout": timeouts}
+
+    others = [
+        hook for hook in session.event_hooks["request"] if getattr(hook, "__name__", "") != limit_waiting.__name__
+    ]
+    session.event_hooks = {"request": [*others, limit_waiting], "response": [refuse_long_wait]}
 
 
 def hub_errors() -> tuple[type[Exception], ...]:

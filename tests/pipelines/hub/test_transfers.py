@@ -47,6 +47,15 @@ def test_a_hub_that_stops_answering_is_an_error_and_the_same_command_finishes(
     assert verified_hash(hub.tree(REPO, "v1.0.0")) == outcome.manifest.content_sha256
 
 
+def test_a_listing_that_stalls_ends_too(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
+    publish(hub, *first(releases()), options)
+    connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience(retries=0, read=0.1))
+    hub.fail_at["/commits/"] = Fault(stall=True)
+    with pytest.raises(PublishError, match="reading its history failed") as caught:
+        repository.list_commits(connection, REPO)
+    assert caught.value.found == STOPPED
+
+
 @pytest.mark.parametrize("path", ["/repos/create", "/commit/", "/tag/"])
 def test_a_busy_hub_is_waited_for_as_long_as_it_asks(
     hub: LoopbackHub, options: PublishOptions, releases: Any, path: str
