@@ -137,7 +137,10 @@ def test_tags_of_somebody_else_do_not_make_a_version_an_older_one(
     assert hub.repos[REPO].branches == {"main": published.commit}
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(fault, marks=() if fault == "the answer is cut" else pytest.mark.slow) for fault in FAULTS],
+)
 def test_after_a_fault_at_any_request_of_a_take_over_the_next_run_finishes(
     hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str, fault: str
 ) -> None:
