@@ -83,4 +83,9 @@ def test_the_card_links_every_cited_paper_that_is_on_arxiv(card: Any) -> None:
     cited = re.findall(r"arxiv\.org/abs/([\d.]+)\}|eprint = \{(.*)\}", bibtex)
     linked = re.findall(r"<https://arxiv\.org/abs/(\d{4}\.\d{4,5})>", card.text.split("```bibtex\n")[1])
     assert set(linked) == {one or other for one, other in cited}
-    assert len(linked) == len(set(linked)) > 0
+    assert len(linked) == len(set(linked))
+
+
+def test_links_to_arxiv_come_from_the_citation(golden_release: Callable[[str], BuildResult]) -> None:
+    card = (golden_release("rubq-retrieval").release_dir / folder.CARD).read_text("utf-8")
+    assert "<https://arxiv.org/abs/2408.12503>" in card, "the paper of the benchmark"
