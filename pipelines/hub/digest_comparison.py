@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipelines.raw.digests import CHUNK, Hasher
+from pipelines.raw.digests import hash_content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from cards.manifest import Manifest
     from pipelines.hub.repository import Snapshot
-    from pipelines.raw.digests import Digest
 
 
 def find_differences(at: Snapshot, files: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:
@@ -31,23 +30,12 @@ def find_differences(at: Snapshot, files: Mapping[str, bytes | Path], manifest: 
             differences.append(f"{path} is missing")
         elif not listed:
             differences.append(f"{path}: the Hub gives no digest of it")
-        elif listed != known.get(path) and listed not in _digests(content):
+        elif listed != known.get(path) and listed not in listed_digests(content):
             differences.append(f"{path}: the Hub has other bytes ({listed[:16]}...)")
     return differences
 
 
-def _digests(content: bytes | Path) -> tuple[str, str | None]:
-    """The sha256 and the git blob id of a file."""
-    if isinstance(content, bytes):
-        digest = _hash([content], len(content))
-    else:
-        with content.open("rb") as stream:
-            digest = _hash(iter(lambda: stream.read(CHUNK), b""), content.stat().st_size)
+def listed_digests(content: bytes | Path) -> tuple[str, str | None]:
+    """The two digests by which the Hub may list a file: sha256, git blob id."""
+    digest = hash_content(content)
     return digest.sha256, digest.git_blob
-
-
-def _hash(chunks: Iterable[bytes], size: int) -> Digest:
-    hasher = Hasher(size)
-    for chunk in chunks:
-        hasher.update(chunk)
-    return hasher.digest()

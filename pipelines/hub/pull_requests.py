@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.hub import client, repository
-from pipelines.raw.digests import Hasher
+from pipelines.hub.digest_comparison import listed_digests
 
 if TYPE_CHECKING:
     from pipelines.hub.client import HubClient
@@ -36,17 +35,8 @@ def find_pull_request(hub: HubClient, plan: Plan, title: str) -> tuple[str, str]
 
 def _holds(at: Snapshot, plan: Plan) -> bool:
     """Whether a snapshot has every file that a plan writes, and none that it deletes."""
-    known = {file.path: {file.sha256} for file in plan.manifest.files}
-    expected = {path: known.get(path) or _digests(content) for path, content in plan.writes.items()}
+    known = {file.path: (file.sha256,) for file in plan.manifest.files}
+    expected = {path: known.get(path) or listed_digests(content) for path, content in plan.writes.items()}
     return all(at.digests.get(path) in digests for path, digests in expected.items()) and not any(
         path in at.digests for path in plan.deletes
     )
-
-
-def _digests(content: bytes | Path) -> set[str | None]:
-    """The two digests by which the Hub may list a file: sha256, git blob id."""
-    data = content.read_bytes() if isinstance(content, Path) else content
-    hasher = Hasher(len(data))
-    hasher.update(data)
-    digest = hasher.digest()
-    return {digest.sha256, digest.git_blob}

@@ -16,7 +16,7 @@ from builders.spec import version_key
 from cards.manifest import decode
 from pipelines.files import locked
 from pipelines.hub.client import TransferError, Trouble, call, call_failed
-from pipelines.raw import digests
+from pipelines.raw.digests import hash_content
 from pipelines.release import folder
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def download(hub: HubClient, repo: str, at: Snapshot, path: str, folder: Path) -
             repo, path, repo_type="dataset", revision=at.sha, local_dir=folder, force_download=True,
             etag_timeout=hub.patience.read,
         )  # fmt: skip
-        digest = _hash(Path(arrived))
+        digest = hash_content(Path(arrived))
         if at.digests[path] not in ("", digest.sha256, digest.git_blob):
             raise TransferError(f"the file that arrived is not the one on the Hub: {digest}")
         return Path(arrived)
@@ -201,14 +201,6 @@ def _commit_dir(repo: str, at: Snapshot, cache: Path) -> Path:
 
 def _lock_file(commit_dir: Path) -> Path:
     return commit_dir.with_name(f".{commit_dir.name}.lock")
-
-
-def _hash(file: Path) -> digests.Digest:
-    hasher = digests.Hasher(file.stat().st_size)
-    with file.open("rb") as stream:
-        while chunk := stream.read(digests.CHUNK):
-            hasher.update(chunk)
-    return hasher.digest()
 
 
 def _fetch(hub: HubClient, repo: str, at: Snapshot, target: Path) -> None:

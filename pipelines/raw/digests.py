@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import time
 from dataclasses import asdict, dataclass
@@ -83,6 +84,15 @@ class Hasher:
         """The digests of all bytes so far; without a git blob id if their number is not the expected size."""
         blob = self._blob.hexdigest() if self._blob is not None and self.size == self._blob_size else None
         return Digest(self._sha256.hexdigest(), self.size, blob)
+
+
+def hash_content(content: bytes | Path) -> Digest:
+    """All digests of a file, given as its content or its path."""
+    with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as stream:
+        hasher = Hasher(len(content) if isinstance(content, bytes) else content.stat().st_size)
+        while chunk := stream.read(CHUNK):
+            hasher.update(chunk)
+    return hasher.digest()
 
 
 def hash_file(raw: Raw, cache: Path, *, git_blob: bool = False) -> Digest:
