@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from huggingface_hub.errors import HfHubHTTPError
-
 from builders.errors import PublishError
 from builders.spec import version_key
 from pipelines.hub import repository
-from pipelines.hub.client import call
+from pipelines.hub.client import call, unless_answered
 
 if TYPE_CHECKING:
     from cards.manifest import Manifest
@@ -89,14 +87,7 @@ def delete_branch(hub: HubClient, repo: str, ours: Manifest, tagged: str) -> Non
         target = Target(name, at, repository.read_manifest_at(hub, repo, at))
         if not _is_ours(hub, repo, target, refs, ours):
             return
-
-    def delete() -> None:
-        try:
-            hub.api.delete_branch(repo, branch=name, repo_type="dataset")
-        except HfHubHTTPError as error:
-            if error.response.status_code != 404:  # 404: it is deleted already
-                raise
-
+    delete = unless_answered(404, lambda: hub.api.delete_branch(repo, branch=name, repo_type="dataset"))
     call(hub, f"deleting branch {name}", repo, delete)
 
 

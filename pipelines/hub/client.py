@@ -116,6 +116,21 @@ def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer], *, 
             wait_before_retry(hub, f"{repo}: {what}", trouble, failures)
 
 
+def unless_answered(status: int, action: Callable[[], object]) -> Callable[[], bool]:
+    """An action that returns whether it was done: not where the Hub answers with this status, as for what is done already."""
+
+    def act() -> bool:
+        try:
+            action()
+        except HfHubHTTPError as error:
+            if error.response.status_code != status:
+                raise
+            return False
+        return True
+
+    return act
+
+
 def configure_session(hub: HubClient) -> None:
     """Prepare the HTTP session of the Hub's library for the next calls.
 

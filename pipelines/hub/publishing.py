@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
-from huggingface_hub.errors import HfHubHTTPError
 
 from builders.errors import PublishError
 from pipelines.hub import branches, card_edits, client, planned_files, planning, pull_requests, repository, take_over
@@ -250,17 +249,7 @@ def _fetched_faults(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOp
 
 def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
     """Tag a commit with its version; an existing tag must hold the same rows."""
-
-    def create() -> bool:
-        try:
-            hub.api.create_tag(plan.repo, tag=plan.tag, revision=commit, repo_type="dataset")
-        except HfHubHTTPError as error:
-            if error.response.status_code != 409:
-                raise
-            return False
-        return True
-
-    if not client.call(hub, f"tagging {plan.tag}", plan.repo, create):
+    if not repository.create_tag(hub, plan.repo, plan.tag, commit):
         if plan.branch != branches.MAIN:
             branches.delete_branch(hub, plan.repo, plan.manifest, commit)
         planning.require_same_rows(hub, plan.repo, plan.tag, plan.manifest, options)

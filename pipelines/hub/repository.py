@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
+from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
 from builders.errors import ReleaseError
 from builders.spec import version_key
 from cards.manifest import decode
 from pipelines.files import locked
-from pipelines.hub.client import TransferError, Trouble, call, call_failed
+from pipelines.hub.client import TransferError, Trouble, call, call_failed, unless_answered
 from pipelines.raw.digests import hash_content
 from pipelines.release import folder
 
@@ -73,22 +73,19 @@ def create(hub: HubClient, repo: str, *, private: bool) -> bool:
 
     Raises the client's error where the token may not create it.
     """
-
-    def ask() -> bool:
-        try:
-            hub.api.create_repo(repo, repo_type="dataset", private=private or None)
-        except HfHubHTTPError as error:
-            if error.response.status_code != 409:
-                raise
-            return False
-        return True
-
     organisation = repo.partition("/")[0]
     denied = (
         f"use a token that may create datasets of {organisation} (HF_TOKEN, or hf auth login), "
         f"or ask an administrator of {organisation} to create {repo}"
     )
-    return call(hub, "creating the repository", repo, ask, denied=denied)
+    create = unless_answered(409, lambda: hub.api.create_repo(repo, repo_type="dataset", private=private or None))
+    return call(hub, "creating the repository", repo, create, denied=denied)
+
+
+def create_tag(hub: HubClient, repo: str, tag: str, sha: str) -> bool:
+    """Tag a commit; False where there is such a tag already, which may be on another commit."""
+    create = unless_answered(409, lambda: hub.api.create_tag(repo, tag=tag, revision=sha, repo_type="dataset"))
+    return call(hub, f"tagging {tag}", repo, create)
 
 
 def require_snapshot(hub: HubClient, repo: str, revision: str) -> Snapshot:

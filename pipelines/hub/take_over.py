@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from huggingface_hub.errors import HfHubHTTPError
-
 from builders.errors import PublishError
 from builders.tasks import config_folder
 from pipelines.hub import repository
-from pipelines.hub.client import call
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -56,17 +53,7 @@ def tag_existing(hub: HubClient, repo: str, at: Snapshot) -> None:
 
     Raises PublishError where another commit has it.
     """
-
-    def create() -> bool:
-        try:
-            hub.api.create_tag(repo, tag=TAG, revision=at.sha, repo_type="dataset")
-        except HfHubHTTPError as error:
-            if error.response.status_code != 409:
-                raise
-            return False
-        return True
-
-    if not call(hub, f"tagging {TAG}", repo, create):
+    if not repository.create_tag(hub, repo, TAG, at.sha):
         tagged = repository.list_refs(hub, repo).tags.get(TAG, "")
         if tagged != at.sha:
             raise _tagged_elsewhere(repo, tagged, at)
