@@ -91,12 +91,7 @@ def _parse() -> argparse.Namespace:
         metavar="FILE",
         help="where the build report is written (several datasets: DIR/build-report.json)",
     )
-    arguments.add_argument(
-        "--findings",
-        type=Path,
-        metavar="DIR",
-        help="write all rows of every finding, and the rows that make them findings, as Parquet below this folder",
-    )
+    command.add_findings_option(arguments)
     arguments.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
     arguments.add_argument(
         "--force", action="store_true", help="build even if up to date; replace other rows unless published"

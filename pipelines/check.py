@@ -190,12 +190,7 @@ def _parse() -> argparse.Namespace:
         "by commas; default: error,compromised. Errors in the rows exit with 4 in any case",
     )
     arguments.add_argument("--html", type=Path, metavar="FILE", help="write a report to read in a browser, one file")
-    arguments.add_argument(
-        "--findings",
-        type=Path,
-        metavar="DIR",
-        help="write all rows of every finding, and the rows that make them findings, as Parquet below this folder",
-    )
+    command.add_findings_option(arguments)
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
     arguments.add_argument(
         "--against",

@@ -54,6 +54,16 @@ def add_raw_options(arguments: argparse.ArgumentParser) -> None:
     arguments.add_argument("--offline", action="store_true", help="never download")
 
 
+def add_findings_option(arguments: argparse.ArgumentParser) -> None:
+    """Add the option that says where the rows of findings are written."""
+    arguments.add_argument(
+        "--findings",
+        type=Path,
+        metavar="DIR",
+        help="write all rows of every finding, and the rows that make them findings, as Parquet below this folder",
+    )
+
+
 def raw_settings(options: argparse.Namespace) -> RawSettings:
     """Where raw files are, as the options say."""
     from pipelines.raw.cache import default_cache

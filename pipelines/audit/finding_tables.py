@@ -34,7 +34,7 @@ OWN_COLUMNS = ("row", "column", "detail", "twin_split", "twin")
 def write_findings(folder: Path, findings: Sequence[FindingRows]) -> list[Path]:
     """Write the rows of the findings below a folder; returns the files, sorted. Findings about no rows (a label) are left out.
 
-    Files that an earlier call wrote there are replaced, or removed where there is no such finding any more.
+    Files that an earlier call wrote there are replaced, or removed where that finding is gone.
     """
     parts: dict[tuple[str, str], list[pl.DataFrame]] = {}
     for one in findings:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pipelines.hub.client import HubClient
     from pipelines.hub.repository import Refs, Snapshot
 
-MAIN = "main"
-
 
 @dataclass(frozen=True)
 class Target:
@@ -57,8 +55,7 @@ def choose_target(hub: HubClient, repo: str, refs: Refs, ours: Manifest) -> Targ
     """
     name = branch_name(ours.version)
     if head := refs.branches.get(name):
-        at = repository.require_snapshot(hub, repo, head)
-        target = Target(name, at, repository.read_manifest_at(hub, repo, at))
+        target = Target(name, *repository.require_release(hub, repo, head))
         if not _is_ours(hub, repo, target, refs, ours):
             raise PublishError(
                 f"{ours.name} would be committed on a branch that holds other commits",
@@ -69,8 +66,8 @@ def choose_target(hub: HubClient, repo: str, refs: Refs, ours: Manifest) -> Targ
     for version in older:
         if release := _release_at_tag(hub, repo, refs, version, ours):
             return Target(name, *release)
-    first = repository.require_snapshot(hub, repo, repository.list_commits(hub, repo)[-1])
-    return Target(name, first, repository.read_manifest_at(hub, repo, first))
+    first = repository.list_commits(hub, repo)[-1]
+    return Target(name, *repository.require_release(hub, repo, first))
 
 
 def delete_branch(hub: HubClient, repo: str, ours: Manifest, tagged: str) -> None:
@@ -83,8 +80,7 @@ def delete_branch(hub: HubClient, repo: str, ours: Manifest, tagged: str) -> Non
     if head is None:
         return
     if head != tagged:
-        at = repository.require_snapshot(hub, repo, head)
-        target = Target(name, at, repository.read_manifest_at(hub, repo, at))
+        target = Target(name, *repository.require_release(hub, repo, head))
         if not _is_ours(hub, repo, target, refs, ours):
             return
     delete = unless_answered(404, lambda: hub.api.delete_branch(repo, branch=name, repo_type="dataset"))
@@ -107,6 +103,5 @@ def _release_at_tag(
     hub: HubClient, repo: str, refs: Refs, version: str, ours: Manifest
 ) -> tuple[Snapshot, Manifest] | None:
     """What a version's tag holds, if that is a release of our dataset."""
-    at = repository.require_snapshot(hub, repo, refs.tags[f"v{version}"])
-    published = repository.read_manifest_at(hub, repo, at)
+    at, published = repository.require_release(hub, repo, refs.tags[f"v{version}"])
     return (at, published) if published is not None and published.dataset == ours.dataset else None

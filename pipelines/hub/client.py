@@ -17,7 +17,7 @@ from huggingface_hub.utils.tqdm import disable_progress_bars
 from builders.errors import DatasetError, PublishError, SourceError
 from pipelines.hub import xet
 from pipelines.raw import responses, user_agent
-from pipelines.raw.download import BUSY, Patience
+from pipelines.raw.download import Patience
 from pipelines.raw.waiting import describe_end, describe_wait, seconds_before_retry
 from pipelines.safe_text import mask_tokens
 
@@ -231,7 +231,7 @@ def _answered(error: HfHubHTTPError) -> Trouble:
     ]  # before the cut, which may halve a token
     status = response.status_code
     words = f"the Hub answered {status} {response.reason_phrase}" + (f": {message}" if message else "")
-    return Trouble(words, status, status in BUSY or status >= 500, _requested_wait(response.headers))
+    return Trouble(words, status, responses.is_passing(status), _requested_wait(response.headers))
 
 
 def _requested_wait(headers: Mapping[str, str]) -> float | None:

@@ -55,7 +55,7 @@ def _find_commits(
     manifests: dict[str, Manifest | None] = {}  # by the Hub's digest of the file: many commits hold the same one
     for sha in commits[:MAX_COMMITS]:
         at = repository.require_snapshot(hub, repo, sha)
-        digest = at.digests.get("manifest.json", "")
+        digest = at.digests.get(folder.MANIFEST, "")
         if digest not in manifests:
             manifests[digest] = repository.read_manifest_at(hub, repo, at)
         manifest = manifests[digest]

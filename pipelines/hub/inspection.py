@@ -11,7 +11,7 @@ from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
 from builders.spec import version_key
 from pipelines.hub import client, repository
-from pipelines.hub.published_revisions import MAIN, Content, Repository, Revision, judge_main, judge_tag, missing_tag
+from pipelines.hub.published_revisions import Content, Repository, Revision, judge_main, judge_tag, missing_tag
 from pipelines.hub.verification import verify_snapshot
 from pipelines.release import folder
 from pipelines.terminal import format_size
@@ -58,12 +58,13 @@ def inspect_dataset(hub: HubClient, repo: Repository, expected: Expectations) ->
         refs = repository.list_refs(hub, repo.name)
     except hub.error as error:
         failure = explain_failure(error)
-        names = _in_order(recorded) or [MAIN]
+        names = _in_order(recorded) or [repository.MAIN]
         return PublishedDataset(repo.name, repo.dataset, tuple(Revision(name, not_checked=failure) for name in names))
     versions = {f"v{version}": refs.tags[f"v{version}"] for version in refs.versions}
-    main = refs.branches.get(MAIN)
+    main = refs.branches.get(repository.MAIN)
     contents = dict[str, Content]()
-    for name, commit in [*((name, versions[name]) for name in _in_order(versions)), *([(MAIN, main)] if main else [])]:
+    commits = {name: versions[name] for name in _in_order(versions)} | ({repository.MAIN: main} if main else {})
+    for name, commit in commits.items():
         if commit not in contents:
             contents[commit] = _read(hub, repo.name, name, commit, expected)
     tagged = {name: judge_tag(repo, name, commit, contents[commit], expected) for name, commit in versions.items()}

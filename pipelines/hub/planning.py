@@ -81,7 +81,7 @@ class Plan:
     against: str | None = None
     changes: tuple[comparison.Change, ...] = ()
     notes: tuple[str, ...] = ()
-    branch: str = branches.MAIN
+    branch: str = repository.MAIN
     newest: str | None = None
     absent: tuple[str, ...] = ()
     takes_over: bool = False
@@ -146,7 +146,7 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
     newest = branches.find_newer(hub, repo, published, refs, manifest)
     if newest is None:
         plan = replace(plan, takes_over=takes_over)
-        target = branches.Target(branches.MAIN, at, published)
+        target = branches.Target(repository.MAIN, at, published)
     else:
         target = branches.choose_target(hub, repo, refs, manifest)
         plan = replace(plan, at=target.at, branch=target.branch, newest=newest)
@@ -156,13 +156,12 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
 def _plan_nothing(hub: HubClient, plan: Plan, refs: Refs, main: Snapshot, options: PublishOptions) -> Plan:
     """The plan for a version that has its tag."""
     repo, manifest, branch = plan.repo, plan.manifest, branches.branch_name(plan.version)
-    at = require_same_rows(hub, repo, plan.tag, manifest, options)
+    at, published = require_same_rows(hub, repo, plan.tag, manifest, options)
     if main.sha != at.sha:
         _refuse_other_main(hub, repo, main, manifest)
-    published = repository.read_manifest_at(hub, repo, at)
-    edited = edited_documents_at(hub, repo, at, published) if published else []
+    edited = edited_documents_at(hub, repo, at, published)
     notes = (*plan.notes, *(f"{plan.tag} shows another {name} than its manifest says" for name in edited))
-    return replace(plan, state=DONE, at=at, branch=branch if branch in refs.branches else branches.MAIN, notes=notes)
+    return replace(plan, state=DONE, at=at, branch=branch if branch in refs.branches else repository.MAIN, notes=notes)
 
 
 def _plan_commit(
@@ -215,7 +214,7 @@ def _plan_commit(
     unchanged = tuple(file.path for file in manifest.files if at.digests.get(file.path) == file.sha256)
     deletes = stale_files(at, [manifest, *([target.published] if target.published else [])], writes)
     deletes += take_over.files_loaded_with(repo, at, manifest, {*writes, *deletes}) if plan.takes_over else []
-    refuse_other_files(repo, [*(at.digests.keys() - set(deletes)), *writes], writes, manifest)
+    refuse_other_files(repo, [*(path for path in at.digests if path not in deletes), *writes], writes, manifest)
     return replace(
         plan, writes=writes, unchanged=unchanged, deletes=tuple(deletes), against=against, changes=tuple(changes),
         notes=tuple(notes), card_edits=edits,
@@ -224,8 +223,8 @@ def _plan_commit(
 
 def require_same_rows(
     hub: HubClient, repo: str, revision: str, manifest: Manifest, options: PublishOptions
-) -> Snapshot:
-    """The repository at a revision that holds exactly the rows of a manifest.
+) -> tuple[Snapshot, Manifest]:
+    """The repository at a revision that holds exactly the rows of a manifest, and the manifest there.
 
     The Hub's digests of the data files decide where they equal ours; else the files are fetched and their rows hashed.
 
@@ -235,7 +234,7 @@ def require_same_rows(
     if at is None:
         raise PublishError("the revision has disappeared", where=where, todo="run the command again")
     published = repository.read_manifest_at(hub, repo, at)
-    refuse_other_content(where, published, manifest)
+    published = refuse_other_content(where, published, manifest)
     same_files = all(at.digests.get(file.path) == file.sha256 for file in manifest.files)
     if not same_files and not options.download:
         files = {file.path: b"" for file in manifest.files}
@@ -246,13 +245,13 @@ def require_same_rows(
     try:
         if not same_files:
             fetch_verified(hub, repo, at, options.cache)
-        faults = loading_faults_at(hub, repo, at, published or manifest)
+        faults = loading_faults_at(hub, repo, at, published)
     except ReleaseError as error:
         faults = [f"{error.what}: {error.found}"]
     if faults:
         what = "the published files are not those of their manifest"
         raise PublishError(what, where=where, found="; ".join(faults))
-    return at
+    return at, published
 
 
 def _refuse_other_main(hub: HubClient, repo: str, main: Snapshot, manifest: Manifest) -> None:

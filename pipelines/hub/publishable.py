@@ -81,10 +81,11 @@ def refuse_another_dataset(where: str, published: Manifest | None, ours: Manifes
         )  # fmt: skip
 
 
-def refuse_other_content(where: str, published: Manifest | None, ours: Manifest) -> None:
-    """Refuse to publish a version that is published with other rows."""
+def refuse_other_content(where: str, published: Manifest | None, ours: Manifest) -> Manifest:
+    """Refuse to publish a version that is published with other rows; returns the published manifest."""
     refuse_another_dataset(where, published, ours)
     if published is None or published.content_sha256 != ours.content_sha256:
         found = comparison.describe_difference(ours.tables, published.tables) if published else "no manifest of ours"
         what = f"{ours.name} is published with other content, and a published version never changes"
         raise PublishError(what, where=where, found=found, todo="give the change a new version")
+    return published

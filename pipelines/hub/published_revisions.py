@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from builders.errors import ReleaseError
 from builders.spec import version_key
+from pipelines.hub.repository import MAIN
 from pipelines.release import folder
 from pipelines.release.comparison import describe_difference
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 Rows = Literal["same", "other", "none"]  # what the ledger or a local release has, against what the Hub has
 State = Literal["sound", "wrong", "not checked"]
-MAIN = "main"
 
 
 @dataclass(frozen=True)

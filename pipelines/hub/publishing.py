@@ -146,21 +146,21 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         _tag(hub, plan, commit, options)
         state = "published"
     record_publication(hub, plan, commit, options.ledger)
-    if plan.branch != branches.MAIN:
+    if plan.branch != repository.MAIN:
         branches.delete_branch(hub, plan.repo, plan.manifest, commit)
     return Publication(plan, state, commit, url)
 
 
 def _is_conflict(plan: Plan, trouble: client.Trouble) -> bool:
     """Whether a commit failed because of somebody else's: the branch has another head, or was deleted with its version tagged."""
-    return trouble.status == 412 or (trouble.status == 404 and plan.branch != branches.MAIN)
+    return trouble.status == 412 or (trouble.status == 404 and plan.branch != repository.MAIN)
 
 
 def _create_repository(hub: HubClient, plan: Plan, options: PublishOptions) -> Snapshot | None:
     """Create the repository; main of the new one, or None where somebody else has created it, or published there meanwhile."""
     if not repository.create(hub, plan.repo, private=options.private):
         return None
-    at = repository.require_snapshot(hub, plan.repo, branches.MAIN)
+    at = repository.require_snapshot(hub, plan.repo, repository.MAIN)
     return at if at.digests.keys() <= NEW_FILES else None
 
 
@@ -173,7 +173,7 @@ def _commit(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOptions) -
     client.configure_session(hub)
     if plan.takes_over:
         take_over.tag_existing(hub, repo, at)
-    if plan.branch != branches.MAIN:  # if it exists with another head than planned, the Hub rejects the commit
+    if plan.branch != repository.MAIN:  # if it exists with another head than planned, the Hub rejects the commit
         hub.api.create_branch(repo, branch=plan.branch, revision=at.sha, repo_type="dataset", exist_ok=True)
     additions = [CommitOperationAdd(path, content) for path, content in plan.writes.items()]
     deletions = [CommitOperationDelete(path, is_folder=False) for path in plan.deletes]
@@ -250,6 +250,6 @@ def _fetched_faults(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOp
 def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
     """Tag a commit with its version; an existing tag must hold the same rows."""
     if not repository.create_tag(hub, plan.repo, plan.tag, commit):
-        if plan.branch != branches.MAIN:
+        if plan.branch != repository.MAIN:
             branches.delete_branch(hub, plan.repo, plan.manifest, commit)
         planning.require_same_rows(hub, plan.repo, plan.tag, plan.manifest, options)

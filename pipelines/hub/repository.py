@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 VERSION_TAG = re.compile(r"v(\d+\.\d+\.\d+)", re.ASCII)
 
 
+MAIN = "main"
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """A dataset repository at one commit; digests: for every file its sha256 where it is kept in LFS, else its git blob id."""
@@ -99,15 +102,19 @@ def require_snapshot(hub: HubClient, repo: str, revision: str) -> Snapshot:
     return at
 
 
+def require_release(hub: HubClient, repo: str, revision: str) -> tuple[Snapshot, Manifest | None]:
+    """A repository at a revision, and the manifest of the release there; None where it has none of ours.
+
+    Raises the client's error where there is no such repository or revision.
+    """
+    at = require_snapshot(hub, repo, revision)
+    return at, read_manifest_at(hub, repo, at)
+
+
 def list_refs(hub: HubClient, repo: str) -> Refs:
     """The tags and branches of a repository."""
     refs = call(hub, "reading its tags and branches", repo, lambda: hub.api.list_repo_refs(repo, repo_type="dataset"))
     return Refs(*({one.name: one.target_commit for one in ones} for ones in (refs.tags, refs.branches)))
-
-
-def list_versions(hub: HubClient, repo: str) -> list[str]:
-    """The versions that a repository has tags for, newest first: `2.0.0` for `v2.0.0`."""
-    return list_refs(hub, repo).versions
 
 
 def list_commits(hub: HubClient, repo: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Whether a repository shows the release that its manifest says: at a snapshot, and at every tag.
+"""Whether a repository shows, at a snapshot, the release that its manifest says.
 
 What counts is what a reader gets: the files that `load_dataset` reads there, their rows, the card and the statistics.
 """
@@ -20,21 +20,6 @@ if TYPE_CHECKING:
     from cards.manifest import Manifest
     from pipelines.hub.client import HubClient
     from pipelines.hub.repository import Snapshot
-
-
-def verify_tags(hub: HubClient, repo: str, cache: Path, *, download: bool = True) -> dict[str, list[str]]:
-    """The faults of the release at every version tag of a repository, by tag (`v1.0.0`), newest first; empty for a sound one.
-
-    download: see verify_snapshot.
-    """
-    faults: dict[str, list[str]] = {}
-    for version in repository.list_versions(hub, repo):
-        at = repository.require_snapshot(hub, repo, f"v{version}")
-        faults[f"v{version}"] = verify_snapshot(hub, repo, at, cache, download=download)
-        published = repository.read_manifest_at(hub, repo, at)
-        if published is not None and published.version != version:
-            faults[f"v{version}"].append(f"the tag holds {published.name}")
-    return faults
 
 
 def verify_snapshot(hub: HubClient, repo: str, at: Snapshot, cache: Path, *, download: bool = True) -> list[str]:

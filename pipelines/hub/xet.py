@@ -10,6 +10,8 @@ import re
 from http import HTTPStatus
 from typing import NamedTuple
 
+from pipelines.raw.responses import is_passing
+
 # How the texts of hf_xet begin; `Task error` comes before the others where a thread failed.
 BEGINNINGS = (
     "Authentication error: ", "Network error: ", "Rate limited: ", "Server error: ", "Timeout: ", "Not found: ", "Task error: ",
@@ -58,7 +60,7 @@ def explain_xet_error(error: BaseException) -> XetTrouble | None:
         status = int(answered[1])
         names = {known.value: known.phrase for known in HTTPStatus}
         words = f"the Hub's Xet storage answered {status} {names.get(status, '')}".rstrip()
-        return XetTrouble(words, status, passing=status in {408, 425, 429} or status >= 500)
+        return XetTrouble(words, status, passing=is_passing(status))
     local = LOCAL.search(text)
     if local is not None:
         return XetTrouble(local[0].strip(), None, passing=False)

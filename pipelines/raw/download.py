@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pipelines.raw.digests import Digest
     from pipelines.raw.pins import Pin
 
-BUSY = frozenset({408, 425, 429})  # worth a retry, as is every 5xx
 RESERVE = 100_000_000  # bytes of disk space that a download leaves free
 
 logger = logging.getLogger(__name__)
@@ -177,7 +176,7 @@ def _attempt(
             headers["If-Range"] = part.version.validator
     with client.stream("GET", request.url, headers=headers) as response:
         status = response.status_code
-        if status in BUSY or status >= 500:
+        if responses.is_passing(status):
             reason = f"the server answered {status} {response.reason_phrase}"
             return _TemporaryFailure(reason, responses.retry_after(response.headers))
         if status == 416 and part.size and responses.confirms_complete(response, part):

@@ -16,8 +16,14 @@ if TYPE_CHECKING:
 
     from pipelines.raw.partial_file import PartialFile
 
+BUSY = frozenset({408, 425, 429})
 CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 UNSATISFIED_RANGE = re.compile(r"bytes \*/(\d+)")
+
+
+def is_passing(status: int) -> bool:
+    """Whether an answer with this status may be another one in a while: the server is busy, or in trouble."""
+    return status in BUSY or status >= 500
 
 
 def file_version(response: httpx.Response) -> FileVersion:
