@@ -3,7 +3,7 @@
     python benchmarks/catalogue.py              all datasets
     python benchmarks/catalogue.py rumteb shp   only these
 
-The first table times the commands: `python -m pipelines.build all --sample` twice into a new folder, each in a separate process,
+The first table times the commands: `embedding-datasets build all --sample` twice into a new folder, each in a separate process,
 and for comparison a command that builds nothing. The second table times each dataset twice in this process, with all libraries
 loaded, which excludes the time to start Python.
 """

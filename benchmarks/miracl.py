@@ -8,7 +8,7 @@ The raw files are generated in the real format: 20 shards of gzipped JSON lines,
 inflected. Word frequencies, passage lengths and the share of duplicates are close to the real files; the first table compares
 them. Then these programs run, each in a separate process:
 
-- retrieval, reranking: what `python -m pipelines.build` does for the newest version, from raw files to release, including all
+- retrieval, reranking: what `embedding-datasets build` does for the newest version, from raw files to release, including all
   checks;
 - rank: only the BM25 step, on passages read by a minimal reader;
 - bm25s: the same step with the bm25s library: tokenise, index, retrieve, with the same words, stems, formula and parameters.

@@ -7,7 +7,7 @@
 The generated articles have the real raw format, and about the length and compressed size of the real articles. Three programs
 run, each in a separate process:
 
-- build: what `python -m pipelines.build ria-news-retrieval` does, from raw file to release, including all checks;
+- build: what `embedding-datasets build ria-news-retrieval` does, from raw file to release, including all checks;
 - script: a simple script with pandas, BeautifulSoup and `to_parquet`. It writes the same documents (which the benchmark
   verifies), without integrity checks, findings, statistics or card;
 - floor: the lower bound: gunzip, parse the JSON, write the raw texts to Parquet with zstd.

@@ -8,7 +8,7 @@ The two JSON files are generated in the format of RuBQ 2.0: all keys, paragraph 
 of recombined words with the lengths of the published corpus. The number of duplicate paragraphs is planted, and the expected
 number of rows per table follows from it, not from the recipe. Then these programs run, each in a separate process:
 
-- build: what `python -m pipelines.build rubq` does, from raw files to two releases, including all checks;
+- build: what `embedding-datasets build rubq` does, from raw files to two releases, including all checks;
 - recipe: only the part that the script does too, from raw files to frames, once per dataset;
 - script: a simple script with json, pandas and `to_parquet`. It writes the same rows (which the benchmark verifies), without
   any checks of its own. It requires pandas (the extra `benchmarks`).

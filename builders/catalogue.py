@@ -167,7 +167,7 @@ def _matching(name: str) -> list[Entry]:
         raise UsageError(f"{name!r} is the beginning of several names", found=", ".join(beginnings), todo="say which")
     nearest = [repr(other) for other in difflib.get_close_matches(name, names, n=3, cutoff=0.5)]
     hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
-    todo = f"{hint}List all names: python -m pipelines.show"
+    todo = f"{hint}List all names: embedding-datasets show"
     raise UsageError(f"no source, dataset or group is named {name!r}", todo=todo)
 
 

@@ -32,7 +32,7 @@ LANGUAGES = MappingProxyType({"rumteb": ("rus-Cyrl",), "ateb": ("eng-Latn",)})  
 
 @dataclass(frozen=True)
 class Decisions:
-    """A raw file of a source that a classifier writes: `python -m pipelines.decide` runs it once.
+    """A raw file of a source that a classifier writes: `embedding-datasets decide` runs it once.
 
     key: of the raw file. inputs: keys of the raw files with the sentences. model, revision: the classifier on the Hub. sentences:
     the distinct sentences to decide on, from the input files. head: the first line of the file, from the classifier's name. line:

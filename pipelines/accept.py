@@ -1,4 +1,4 @@
-"""python -m pipelines.accept REPORT [NAME...] : the lock and ledger entries of a build report, into this checkout."""
+"""embedding-datasets accept REPORT [NAME...] : the lock and ledger entries of a build report, into this checkout."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from pipelines.report.build_report import DatasetReport
 
 EXAMPLES = """\
-  python -m pipelines.accept build-report.json --dry-run    what a report says, and what it would add
-  python -m pipelines.accept build-report.json              add all of it; then review and commit both files
-  python -m pipelines.accept build-report.json shp rubq     only what these datasets bring"""
+  embedding-datasets accept build-report.json --dry-run    what a report says, and what it would add
+  embedding-datasets accept build-report.json              add all of it; then review and commit both files
+  embedding-datasets accept build-report.json shp rubq     only what these datasets bring"""
 
 
 def main() -> int:
     """Show a build report, and write what it adds to the lock file and the ledger; returns the exit code."""
-    options = _parse()
+    options = command.parse(parser())
     from builders import catalogue
     from pipelines.raw.lock_file import LOCK_FILE
     from pipelines.release.ledger import LEDGER
@@ -62,14 +62,15 @@ def _row(entry: DatasetReport) -> list[str]:
     ]
 
 
-def _parse() -> argparse.Namespace:
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     arguments = command.parser("accept", "Take the new digests and versions of a build report over.", EXAMPLES)
     arguments.add_argument("report", type=Path, metavar="REPORT", help="a build-report.json")
     arguments.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {command.NAMES}")
     arguments.add_argument("--dry-run", action="store_true", help="show what would be added, and write nothing")
     arguments.add_argument("--lock", type=Path, metavar="FILE", help="the lock file (pipelines/raw.lock.json)")
     arguments.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger (pipelines/ledger.json)")
-    return command.parse(arguments)
+    return arguments
 
 
 if __name__ == "__main__":

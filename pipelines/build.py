@@ -1,4 +1,4 @@
-"""python -m pipelines.build NAME... : from raw files to releases."""
+"""embedding-datasets build NAME... : from raw files to releases."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from pipelines.report.redaction import Failure
 
 EXAMPLES = """\
-  python -m pipelines.build rubq --sample                      from the golden sample: no network, seconds
-  python -m pipelines.build europarl cedr --raw-dir DIR        from raw files in DIR/document_mt/..., DIR/cedr/...
-  python -m pipelines.build rubq-retrieval@1.0.0               one dataset, one version
-  python -m pipelines.build hhrlhf-harmlessness --splits test  only what one split needs; marked as partial
-  python -m pipelines.build cedr --push ORG                    build, check and publish as ORG/cedr-classification
-  python -m pipelines.build all --dry-run                      show what would be done, and from which files"""
+  embedding-datasets build rubq --sample                      from the golden sample: no network, seconds
+  embedding-datasets build europarl cedr --raw-dir DIR        from raw files in DIR/document_mt/..., DIR/cedr/...
+  embedding-datasets build rubq-retrieval@1.0.0               one dataset, one version
+  embedding-datasets build hhrlhf-harmlessness --splits test  only what one split needs; marked as partial
+  embedding-datasets build cedr --push ORG                    build, check and publish as ORG/cedr-classification
+  embedding-datasets build all --dry-run                      show what would be done, and from which files"""
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,8 @@ def main() -> int:
     return code
 
 
-def _parse() -> argparse.Namespace:
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     arguments = command.parser("build", "Build datasets: raw files in, releases out.", EXAMPLES)
     arguments.add_argument("names", nargs="+", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
     command.add_raw_options(arguments)
@@ -97,6 +98,11 @@ def _parse() -> argparse.Namespace:
         "--force", action="store_true", help="build even if up to date; replace other rows unless published"
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
+    return arguments
+
+
+def _parse() -> argparse.Namespace:
+    arguments = parser()
     options = command.parse(arguments)
     if options.push and (options.sample or options.limit or options.splits):
         arguments.error("--push publishes whole datasets: leave out --sample, --limit and --splits")
@@ -273,7 +279,7 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
         for file in plan.raw:
             print(f"  {file.origin:<10}{file.name}  {file.where}")
         if org:
-            print(f"  then publish it: python -m pipelines.publish {plan.dataset}@{version} --org {org} --dry-run")
+            print(f"  then publish it: embedding-datasets publish {plan.dataset}@{version} --org {org} --dry-run")
     return code
 
 

@@ -1,4 +1,4 @@
-"""python -m pipelines.check NAME|PATH|ORG/NAME[@REVISION]... : verify and audit releases, audit any other dataset.
+"""embedding-datasets check NAME|PATH|ORG/NAME[@REVISION]... : verify and audit releases, audit any other dataset.
 
 With --org ORG: all datasets that an organisation has published, against the ledger.
 """
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
   releases of this package, verified against their manifests and audited again:
-    python -m pipelines.check cedr                              the newest release of a dataset below outputs/
-    python -m pipelines.check outputs/*/*                       all of them
-    python -m pipelines.check ORG/cedr-classification@v1.0.0    a published one
+    embedding-datasets check cedr                              the newest release of a dataset below outputs/
+    embedding-datasets check outputs/*/*                       all of them
+    embedding-datasets check ORG/cedr-classification@v1.0.0    a published one
   any dataset in one of the eight layouts, on disk or on the Hub:
-    python -m pipelines.check mteb/stsbenchmark-sts --language eng-Latn
-    python -m pipelines.check ORG/NAME@REVISION --subset ru --audit-language all
-    python -m pipelines.check my/folder --task BitextMining --language eng-Latn --language deu-Latn
+    embedding-datasets check mteb/stsbenchmark-sts --language eng-Latn
+    embedding-datasets check ORG/NAME@REVISION --subset ru --audit-language all
+    embedding-datasets check my/folder --task BitextMining --language eng-Latn --language deu-Latn
   output:
-    python -m pipelines.check rumteb --html report.html         a page to read and to send: findings, examples, histograms
-    python -m pipelines.check cedr --against published          its statistics beside the published ones, line by line
-    python -m pipelines.check cedr --json                       for programs: docs/checking.md lists the keys
-    python -m pipelines.check cedr --findings rows/             all rows of every finding, as Parquet
+    embedding-datasets check rumteb --html report.html         a page to read and to send: findings, examples, histograms
+    embedding-datasets check cedr --against published          its statistics beside the published ones, line by line
+    embedding-datasets check cedr --json                       for programs: docs/checking.md lists the keys
+    embedding-datasets check cedr --findings rows/             all rows of every finding, as Parquet
   all that an organisation has published, every tag and main, against the ledger:
-    python -m pipelines.check --org ORG                         downloads and verifies all of it
-    python -m pipelines.check --org ORG cedr rubq --no-download compares the digests and commits of two sources
+    embedding-datasets check --org ORG                         downloads and verifies all of it
+    embedding-datasets check --org ORG cedr rubq --no-download compares the digests and commits of two sources
   in a script, to fail on what matters there:
-    python -m pipelines.check ORG/NAME --fail-on warning
-    python -m pipelines.check ORG/NAME --fail-on split_leak:0.1%,html_residue"""
+    embedding-datasets check ORG/NAME --fail-on warning
+    embedding-datasets check ORG/NAME --fail-on split_leak:0.1%,html_residue"""
 
 
 def main() -> int:
@@ -167,7 +167,8 @@ def _compare(target: Target, *, as_json: bool) -> int:
     return int(any(not line["agree"] and not line["note"] for line in report["lines"]))
 
 
-def _parse() -> argparse.Namespace:
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     arguments = command.parser(
         "check", "Verify releases against their manifests, and find the problems in the rows of any dataset.", EXAMPLES
     )
@@ -238,6 +239,11 @@ def _parse() -> argparse.Namespace:
         metavar=("LOW", "HIGH"),
         help="the scale of their scores (STS): 0 5; without it, from the lowest to the highest score",
     )
+    return arguments
+
+
+def _parse() -> argparse.Namespace:
+    arguments = parser()
     options = command.parse(arguments)
     if options.scale and not (options.scale[0] < options.scale[1] and all(map(math.isfinite, options.scale))):
         arguments.error("--scale needs two numbers, the lower one first")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from pipelines.raw.settings import RawSettings
 
+PROGRAM = "embedding-datasets"
 READER_CLOSED = 141  # as shells number the signal that ends other programs then, SIGPIPE
 NAMES = "a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one"
 MAX_NUMBER = 2**31 - 1  # what every library counts rows with
@@ -36,7 +37,7 @@ logger = logging.getLogger(__name__)
 def parser(command: str, description: str, examples: str) -> argparse.ArgumentParser:
     """A parser with a --help that teaches: what the command does, its options, examples, exit codes."""
     return argparse.ArgumentParser(
-        prog=f"python -m pipelines.{command}",
+        prog=f"{PROGRAM} {command}",
         description=description,
         epilog=f"examples:\n{examples}\n\nexit codes: 0 done, 1 failed, 2 usage, 3 a source is missing or wrong, "
         "4 findings forbid it, 5 publishing failed",

@@ -1,4 +1,4 @@
-"""python -m pipelines.decide SOURCE --raw-dir DIR : let a classifier decide, once, which sentences of a source are acceptable.
+"""embedding-datasets decide SOURCE --raw-dir DIR : let a classifier decide, once, which sentences of a source are acceptable.
 
 The decisions become a raw file of the source, so that no build needs the classifier. Needs transformers and torch, the extra
 `acceptability` of this package.
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from builders.spec import Decisions, Source
 
 EXAMPLES = """\
-  python -m pipelines.decide stsb_ru --raw-dir DIR               with the pinned classifier of the Hub (1.4 GB)
-  python -m pipelines.decide stsb_ru --raw-dir DIR --offline     with the same one from the Hub's cache on this machine
-  python -m pipelines.decide stsb_ru --raw-dir DIR --model PATH  with another one, to try it: no version is built from that"""
+  embedding-datasets decide stsb_ru --raw-dir DIR               with the pinned classifier of the Hub (1.4 GB)
+  embedding-datasets decide stsb_ru --raw-dir DIR --offline     with the same one from the Hub's cache on this machine
+  embedding-datasets decide stsb_ru --raw-dir DIR --model PATH  with another one, to try it: no version is built from that"""
 
 
 def main() -> int:
@@ -71,11 +71,17 @@ def _find(name: str) -> tuple[Source, Decisions]:
     raise UsageError(what, expected=", ".join(deciding), todo="name a source that needs decisions")
 
 
-def _parse() -> argparse.Namespace:
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     arguments = command.parser("decide", "Let a classifier decide which sentences are acceptable.", EXAMPLES)
     arguments.add_argument("source", metavar="SOURCE", help="the source whose sentences are judged, such as stsb_ru")
     command.add_raw_options(arguments)
     arguments.add_argument("--model", type=Path, metavar="PATH", help="another model and its tokenizer, in a folder")
+    return arguments
+
+
+def _parse() -> argparse.Namespace:
+    arguments = parser()
     options = command.parse(arguments)
     if options.raw_dir is None:
         arguments.error("--raw-dir is needed: the decisions are written to DIR/<source>/")

@@ -1,4 +1,4 @@
-"""python -m pipelines.diff A B : what differs between two releases, on disk or on the Hub."""
+"""embedding-datasets diff A B : what differs between two releases, on disk or on the Hub."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     import argparse
 
 EXAMPLES = """\
-  python -m pipelines.diff outputs/cedr-classification/1.0.0 outputs/cedr-classification/2.0.0
-  python -m pipelines.diff ORG/cedr-classification@v1.0.0 ORG/cedr-classification@v2.0.0
-  python -m pipelines.diff ORG/cedr-classification@v1.0.0 outputs/cedr-classification   the published and the local one
+  embedding-datasets diff outputs/cedr-classification/1.0.0 outputs/cedr-classification/2.0.0
+  embedding-datasets diff ORG/cedr-classification@v1.0.0 ORG/cedr-classification@v2.0.0
+  embedding-datasets diff ORG/cedr-classification@v1.0.0 outputs/cedr-classification   the published and the local one
 
 0 means the same rows, 1 other rows (or, with an error on stderr, a release that cannot be read)."""
 
 
 def main() -> int:
     """Compare the two releases that the command line names; returns 0 for the same rows, 1 for others."""
-    options = _parse()
+    options = command.parse(parser())
     from pipelines.report import text
 
     result = diff(options.a, options.b)
@@ -70,13 +70,14 @@ def diff(old: str, new: str) -> dict[str, Any]:
     }
 
 
-def _parse() -> argparse.Namespace:
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     arguments = command.parser("diff", "Show what differs between two releases: rows, statistics, findings.", EXAMPLES)
     kinds = "a release, a folder of releases of one dataset (the newest), or one on the Hub"
     for name in ("a", "b"):
         arguments.add_argument(name, metavar=name.upper(), help=f"PATH or ORG/NAME@TAG: {kinds}")
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
-    return command.parse(arguments)
+    return arguments
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""python -m pipelines.fetch NAME... : raw files, found or downloaded, and verified."""
+"""embedding-datasets fetch NAME... : raw files, found or downloaded, and verified."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from pipelines.raw.locations import LocatedFile
 
 EXAMPLES = """\
-  python -m pipelines.fetch rubq                         download what rubq's datasets are built from
-  python -m pipelines.fetch all --raw-dir DIR --offline  verify the files in DIR, list the missing ones
-  python -m pipelines.fetch hhrlhf-harmlessness --splits test"""
+  embedding-datasets fetch rubq                         download what rubq's datasets are built from
+  embedding-datasets fetch all --raw-dir DIR --offline  verify the files in DIR, list the missing ones
+  embedding-datasets fetch hhrlhf-harmlessness --splits test"""
 
 
 def main() -> int:
     """Fetch the raw files of the named datasets; returns the exit code: that of the first file that failed, or 0."""
-    options = _parse()
+    options = command.parse(parser())
     from builders.catalogue import needed_files, requested_splits
     from pipelines.raw.locations import locate
     from pipelines.report.text import table
@@ -48,13 +48,14 @@ def main() -> int:
     return code
 
 
-def _parse() -> argparse.Namespace:
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     arguments = command.parser("fetch", "Find or download raw files and verify them.", EXAMPLES)
     arguments.add_argument("names", nargs="+", metavar="NAME", help=command.NAMES)
     command.add_raw_options(arguments)
     arguments.add_argument("--splits", type=command.split_names, metavar="A,B", help="only the files of these splits")
     arguments.add_argument("--json", action="store_true", help="one JSON object per file on stdout, for programs")
-    return command.parse(arguments)
+    return arguments
 
 
 def _to_json(source: str, file: LocatedFile) -> dict[str, Any]:

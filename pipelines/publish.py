@@ -1,4 +1,4 @@
-"""python -m pipelines.publish NAME... --org ORG : releases to the Hub, each in one commit, read back and tagged."""
+"""embedding-datasets publish NAME... --org ORG : releases to the Hub, each in one commit, read back and tagged."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from pipelines.hub.publishing import Publication
 
 EXAMPLES = """\
-  python -m pipelines.publish cedr --org ORG --dry-run       what would be written, and how it differs from the version before
-  python -m pipelines.publish cedr --org ORG                 outputs/cedr-classification/<newest> as ORG/cedr-classification
-  python -m pipelines.publish cedr-classification@1.0.0 --org ORG --private    an older version too: main stays at the newest
-  python -m pipelines.publish cedr --org ORG --all-versions  from the oldest to the newest
-  python -m pipelines.publish ria-news --org ORG --i-have-the-rights"""
+  embedding-datasets publish cedr --org ORG --dry-run       what would be written, and how it differs from the version before
+  embedding-datasets publish cedr --org ORG                 outputs/cedr-classification/<newest> as ORG/cedr-classification
+  embedding-datasets publish cedr-classification@1.0.0 --org ORG --private    an older version too: main stays at the newest
+  embedding-datasets publish cedr --org ORG --all-versions  from the oldest to the newest
+  embedding-datasets publish ria-news --org ORG --i-have-the-rights"""
 
 logger = logging.getLogger(__name__)
 
@@ -96,14 +96,15 @@ def _all_versions(datasets: list[tuple[Definition, str]], options: argparse.Name
         if folder.read_manifest(options.output / definition.dataset.name / version) is None
     ]
     if missing:
-        todo = "build first: " + " && ".join(f"python -m pipelines.build {name}" for name in missing)
+        todo = "build first: " + " && ".join(f"embedding-datasets build {name}" for name in missing)
         raise PublishError(
             "versions without a release to publish", where=str(options.output), found=", ".join(missing), todo=todo
         )
     return every
 
 
-def _parse() -> argparse.Namespace:
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     arguments = command.parser(
         "publish", "Publish releases on the Hub: one commit each, read back, compared, tagged.", EXAMPLES
     )
@@ -146,6 +147,11 @@ def _parse() -> argparse.Namespace:
         "nothing is recorded",
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
+    return arguments
+
+
+def _parse() -> argparse.Namespace:
+    arguments = parser()
     options = command.parse(arguments)
     if options.ledger and not os.access(options.ledger.absolute().parent, os.W_OK):
         arguments.error(f"--ledger: cannot write to {options.ledger}")

@@ -1,4 +1,4 @@
-"""python -m pipelines.show [NAME...] : the catalogue, or all that is known of some datasets before a build."""
+"""embedding-datasets show [NAME...] : the catalogue, or all that is known of some datasets before a build."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from builders.raw_files import RawFile
 
 EXAMPLES = """\
-  python -m pipelines.show                    the catalogue
-  python -m pipelines.show rumteb             a benchmark: its tasks and sizes, beside those of its paper
-  python -m pipelines.show rarb               a group
-  python -m pipelines.show rubq-retrieval     one dataset: its recipe, options, versions and raw files
-  python -m pipelines.show cedr@1.0.0         the same for one version: its options, rows, dropped rows, findings"""
+  embedding-datasets show                    the catalogue
+  embedding-datasets show rumteb             a benchmark: its tasks and sizes, beside those of its paper
+  embedding-datasets show rarb               a group
+  embedding-datasets show rubq-retrieval     one dataset: its recipe, options, versions and raw files
+  embedding-datasets show cedr@1.0.0         the same for one version: its options, rows, dropped rows, findings"""
 
 
 def main() -> int:
     """Show what the command line names."""
-    options = _parse()
+    options = command.parse(parser())
     from pipelines.report import benchmark_table, text
 
     datasets = command.resolve_datasets(options.names or ["all"])
@@ -88,14 +88,15 @@ def _known_content(definition: Definition, version: str, release_dir: Path) -> d
     return {"rows": rows, "dropped": None, "findings": known or None, "counted_in": "ledger" if entry else None}
 
 
-def _parse() -> argparse.Namespace:
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
     arguments = command.parser("show", "List the catalogue, or show one dataset.", EXAMPLES)
     arguments.add_argument("names", nargs="*", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset, for programs")
-    return command.parse(arguments)
+    return arguments
 
 
 def _built_versions(dataset_dir: Path) -> list[str]:
@@ -141,7 +142,7 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
         where = file_url(file.location) or "to be fetched by hand"
         lines += [f"    {source.name}/{file.name}  {_digest(file)}", f"      {where}"]
     name = dataset.name if newest else f"{dataset.name}@{row['version']}"
-    return "\n".join([*lines, "", f"  build it: python -m pipelines.build {name}"])
+    return "\n".join([*lines, "", f"  build it: embedding-datasets build {name}"])
 
 
 def _content_facts(row: dict[str, Any]) -> dict[str, str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from builders.spec import Raw
 
-LOGGERS = ("builders", "cards", "pipelines", "__main__")  # __main__: a command that runs as `python -m pipelines.build`
+LOGGERS = ("builders", "cards", "pipelines", "__main__")  # __main__: a command that runs as `embedding-datasets build`
 UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
 
 

@@ -84,7 +84,9 @@ def follow_the_guide(repository: Path) -> list[str]:
 def run_line(line: str, repository: Path) -> None:
     """Run a command of the guide in a checkout, with its code and no other."""
     environment = os.environ | {"PYTHONPATH": str(repository), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""}
-    program, *arguments = re.sub("^(ruff|mypy)", r"python -m \1", line).split()
+    program, *arguments = (
+        re.sub("^(ruff|mypy)", r"python -m \1", line).replace("embedding-datasets", "python -m pipelines").split()
+    )
     assert program == "python"
     done = subprocess.run(
         [sys.executable, *arguments], cwd=repository, env=environment, capture_output=True, text=True, check=False

@@ -37,7 +37,7 @@ def require_publishable(
         )
     manifest = folder.read_manifest(release_dir)
     if manifest is None:
-        todo = f"build it: python -m pipelines.build {name}"
+        todo = f"build it: embedding-datasets build {name}"
         raise PublishError(f"{name}: no release to publish", where=str(release_dir), todo=todo)
     if not sample and not manifest.complete:
         what = "a sample" if manifest.sample else "a part of the dataset"
@@ -48,7 +48,7 @@ def require_publishable(
         raise PublishError(what, where=str(release_dir), found=manifest.name)
     problems = verify_release(release_dir, manifest) + folder.edited_documents(release_dir, manifest)
     if problems:
-        todo = f"build it again: python -m pipelines.build {name} --force"
+        todo = f"build it again: embedding-datasets build {name} --force"
         raise PublishError(f"{name}: the release is damaged", where=str(release_dir), found=problems[0], todo=todo)
     _refuse_defects(definition, release_dir, manifest)
     recorded = ledger.find_entry(dataset.name, release_dir.name, ledger_file)

@@ -100,7 +100,7 @@ class Repository:
         """The command that publishes, records or restores a version here."""
         name = self.name.partition("/")[2]
         repo_name = "" if name == self.dataset else f" --repo-name {name}"
-        return f"python -m pipelines.publish {self.dataset}@{version} --org {self.org}{repo_name}"
+        return f"embedding-datasets publish {self.dataset}@{version} --org {self.org}{repo_name}"
 
 
 def missing_tag(repo: Repository, name: str, entry: LedgerEntry) -> Revision:
@@ -213,7 +213,7 @@ def _drift(
     local = _local_release(expected.output, manifest)
     if _rows(manifest, local) == "other":
         path = expected.output / manifest.dataset / manifest.version
-        command = f"python -m pipelines.diff {repo.name}@{name} {path}"
+        command = f"embedding-datasets diff {repo.name}@{name} {path}"
         problems.append(Problem(f"other rows than the local release {path}", "see what differs:", (command,)))
     return problems
 

@@ -15,7 +15,7 @@ MEANING = {
 HEADER = """\
 # Findings
 
-The problems that a build and `python -m pipelines.check` look for in a dataset. `manifest.json` and the dataset card list every
+The problems that a build and `embedding-datasets check` look for in a dataset. `manifest.json` and the dataset card list every
 finding: its kind, severity, location (config, split, column), count, share, and up to five rows as examples, with the rows
 that make them findings; `--findings DIR` writes all of them ([checking.md](checking.md)). Errors,
 `few_rows_of_label` and `label_without_training_rows` come from `pipelines/audit/integrity.py`, all others from

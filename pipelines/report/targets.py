@@ -62,7 +62,7 @@ def locate_target(target: Target, subsets: Sequence[str] = (), *, versions: str 
         return fetched.folder, fetched
     assert target.folder is not None
     if not target.folder.is_dir():
-        todo = f"build it: python -m pipelines.build {target.name}, or pass the folder with the releases: --output DIR"
+        todo = f"build it: embedding-datasets build {target.name}, or pass the folder with the releases: --output DIR"
         raise ReleaseError(f"{target.name} has not been built", where=str(target.folder), todo=todo)
     release_dir = newest_release(target.folder, versions)
     if release_dir != target.folder and not release_dir.name.startswith(versions):
@@ -70,7 +70,7 @@ def locate_target(target: Target, subsets: Sequence[str] = (), *, versions: str 
             f"no version {versions}x of {target.name} has been built",
             where=str(target.folder),
             found=f"version {release_dir.name}",
-            todo=f"build one: python -m pipelines.build {target.folder.name}@{versions}0.0",
+            todo=f"build one: embedding-datasets build {target.folder.name}@{versions}0.0",
         )
     return release_dir, None
 

@@ -151,7 +151,7 @@ def test_a_sample_says_at_the_top_that_it_is_not_the_dataset() -> None:
     first = card.split("\n# rubq-retrieval\n\n")[1].split("\n\n")[0]
     assert first.startswith("> [!WARNING]\n> **Sample.**")
     assert first.endswith("this is not the dataset.")
-    assert "python -m pipelines.build rubq-retrieval@1.9.0 --sample" in card
+    assert "embedding-datasets build rubq-retrieval@1.9.0 --sample" in card
 
 
 def test_a_partial_release_names_its_missing_splits_and_offers_no_evaluation_that_cannot_run() -> None:
@@ -161,7 +161,7 @@ def test_a_partial_release_names_its_missing_splits_and_offers_no_evaluation_tha
     assert "**Partial.** Without the split `train`: this is neither the complete dataset" in card
     assert "mteb.evaluate" not in card
     assert "cannot be evaluated with mteb" in card
-    assert "pipelines.build cedr-classification@1.9.0 --splits test\n" in card
+    assert "embedding-datasets build cedr-classification@1.9.0 --splits test\n" in card
     assert "train" not in front_matter_of(card)["configs"][0]["data_files"]
 
 

@@ -36,7 +36,7 @@ def raw_dir(folder: Path, source: str) -> Path:
 def test_help_shows_examples_and_exit_codes(command: str) -> None:
     process = run(command, "--help")
     assert process.returncode == 0
-    assert f"python -m pipelines.{command} " in process.stdout.split("examples:")[1]
+    assert f"embedding-datasets {command} " in process.stdout.split("examples:")[1]
     assert "exit codes" in process.stdout
 
 
@@ -84,7 +84,7 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["build", "rubk"], 2, ["no source, dataset or group is named 'rubk'", "rubq", "pipelines.show"]),
+        (["build", "rubk"], 2, ["no source, dataset or group is named 'rubk'", "rubq", "embedding-datasets show"]),
         (["build", "ru"], 2, ["beginning of several names", "rubq"]),
         (["build", "rubq-retrieval@9.9.9", "--sample"], 2, ["has no version '9.9.9'", "1.0.0"]),
         (["build", "rubq", "--sample", "--splits", "tset"], 2, ["has no split 'tset'", "test"]),
@@ -106,7 +106,11 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path) -> None:
         (["check", "rubk"], 2, ["no such folder", "no source, dataset or group is named 'rubk'", "rubq"]),
         (["check", "outputs/nowhere"], 2, ["no such folder", "outputs/nowhere", "ORG/NAME"]),
         (["check", "cards"], 3, ["no tables found", "cards", "outputs/<dataset>/<version>"]),
-        (["check", "rubq@9.9.9", "--output", "nowhere"], 1, ["has not been built", "pipelines.build", "nowhere"]),
+        (
+            ["check", "rubq@9.9.9", "--output", "nowhere"],
+            1,
+            ["has not been built", "embedding-datasets build", "nowhere"],
+        ),
         (["check", "rubq", "--against", "published", "--html", "x"], 2, ["--against", "--html"]),
         (["accept"], 2, ["required", "REPORT"]),
         (["accept", "nowhere.json"], 1, ["no build report found", "nowhere.json"]),
@@ -116,7 +120,7 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path) -> None:
         (["publish", "rubq"], 2, ["--org"]),
         (["publish", "rubq", "--org", "org", "--repo-name", "x"], 2, ["--repo-name is for one dataset"]),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) and "pipelines.show" not in value else None,
+    ids=lambda value: " ".join(value) if isinstance(value, list) and "embedding-datasets show" not in value else None,
 )
 def test_a_usage_error_names_the_problem_and_the_solution(
     arguments: list[str], code: int, words: list[str], tmp_path: Path

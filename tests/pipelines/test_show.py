@@ -92,7 +92,7 @@ def test_a_version_is_shown_with_its_own_options_rows_and_findings(
     assert "clean=False" in page
     assert "default/train 7,528, default/test 1,882" in page
     assert "split_leak 7 (default/test.text)" in " ".join(page.split())
-    assert page.rstrip().endswith("python -m pipelines.build cedr-classification@1.0.0")
+    assert page.rstrip().endswith("embedding-datasets build cedr-classification@1.0.0")
 
     release = golden_release("cedr-classification", "2.0.0")
     built = json.loads(show("cedr@2.0.0", "--json", "--output", str(release.release_dir.parents[1])))

@@ -2,7 +2,7 @@
 
     upstream = published_files()             content by path: /raw.githubusercontent.com/<repo>/<commit>/<file>, ...
     with FaultyServer(upstream) as server:
-        build(server, folder, "rumteb")      python -m pipelines.build rumteb, in a process of its own
+        build(server, folder, "rumteb")      embedding-datasets build rumteb, in a process of its own
 
 In that process every source pins its golden file where it pins its real one, by the same kind of digest; a file that no
 source pins is met for the first time. The numbers of the recipes are those of the golden samples. Folders, lock file and ledger

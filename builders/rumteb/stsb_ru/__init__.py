@@ -61,7 +61,7 @@ SOURCE = Source(
         "decisions": by_hand(
             DECISIONS,
             f"run the classifier {MODEL} once: pip install '.[acceptability]' and "
-            "python -m pipelines.decide stsb_ru --raw-dir DIR; or copy the file from somebody who has it",
+            "embedding-datasets decide stsb_ru --raw-dir DIR; or copy the file from somebody who has it",
         ),
     },
     decisions=Decisions(

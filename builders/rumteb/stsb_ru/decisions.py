@@ -23,7 +23,7 @@ from builders.shaping.rows import refuse
 if TYPE_CHECKING:
     from builders.spec import Raw
 
-REBUILD = "move the file away and create it again with python -m pipelines.decide"
+REBUILD = "move the file away and create it again with embedding-datasets decide"
 
 
 def head_line(classifier: str) -> str:

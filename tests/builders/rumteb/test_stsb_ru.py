@@ -88,7 +88,7 @@ def test_without_decisions_the_error_names_the_command_that_creates_them(tmp_pat
     with pytest.raises(SourceError, match="must be fetched by hand") as caught:
         locate(stsb_ru.SOURCE, "decisions", settings)
     assert "pip install '.[acceptability]'" in str(caught.value)
-    assert "python -m pipelines.decide stsb_ru --raw-dir DIR" in str(caught.value)
+    assert "embedding-datasets decide stsb_ru --raw-dir DIR" in str(caught.value)
     assert str(tmp_path / "stsb_ru" / "rucola-decisions.jsonl") in str(caught.value)
 
 
@@ -132,4 +132,4 @@ def test_a_sentence_without_a_decision_is_an_error_instead_of_a_dropped_pair(tmp
     with pytest.raises(SourceError, match="no decision on some sentences") as caught:
         find_acceptable(pl.Series(["Снег.", "Дождь.", "Град.", "Дождь."]), read_decisions(raw, CLASSIFIER), raw)
     assert "2 sentences without a decision, the first is 'Дождь.'" in str(caught.value)
-    assert "pipelines.decide" in str(caught.value)
+    assert "embedding-datasets decide" in str(caught.value)

@@ -123,7 +123,7 @@ def test_all_versions_are_published_from_the_oldest_to_the_newest_once_all_are_b
     build(run, "1.0.0", "3.0.0")
     incomplete = run("publish", "cedr", "--org", "org", "--all-versions")
     assert (incomplete.returncode, incomplete.stdout) == (5, "")
-    assert f"build first: python -m pipelines.build {CEDR}@2.0.0\n" in incomplete.stderr
+    assert f"build first: embedding-datasets build {CEDR}@2.0.0\n" in incomplete.stderr
     assert hub.repos == {}, "nothing may be published before all versions are built"
     build(run, "2.0.0")
     published = run("publish", "cedr", "--org", "org", "--all-versions")

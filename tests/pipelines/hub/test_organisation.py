@@ -347,7 +347,7 @@ def test_other_rows_than_in_the_local_release_are_named(run: Callable[..., Run],
     path.write_text(json.dumps(manifest))
     checked = run("--no-download")
     assert checked.code == 1
-    assert f"python -m pipelines.diff org/{CEDR}@v2.0.0 {path.parent}\n" in checked.out
+    assert f"embedding-datasets diff org/{CEDR}@v2.0.0 {path.parent}\n" in checked.out
     path.write_text(json.dumps(manifest | {"sample": True}))
     assert run("--no-download").code == 0, "a sample says nothing of the whole dataset"
 

@@ -136,4 +136,4 @@ def test_the_error_for_a_missing_release_shows_the_build_command(
     dataset, outcome = first(releases())
     with pytest.raises(PublishError, match="no release to publish") as caught:
         publish(hub, dataset, replace(outcome, release_dir=tmp_path / "1.0.0"), options)
-    assert f"python -m pipelines.build {TERRA}@1.0.0" in str(caught.value)
+    assert f"embedding-datasets build {TERRA}@1.0.0" in str(caught.value)

@@ -56,7 +56,7 @@ def test_a_name_is_a_repository_a_folder_or_datasets_of_the_catalogue(
 def test_a_dataset_that_has_not_been_built_is_an_error_that_says_how_to_build_it() -> None:
     with pytest.raises(ReleaseError, match="terra has not been built") as caught:
         locate_target(Target("terra", Path("outputs/nothing")))
-    assert "python -m pipelines.build terra" in str(caught.value.todo)
+    assert "embedding-datasets build terra" in str(caught.value.todo)
     with pytest.raises(UsageError, match="no such folder"):
         resolve_release("outputs/nothing")
 
@@ -67,7 +67,7 @@ def test_the_figures_of_a_paper_are_compared_with_a_version_that_rebuilds_its_da
     with pytest.raises(ReleaseError, match=r"no version 1\.x of cedr has been built") as caught:
         locate_target(Target("cedr", releases), versions=published_figures.VERSIONS)
     assert caught.value.found == "version 2.0.0"
-    assert "python -m pipelines.build cedr-classification@1.0.0" in str(caught.value.todo)
+    assert "embedding-datasets build cedr-classification@1.0.0" in str(caught.value.todo)
     for version in ("1.0.0", "1.1.0"):
         (releases / version).mkdir()
         assert locate_target(Target("cedr", releases), versions=published_figures.VERSIONS)[0].name == version

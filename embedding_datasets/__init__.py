@@ -1,0 +1,1 @@
+"""Named, versioned, reproducible builders for text-embedding benchmark datasets."""

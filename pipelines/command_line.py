@@ -1,0 +1,86 @@
+"""One command for all: `embedding-datasets COMMAND`, the same as `python -m pipelines COMMAND`.
+
+`python -m pipelines.COMMAND` runs one command too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from typing import Literal
+
+from pipelines import command
+
+Heading = Literal["use", "understand", "develop"]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, which is the module `pipelines.<name>`. summary: its line in the list of commands."""
+
+    name: str
+    heading: Heading
+    summary: str
+
+
+COMMANDS = (
+    Command("show", "use", "list the catalogue, or show one dataset or benchmark"),
+    Command("fetch", "use", "find or download raw files, and verify them"),
+    Command("build", "use", "build releases from raw files"),
+    Command("check", "use", "verify releases, and find the problems of any dataset"),
+    Command("diff", "use", "show what differs between two releases"),
+    Command("publish", "use", "publish releases on the Hub"),
+    Command("decide", "develop", "judge the sentences of a source once, with a classifier"),
+    Command("accept", "develop", "take over the digests and versions of a build report"),
+)
+HEADINGS: dict[Heading, str] = {"use": "use", "understand": "understand", "develop": "develop"}
+EXAMPLES = """\
+  embedding-datasets show                      the catalogue
+  embedding-datasets build rubq --sample       build from a golden sample: no network, seconds
+  embedding-datasets build --help              the options of a command"""
+
+
+def main() -> int:
+    """Run the command that the command line names; without one, list the commands. Returns the exit code."""
+    name = sys.argv[1] if len(sys.argv) > 1 else None
+    if name in {one.name for one in COMMANDS}:
+        sys.argv = [f"{command.PROGRAM} {name}", *sys.argv[2:]]
+        code: int = import_module(f"pipelines.{name}").main()
+        return code
+    arguments = _parser()
+    if name is not None and not name.startswith("-"):
+        nearest = difflib.get_close_matches(name, [one.name for one in COMMANDS], n=1)
+        hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+        arguments.error(f"no command is named {name!r}: {hint}{command.PROGRAM} --help lists them")
+    arguments.parse_args()
+    arguments.print_help()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    arguments = argparse.ArgumentParser(
+        prog=command.PROGRAM,
+        usage=f"{command.PROGRAM} COMMAND ...",
+        description=f"Build, check and publish embedding-benchmark datasets.\n\n{_list_commands()}",
+        epilog=f"examples:\n{EXAMPLES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    arguments.add_argument("--version", action="version", version=metadata.version("embedding-datasets"))
+    return arguments
+
+
+def _list_commands() -> str:
+    lines = list[str]()
+    for heading, title in HEADINGS.items():
+        listed = [f"  {one.name:<10}{one.summary}" for one in COMMANDS if one.heading == heading]
+        lines += [f"{title}:", *listed] if listed else []
+    return "\n".join(lines)
+
+
+def run() -> None:
+    """Run the command line and leave with its exit code."""
+    command.run(main)

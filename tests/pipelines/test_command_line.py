@@ -1,0 +1,54 @@
+"""The command embedding-datasets: it lists the commands and runs them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipelines import command_line
+from tests.support.paths import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"]])
+def test_without_a_command_the_commands_are_listed_by_heading(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["embedding-datasets", *arguments])
+    if arguments:
+        with pytest.raises(SystemExit, match=r"^0$"):
+            command_line.main()
+    else:
+        assert command_line.main() == 0
+    listed = capsys.readouterr().out
+    for one in command_line.COMMANDS:
+        assert f"  {one.name:<10}{one.summary}\n" in listed
+    assert max(map(len, listed.splitlines())) <= 80
+
+
+def test_every_module_with_options_is_a_command() -> None:
+    modules = {
+        path.stem for path in (ROOT / "pipelines").glob("*.py") if "\ndef parser() -> " in path.read_text("utf-8")
+    }
+    assert modules == {one.name for one in command_line.COMMANDS}
+
+
+def test_a_command_runs_with_the_arguments_after_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["embedding-datasets", "build", "terra", "--sample", "--output", str(tmp_path)])
+    assert command_line.main() == 0
+    assert "built, sample" in capsys.readouterr().out
+
+
+def test_an_unknown_command_is_answered_with_the_nearest_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["embedding-datasets", "biuld", "rubq"])
+    with pytest.raises(SystemExit, match=r"^2$"):
+        command_line.main()
+    assert "no command is named 'biuld': did you mean 'build'?" in capsys.readouterr().err
