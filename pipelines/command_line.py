@@ -38,9 +38,9 @@ COMMANDS = (
 )
 HEADINGS: dict[Heading, str] = {"use": "use", "understand": "understand", "develop": "develop"}
 EXAMPLES = """\
-  embedding-datasets show                      the catalogue
-  embedding-datasets build rubq --sample       from a golden sample: no network, seconds
-  embedding-datasets build --help              the options of a command"""
+  embedding-datasets show                  the catalogue
+  embedding-datasets build rubq --sample   from a golden sample, without network
+  embedding-datasets build --help          the options of a command"""
 
 
 def main() -> int:
