@@ -1,4 +1,4 @@
-"""python -m embedding_datasets COMMAND: the same as the command embedding-datasets."""
+"""The command embedding-datasets, and python -m embedding_datasets COMMAND."""
 
 from pipelines.command_line import run
 

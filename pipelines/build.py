@@ -148,7 +148,7 @@ def _results(
         ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=workers.prepare_worker) as pool,
         workers.terminate_workers(),
     ):
-        with workers.hold_interrupts():
+        with workers.hold_interrupts(), workers.own_packages_first():
             all_results = pool.map(_attempt_all, per_source, [settings] * len(per_source))
         try:
             for results in all_results:

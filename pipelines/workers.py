@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from contextlib import contextmanager
 from multiprocessing import active_children, connection, parent_process
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines import interrupts
@@ -51,6 +53,20 @@ def hold_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def own_packages_first() -> Iterator[None]:
+    """Start processes that find our packages by their names: the current folder may have a package called pipelines.
+
+    A new process gets a copy of sys.path, but not the packages that are loaded here.
+    """
+    folder = str(Path(__file__).parents[1])
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
 
 
 @contextmanager

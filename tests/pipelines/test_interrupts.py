@@ -56,10 +56,16 @@ def wait_for_workers(pid: int, count: int) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    "module", ["pipelines", "builders.errors", "pipelines.command", "polars", "pyarrow.lib", "numpy"]
+    ("module", "entry"),
+    [
+        *((name, "pipelines.build") for name in ("pipelines", "builders.errors", "pipelines.command", "polars")),
+        *((name, "pipelines.build") for name in ("pyarrow.lib", "numpy")),
+        *((name, "embedding_datasets build") for name in ("pipelines", "pipelines.command")),
+    ],
 )
-def test_ctrl_c_while_modules_load_ends_in_130_without_a_traceback(module: str, tmp_path: Path) -> None:
-    with start(sys.executable, "-X", "importtime", *BUILD[1:], "--output", str(tmp_path)) as process:
+def test_ctrl_c_while_modules_load_ends_in_130_without_a_traceback(module: str, entry: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", *entry.split(), *BUILD[3:], "--output", str(tmp_path)]
+    with start(*command) as process:
         assert process.stderr is not None
         for line in process.stderr:  # a line of `-X importtime` for each module that is loaded
             if line.rstrip().endswith(f"| {module}") or line.rstrip().endswith(f" {module}"):
