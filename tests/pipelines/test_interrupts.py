@@ -60,7 +60,7 @@ def wait_for_workers(pid: int, count: int) -> list[int]:
     [
         *((name, "pipelines.build") for name in ("pipelines", "builders.errors", "pipelines.command", "polars")),
         *((name, "pipelines.build") for name in ("pyarrow.lib", "numpy")),
-        *((name, "embedding_datasets build") for name in ("pipelines", "pipelines.command")),
+        *((name, "embedding_datasets build") for name in ("embedding_datasets", "polars")),
     ],
 )
 def test_ctrl_c_while_modules_load_ends_in_130_without_a_traceback(module: str, entry: str, tmp_path: Path) -> None:
