@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--splits", type=command.split_names, metavar="A,B", help="only these splits; the release is partial"
     )
-    arguments.add_argument("--sample", action="store_true", help="build from the golden sample in the repository")
+    arguments.add_argument("--sample", action="store_true", help="build from the golden sample of the source")
     arguments.add_argument(
         "--limit", type=command.positive_int, metavar="N", help="only the first N raw records; marked as sample"
     )

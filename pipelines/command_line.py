@@ -9,7 +9,7 @@ import argparse
 import difflib
 import sys
 from dataclasses import dataclass
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Literal
 
 from pipelines import command
@@ -69,8 +69,18 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    arguments.add_argument("--version", action="version", version=metadata.version("embedding-datasets"))
+    arguments.add_argument("--version", action=_PrintVersion, nargs=0, help="show version and commit, and exit")
     return arguments
+
+
+class _PrintVersion(argparse.Action):
+    """The option --version; git is asked for the commit only now."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from pipelines import installation
+
+        print(installation.describe())
+        parser.exit()
 
 
 def _list_commands() -> str:

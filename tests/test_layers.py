@@ -19,7 +19,7 @@ COMMANDS = {"accept", "build", "check", "command", "decide", "diff", "fetch", "p
 LAYERS = (
     {"builders"},
     {"cards"},
-    {"pipelines.safe_text", "pipelines.interrupts"},
+    {"pipelines.safe_text", "pipelines.interrupts", "pipelines.installation"},
     {"pipelines.files", "pipelines.terminal"},
     {"pipelines.workers"},
     {"pipelines.raw"},

@@ -15,6 +15,7 @@ from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from builders.errors import DatasetError, PublishError, SourceError
+from pipelines import installation
 from pipelines.hub import xet
 from pipelines.raw import responses, user_agent
 from pipelines.raw.download import Patience
@@ -88,9 +89,7 @@ def connect(
         raise error("connections to the Hub are disabled", found="HF_HUB_OFFLINE is set", todo="unset it")
     if not sys.stderr.isatty():
         disable_progress_bars()
-    api = HfApi(
-        endpoint=endpoint, token=token, library_name=user_agent.NAME, library_version=user_agent.package_version()
-    )
+    api = HfApi(endpoint=endpoint, token=token, library_name=installation.NAME, library_version=installation.version())
     patience = patience or Patience(retries=4, read=300)  # a commit of many files takes the Hub a while
     xet.limit_silence(patience.connect, patience.read)
     return HubClient(api, patience, error)

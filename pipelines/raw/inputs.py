@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import SourceError
 from builders.spec import Raw
 from cards.manifest import RawEntry
+from pipelines import installation
 from pipelines.raw.locations import locate
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from builders.spec import Source
     from pipelines.raw.settings import RawSettings
 
-GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
+GOLDEN = installation.golden_samples()
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,9 @@ def golden_input(source: Source, key: str, golden: Path, *, limit: int | None) -
         )
     if not path.is_file():
         raise SourceError(
-            "golden sample not found",
-            where=str(path),
-            todo="golden samples are part of the repository, not of an installed package: run this in a checkout",
+            "the golden samples of this package are missing",
+            where=str(golden),
+            todo="install the package again, or run this in a checkout of the repository",
         )
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-
-NAME = "embedding-datasets"
-
-
-def package_version() -> str:
-    """The version of this package; `unknown` where it runs without being installed."""
-    try:
-        return importlib.metadata.version(NAME)
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
+from pipelines.installation import NAME, version
 
 
 def user_agent() -> str:
     """The User-Agent of requests: name and version."""
-    return f"{NAME}/{package_version()}"
+    return f"{NAME}/{version()}"

@@ -13,6 +13,8 @@ import platform
 from functools import cache
 from pathlib import Path
 
+from pipelines import installation
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("builders", "cards", "pipelines")
 # What turns the same rows into another card, manifest or Parquet file, with everything that these import.
@@ -37,15 +39,14 @@ def report_files(source: str, root: Path = ROOT) -> list[str]:
 
 def tools() -> dict[str, str]:
     """The versions of what takes part in a build; outside every hash."""
-    names = ("embedding-datasets", "polars", "pyarrow", "orjson", "numpy")
-    return {"python": platform.python_version()} | {name: _version(name) for name in names}
+    libraries = {name: importlib.metadata.version(name) for name in ("polars", "pyarrow", "orjson", "numpy")}
+    return {"python": platform.python_version(), installation.NAME: installation.version()} | libraries
 
 
-def _version(distribution: str) -> str:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"  # a checkout runs without installation
+def tools_and_commit() -> dict[str, str]:
+    """The tools, and the commit of this package's code as `commit`, where it is known; outside every hash too."""
+    commit = installation.commit()
+    return tools() | ({"commit": commit} if commit else {})
 
 
 @cache

@@ -154,7 +154,7 @@ def _manifest(identity: Identity, tables: Tables, written: list[Table], findings
         dropped=tables.dropped,
         observed=dict(tables.observed),
         findings=tuple(findings),
-        tools=fingerprint.tools(),
+        tools=fingerprint.tools_and_commit(),
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 

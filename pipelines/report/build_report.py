@@ -233,7 +233,7 @@ def _update(path: Path, entries: Iterable[DatasetReport], *, replace_old: bool) 
             format=FORMAT,
             complete=all(one.state != "pending" for one in datasets),
             written_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            tools=fingerprint.tools(),
+            tools=fingerprint.tools_and_commit(),
             datasets=datasets,
         )
         write_atomically(path, encode(report))

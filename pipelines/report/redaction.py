@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = ("builders", "cards", "embedding_datasets", "pipelines")
 OWN_WORDS = (
     "pipelines.raw.",
     "pipelines.release.",
@@ -66,7 +67,7 @@ def unexpected_failure(name: str, error: Exception) -> Failure:
     where, trace = None, error.__traceback__
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename)
-        if path.is_relative_to(ROOT) and path.suffix == ".py" and "site-packages" not in path.parts:
+        if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in PACKAGES:
             where = f"{path.relative_to(ROOT).as_posix()}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return Failure(

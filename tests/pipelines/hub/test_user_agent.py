@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pipelines import installation
 from pipelines.hub import client, repository
 from tests.support.publishing import first, patience, publish
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pipelines.hub.planning import PublishOptions
     from tests.support.loopback_hub import LoopbackHub
 
-OURS = f"embedding-datasets/{importlib.metadata.version('embedding-datasets')}"
+OURS = f"embedding-datasets/{installation.version()}"
 
 
 @pytest.mark.parametrize("disable_xet", [True, False], ids=["LFS", "Xet"])
