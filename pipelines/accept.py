@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builders.errors import ReleaseError
+from builders.errors import ReleaseError, UsageError
 from pipelines import command
 
 if TYPE_CHECKING:
@@ -23,12 +23,16 @@ def main() -> int:
     """Show a build report, and write what it adds to the lock file and the ledger; returns the exit code."""
     options = command.parse(parser())
     from builders import catalogue
+    from pipelines.installation import is_checkout
     from pipelines.raw.lock_file import LOCK_FILE
     from pipelines.release.ledger import LEDGER
     from pipelines.report.build_report import read_report
     from pipelines.report.report_entries import new_entries, write_entries
     from pipelines.report.text import table
 
+    if not (options.lock and options.ledger) and not is_checkout():
+        todo = "give both --lock FILE and --ledger FILE, or run this in a checkout of the repository"
+        raise UsageError("an installed package keeps its lock file and ledger as they are", todo=todo)
     names = {entry.dataset for entry, _ in catalogue.resolve(options.names)} if options.names else None
     lock, ledger = options.lock or LOCK_FILE, options.ledger or LEDGER
     report = read_report(options.report)
@@ -68,8 +72,12 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("report", type=Path, metavar="REPORT", help="a build-report.json")
     arguments.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {command.NAMES}")
     arguments.add_argument("--dry-run", action="store_true", help="show what would be added, and write nothing")
-    arguments.add_argument("--lock", type=Path, metavar="FILE", help="the lock file (pipelines/raw.lock.json)")
-    arguments.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger (pipelines/ledger.json)")
+    arguments.add_argument(
+        "--lock", type=Path, metavar="FILE", help="the lock file (pipelines/raw.lock.json of a checkout)"
+    )
+    arguments.add_argument(
+        "--ledger", type=Path, metavar="FILE", help="the ledger (pipelines/ledger.json of a checkout)"
+    )
     return arguments
 
 

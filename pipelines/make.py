@@ -165,11 +165,16 @@ def is_current(release_dir: Path, manifest: Manifest, identity: Identity) -> boo
 
 
 def _record(manifest: Manifest, path: Path) -> tuple[str, ...]:
-    """Write a release into the ledger; returns a note where that changed it."""
+    """Write a release into the ledger; returns a note where that changed it, or should have and could not."""
     entry = ledger.ledger_entry(manifest)
-    if entry is None or not ledger.record_entry(manifest.dataset, manifest.version, entry, path):
+    if entry is None:
         return ()
-    return (f"{manifest.name}: content hash recorded in {path.name}: commit it",)
+    if ledger.record_entry(manifest.dataset, manifest.version, entry, path):
+        return (f"{manifest.name}: content hash recorded in {path.name}: commit it",)
+    known = ledger.find_entry(manifest.dataset, manifest.version, path)
+    if known is not None and known.content_sha256 == manifest.content_sha256:
+        return ()
+    return (f"{manifest.name}: content hash not recorded: the ledger changes only in a checkout of the repository",)
 
 
 def _refuse_to_replace_complete(release_dir: Path, old: Manifest, identity: Identity, *, force: bool) -> None:

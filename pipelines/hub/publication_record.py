@@ -26,8 +26,13 @@ def publication_ledger(hub: HubClient, requested: Path | None) -> Path | None:
 
 def log_missing_record(hub: HubClient, requested: Path | None) -> None:
     """Say, once a command, that what it publishes is not recorded."""
-    if publication_ledger(hub, requested) is None:
-        name = ledger.LEDGER.name
+    path, name = publication_ledger(hub, requested), ledger.LEDGER.name
+    if path is not None and not ledger.can_record(path):
+        logger.info(
+            "%s: not recorded what is published: it changes only in a writable checkout (or publish --ledger FILE)",
+            name,
+        )
+    if path is None:
         logger.info(
             "HF_ENDPOINT is not the Hub: %s does not record what is published there (publish --ledger FILE does)", name
         )

@@ -18,6 +18,7 @@ import msgspec
 from builders.errors import SourceError
 from cards.manifest import INVALID_JSON, Count, Sha256
 from pipelines.files import write_atomically
+from pipelines.installation import is_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,12 +59,15 @@ def read_lock_file(path: Path) -> dict[str, LockEntry]:
 def record_digest(name: str, digest: Digest, paths: Sequence[Path]) -> None:
     """Add the digest of a file to the first of the lock files that can be written, and log it.
 
-    An existing entry stays as it is. The caller holds a lock that keeps other writers out.
+    The lock file of an installed package is never written. An existing entry stays as it is. The caller holds a lock that keeps
+    other writers out.
 
     Raises SourceError for an invalid lock file.
     """
     failure = ""
     for path in paths:
+        if path == LOCK_FILE and not is_checkout():
+            continue
         entries = {name: LockEntry(digest.sha256, digest.bytes)} | read_lock_file(path)
         content = {key: asdict(entry) for key, entry in entries.items()}
         try:

@@ -19,7 +19,7 @@ class RawSettings:
     """Where raw files are looked for.
 
     raw_dir: a directory with `<source>/<name>` in it, never written to. cache: the directory of downloads, of cached digests, and
-    of a second lock file for an installed package, whose own is read-only. offline: never download. lock: the lock file.
+    of a second lock file for an installed package, whose own is never written. offline: never download. lock: the lock file.
     github_raw, github_media, hub: base URLs; without `hub`, that of huggingface_hub, which HF_ENDPOINT sets.
     """
 

@@ -21,6 +21,7 @@ import msgspec
 from builders.errors import ReleaseError
 from cards.manifest import INVALID_JSON, Count, Sha256
 from pipelines.files import locked, write_atomically
+from pipelines.installation import is_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +83,11 @@ def find_entry(dataset: str, version: str, ledger: Path = LEDGER) -> LedgerEntry
     return read_ledger(ledger).get(dataset, {}).get(version)
 
 
+def can_record(ledger: Path = LEDGER) -> bool:
+    """Whether entries can be written: into the ledger of a checkout or a file of the user, where permissions allow it."""
+    return (ledger != LEDGER or is_checkout()) and os.access(ledger.parent, os.W_OK)
+
+
 def record_entry(dataset: str, version: str, entry: LedgerEntry, ledger: Path = LEDGER) -> bool:
     """Write an entry; returns whether the ledger changed. It changes only in a writable checkout."""
 
@@ -108,8 +114,7 @@ def record_publication(manifest: Manifest, repo: str, commit: str, ledger: Path 
 
 def _update(dataset: str, version: str, change: Callable[[LedgerEntry | None], LedgerEntry], ledger: Path) -> bool:
     """Replace an entry by what `change` returns for it."""
-    checkout = (ledger.parent.parent / "pyproject.toml").is_file() or ledger != LEDGER
-    if not checkout or not os.access(ledger.parent, os.W_OK):
+    if not can_record(ledger):
         return False
     with locked(ledger.with_name(f".{ledger.name}.lock"), "the ledger", remove=True):
         content = read_ledger(ledger)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from builders import catalogue
+from builders.errors import UsageError
+from pipelines import accept as command
 from pipelines.raw.lock_file import LockEntry
 from pipelines.report import build_report
 from tests.support.faulty_server import FaultyServer
@@ -48,6 +51,16 @@ def accept(report: Path, checkout: Path, *arguments: str) -> subprocess.Complete
 def contents(checkout: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The lock file and the ledger."""
     return json.loads((checkout / "raw.lock.json").read_text()), json.loads((checkout / "ledger.json").read_text())
+
+
+def test_an_installed_package_takes_a_report_over_only_into_files_that_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.installation.is_checkout", lambda: False)
+    for named in ([], ["--lock", "mine.json"], ["--ledger", "mine.json"]):
+        monkeypatch.setattr(sys, "argv", ["accept", str(tmp_path / "report.json"), *named])
+        with pytest.raises(UsageError, match="an installed package keeps its lock file and ledger"):
+            command.main()
 
 
 def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, checkout: Path) -> None:

@@ -133,6 +133,21 @@ def test_the_ledger_protects_a_version_deleted_from_the_output_folder(
     assert list(settings.output.iterdir()) == []
 
 
+def test_an_installed_package_says_that_a_new_version_is_not_in_its_ledger(
+    settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.release.ledger.LEDGER", settings.ledger)
+    monkeypatch.setattr("pipelines.release.ledger.is_checkout", lambda: False)
+    full = as_full(settings, tmp_path, monkeypatch)
+    [note] = build(full).notes
+    assert note.endswith("content hash not recorded: the ledger changes only in a checkout of the repository")
+    assert not settings.ledger.exists()
+    monkeypatch.setattr("pipelines.release.ledger.is_checkout", lambda: True)
+    build(replace(full, force=True))
+    monkeypatch.setattr("pipelines.release.ledger.is_checkout", lambda: False)
+    assert build(replace(full, force=True)).notes == (), "the version is in the ledger already"
+
+
 def test_a_sample_is_not_recorded_in_the_ledger(settings: BuildSettings) -> None:
     build(settings)
     assert not settings.ledger.exists()
@@ -233,7 +248,7 @@ def test_a_missing_golden_file_is_an_error_that_knows_whether_this_is_a_checkout
         build(replace(settings, golden=tmp_path / "golden"))
     assert caught.value.where == str(tmp_path / "golden" / "terra" / "raw" / "val.jsonl")
     assert "leave out --sample" in str(caught.value.todo)
-    with pytest.raises(SourceError, match="golden sample not found") as caught:
+    with pytest.raises(SourceError, match="the golden samples of this package are missing") as caught:
         build(replace(settings, golden=tmp_path / "nothing"))
     assert "run this in a checkout" in str(caught.value.todo)
 

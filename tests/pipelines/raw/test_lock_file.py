@@ -116,6 +116,18 @@ def test_a_read_only_package_records_digests_in_the_cache(raw_settings: RawSetti
     assert locate_file(file, installed).verified
 
 
+def test_an_installed_package_records_digests_in_the_cache_also_where_its_own_lock_file_can_be_written(
+    raw_settings: RawSettings, server: FaultyServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lock_file, "LOCK_FILE", raw_settings.lock)
+    monkeypatch.setattr(lock_file, "is_checkout", lambda: False)
+    before = raw_settings.lock.read_text()
+    locate_file(serve(server), raw_settings)
+    assert raw_settings.lock.read_text() == before
+    assert f"recorded sha256 {sha256(CONTENT)} in {raw_settings.cache / 'raw.lock.json'}" in capsys.readouterr().err
+    assert locate_file(serve(server), raw_settings).verified
+
+
 def test_a_digest_that_cannot_be_recorded_is_logged_and_the_file_is_used(
     raw_settings: RawSettings, server: FaultyServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

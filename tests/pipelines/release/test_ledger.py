@@ -9,7 +9,14 @@ import msgspec
 import pytest
 
 from builders.errors import ReleaseError
-from pipelines.release.ledger import LEDGER, LedgerEntry, find_entry, record_entry, record_publication
+from pipelines.release.ledger import (
+    LEDGER,
+    LedgerEntry,
+    find_entry,
+    record_entry,
+    record_publication,
+    release_entry,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,3 +105,16 @@ def test_the_ledger_of_this_package_keeps_its_bytes_when_it_is_written_again(tmp
     ledger.write_text(json.dumps(entries))
     record_entry(dataset, version, msgspec.convert(last, LedgerEntry), ledger)
     assert ledger.read_bytes() == before
+
+
+def test_the_ledger_of_an_installed_package_is_never_written(
+    tmp_path: Path, golden_release: Callable[..., BuildResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = golden_release("terra-pairclassification").manifest
+    own, other = tmp_path / "ledger.json", tmp_path / "other.json"
+    monkeypatch.setattr("pipelines.release.ledger.LEDGER", own)
+    monkeypatch.setattr("pipelines.release.ledger.is_checkout", lambda: False)
+    assert not record_publication(manifest, REPO, SHA, own)
+    assert not record_entry(manifest.dataset, manifest.version, release_entry(manifest), own)
+    assert list(tmp_path.iterdir()) == []
+    assert record_publication(manifest, REPO, SHA, other), "a file that the user names is the user's"
