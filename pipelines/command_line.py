@@ -70,6 +70,12 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     arguments.add_argument("--version", action=_PrintVersion, nargs=0, help="show version and commit, and exit")
+    arguments.add_argument(
+        "--print-completion",
+        action=_PrintCompletion,
+        choices=("bash", "zsh", "fish"),
+        help="print a script that completes commands, options and names in a shell, and exit",
+    )
     return arguments
 
 
@@ -80,6 +86,16 @@ class _PrintVersion(argparse.Action):
         from pipelines import installation
 
         print(installation.describe())
+        parser.exit()
+
+
+class _PrintCompletion(argparse.Action):
+    """The option --print-completion SHELL; the options of all commands are imported only now."""
+
+    def __call__(self, parser: argparse.ArgumentParser, _: object, shell: object, __: object = None) -> None:
+        from pipelines.completion import completion_script
+
+        print(completion_script(command.PROGRAM, [(one.name, one.summary) for one in COMMANDS], str(shell)))
         parser.exit()
 
 

@@ -31,6 +31,7 @@ LAYERS = (
     {"pipelines.report"},
     {"pipelines.make"},
     {f"pipelines.{command}" for command in COMMANDS},
+    {"pipelines.completion"},
     {"pipelines.command_line"},
     {"pipelines.__main__"},
     {"embedding_datasets"},
