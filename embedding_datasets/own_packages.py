@@ -50,17 +50,17 @@ def _problem(name: str, root: Path) -> str:
     if loaded is not None and _path_of(loaded) != path.resolve():
         return (
             f"embedding_datasets needs its own package {name}, and another package of this name is loaded already\n"
-            f"  found     {_describe(_path_of(loaded))}\n"
-            f"  expected  {path}\n"
-            "  to do     import embedding_datasets before the other package, or use them in two processes"
+            f"  found:    {_describe(_path_of(loaded))}\n"
+            f"  expected: {path}\n"
+            "  to do:    import embedding_datasets before the other package, or use them in two processes"
         )
     if not path.is_file():
-        return f"the package {name} of embedding_datasets is missing\n  where     {path}\n  to do     {REINSTALL}"
+        return f"the package {name} of embedding_datasets is missing\n  where:    {path}\n  to do:    {REINSTALL}"
     if MARK not in path.read_text("utf-8", errors="replace"):
         return (
             f"another package called {name} was installed over the one of embedding_datasets\n"
-            f"  found     {_describe(path)}\n"
-            f"  to do     uninstall the other package, or use an environment without it; then {REINSTALL}"
+            f"  found:    {_describe(path)}\n"
+            f"  to do:    uninstall the other package, or use an environment without it; then {REINSTALL}"
         )
     return ""
 

@@ -67,8 +67,8 @@ def test_a_loaded_package_of_the_same_name_is_an_error_that_names_it(tmp_path: P
         ImportError, match=r"needs its own package builders, and another .* is loaded already"
     ) as caught:
         load_own_packages(tmp_path)
-    assert f"found     {ROOT / 'builders' / '__init__.py'}\n" in str(caught.value)
-    assert f"expected  {tmp_path / 'builders' / '__init__.py'}\n" in str(caught.value)
+    assert f"found:    {ROOT / 'builders' / '__init__.py'}\n" in str(caught.value)
+    assert f"expected: {tmp_path / 'builders' / '__init__.py'}\n" in str(caught.value)
 
 
 def installed_over(folder: Path) -> Path:
