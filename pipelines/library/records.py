@@ -14,6 +14,7 @@ import polars as pl
 
 from builders.errors import UsageError
 from builders.spec import version_key
+from cards.manifest import SEVERITIES
 from pipelines.release import folder
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ class Check:
     """The result of a check.
 
     dataset: its name. task: its type. verdict: what the findings weigh, `state` and `summary`. findings: the problems of the
-    rows, the worst first. problems: of a release, how it differs from its manifest. notes: what was ignored, or interpreted
+    rows. problems: of a release, how it differs from its manifest. notes: what was ignored, or interpreted
     differently from the data. report: all of it as plain values, as `embedding-datasets check --json` prints it.
     """
 
@@ -258,10 +259,11 @@ def _count(findings: Sequence[Finding]) -> str:
     if not findings:
         return "no findings"
     severities = [one.severity for one in findings]
-    counts = ", ".join(f"{severities.count(severity)} {severity}" for severity in dict.fromkeys(severities))
+    counts = ", ".join(f"{severities.count(one)} {one}" for one in SEVERITIES if one in severities)
     return f"{len(findings)} finding{'s' if len(findings) > 1 else ''}: {counts}"
 
 
 def _lines(findings: Sequence[Finding]) -> list[str]:
-    lines = [f"  {one.severity}: {one.kind} in {one.location}, {one.count_text} ({one.share:.1%})" for one in findings]
+    ordered = sorted(findings, key=lambda one: SEVERITIES.index(one.severity))
+    lines = [f"  {one.severity}: {one.kind} in {one.location}, {one.count_text} ({one.share:.1%})" for one in ordered]
     return lines[:SHOWN] + ([f"  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else [])
