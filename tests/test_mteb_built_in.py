@@ -139,8 +139,8 @@ def test_the_ten_lines_of_the_python_guide_load_a_dataset_and_hand_it_to_dataset
     exec(code.replace('mteb.get_model("intfloat/multilingual-e5-small")', "MODEL"), namespace)
     [result] = namespace["results"].task_results
     assert math.isfinite(result.get_score())
-    assert namespace["train"].num_rows == 23
-    assert "warning encoding_residue default/train.text 1" in capsys.readouterr().out
+    assert namespace["train"].num_rows == 5
+    assert "info duplicate_text default/train.sentence2 1" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("default")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 GUIDE = (ROOT / "docs" / "python.md").read_text("utf-8")
 BLOCKS = re.findall(r"(?ms)^```python\n(.*?)^```$", GUIDE)

@@ -39,11 +39,28 @@ def test_the_import_is_light_and_a_built_release_is_loaded_without_pandas_and_da
     release_dir = tmp_path / "releases" / "cedr-classification" / "3.0.0"
     release_dir.parent.mkdir(parents=True)
     release_dir.symlink_to(built.release_dir)
-    complete = SCRIPT.replace("release =", "import pipelines.release.folder as f; f.Manifest.complete = True; release =")
+    complete = SCRIPT.replace(
+        "release =", "import pipelines.release.folder as f; f.Manifest.complete = True; release ="
+    )
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{complete}"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "\n\n"
     assert done.stderr == ""
+
+
+PROGRESS = """
+import io, sys
+from pipelines.terminal import configure_logging, shows_progress
+sys.stderr = type("Terminal", (io.StringIO,), {"isatty": lambda self: True})()
+print(shows_progress())
+configure_logging()
+print(shows_progress())
+"""
+
+
+def test_a_program_on_a_terminal_gets_no_progress_and_a_command_does() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRESS], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\nTrue\n"
 
 
 def test_all_that_is_offered_is_there_and_documented() -> None:

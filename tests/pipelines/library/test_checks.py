@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import datasets
@@ -17,6 +16,7 @@ from tests.support.releases import write_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from pipelines.library.records import Check
     from pipelines.make import BuildResult

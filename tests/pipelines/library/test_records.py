@@ -105,8 +105,17 @@ def test_a_release_shows_what_it_is_in_a_few_lines(cedr: Release) -> None:
 
 def test_the_catalogue_is_a_tuple_of_records_that_shows_itself_as_a_table() -> None:
     catalogue = list_catalogue(["cedr", "paraphraser"])
-    assert repr(catalogue).splitlines()[0].split() == ["dataset", "versions", "task", "benchmark", "languages", "license"]
-    assert repr(catalogue).splitlines()[1].startswith("cedr-classification  1.0.0, 2.0.0, 3.0.0  MultilabelClassification")
+    assert repr(catalogue).splitlines()[0].split() == [
+        "dataset",
+        "versions",
+        "task",
+        "benchmark",
+        "languages",
+        "license",
+    ]
+    assert (
+        repr(catalogue).splitlines()[1].startswith("cedr-classification  1.0.0, 2.0.0, 3.0.0  MultilabelClassification")
+    )
     assert [(one.dataset, one.newest, one.benchmark) for one in catalogue] == [
         ("cedr-classification", "3.0.0", "rumteb"),
         ("ru-paraphraser-sts", "3.0.0", "rumteb"),
@@ -116,11 +125,16 @@ def test_the_catalogue_is_a_tuple_of_records_that_shows_itself_as_a_table() -> N
 def test_a_check_shows_its_verdict_and_its_first_findings() -> None:
     findings = [Finding(f"kind_{number}", "info", "default", "test", "text", 1, 0.5) for number in range(9)]
     findings.append(Finding("worst", "error", "default", "test", "", 2, 1.0))
-    check = Check("mine", "STS", Verdict("no problems", "no problems"), tuple(findings), ("a.parquet is missing",), (), {})
+    check = Check(
+        "mine", "STS", Verdict("no problems", "no problems"), tuple(findings), ("a.parquet is missing",), (), {}
+    )
     lines = repr(check).splitlines()
     assert lines[0] == "<Check mine, STS: no problems"
     assert lines[1] == "  problem: a.parquet is missing"
-    assert lines[2:4] == ["  error: worst in default/test, 2 (100.0%)", "  info: kind_0 in default/test.text, 1 (50.0%)"]
+    assert lines[2:4] == [
+        "  error: worst in default/test, 2 (100.0%)",
+        "  info: kind_0 in default/test.text, 1 (50.0%)",
+    ]
     assert lines[-1] == "  and 2 more>"
 
 
