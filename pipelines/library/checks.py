@@ -66,6 +66,8 @@ def diff(a: Release | Location, b: Release | Location, *, output: Location | Non
 
 def _located(name: str, subsets: Sequence[str], output: Location | None) -> tuple[str, Path, Fetched | None]:
     """What a check reads: the name for its report, the folder, and where it was fetched from, if it was."""
+    if not name:  # as a path, it would be the current folder
+        raise UsageError("an empty name", expected="a folder, ORG/NAME@REVISION or a dataset")
     for folder_dir in release_folders(output):
         targets = resolve_targets(name, folder_dir)
         if len(targets) > 1:

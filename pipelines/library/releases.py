@@ -4,8 +4,8 @@ A complete release is looked for in outputs/ of the current folder, if there is 
 the first of the two. Samples and parts have folders of their own below the cache, so that neither is ever taken for a release:
 
     <cache>/releases/<dataset>/<version>/    complete
-    <cache>/samples/<dataset>/<version>/     from a golden sample, or with a limit
-    <cache>/parts/<dataset>/<version>/       some splits
+    <cache>/samples/<dataset>/<version>/     from the whole golden sample
+    <cache>/parts/<dataset>/<version>/       some splits, or the first raw records; the last build of them
 
 With `output`, everything is in that folder. Errors name the options of the command; the parameters here have the same names.
 """
@@ -129,7 +129,7 @@ def _settings(
     if output is not None or not (sample or splits or limit):
         [target, *_] = release_folders(output)
     else:
-        target = cache / (SAMPLES if sample or limit else PARTS)
+        target = cache / (PARTS if splits or limit else SAMPLES)
     raw = RawSettings(Path(raw_dir).expanduser() if raw_dir is not None else None, cache, offline)
     return BuildSettings(target, raw, splits, sample, limit, force)
 

@@ -169,6 +169,8 @@ def test_a_name_that_was_not_built_or_means_several_is_an_error(cache: Path) -> 
         check("terra")
     with pytest.raises(UsageError, match="means 2 datasets"):
         check("rubq")
+    with pytest.raises(UsageError, match="an empty name"):
+        check("")
 
 
 def test_two_releases_are_compared_by_record_by_folder_and_by_name(

@@ -72,7 +72,7 @@ def test_what_the_command_left_as_a_sample_in_outputs_is_replaced_by_the_complet
 
 def test_a_part_and_the_first_records_lie_apart_too(cache: Path, raw_terra: Path) -> None:
     [first] = build("terra", limit=2, raw_dir=raw_terra)
-    assert first.path.parent.parent == cache / "samples"
+    assert first.path.parent.parent == cache / "parts"
     assert first.manifest.limit == 2
     part = releases._settings(None, splits=("test",), raw_dir=None, offline=True)
     assert part.output == cache / "parts"
