@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from builders.errors import ReleaseError
 from pipelines import command
 
 if TYPE_CHECKING:
@@ -34,40 +33,15 @@ def main() -> int:
 
 
 def diff(old: str, new: str) -> dict[str, Any]:
-    """What differs between two releases.
-
-    Returns same (whether their rows are), a and b (name, dataset, version, content_sha256), tables (release.comparison.Change),
-    figures (statistics and others that differ, as [a, b]) and equal_figures (how many do not).
+    """What differs between two releases: see pipelines.report.differences.
 
     Raises UsageError, SourceError or ReleaseError where a release cannot be read, and ReleaseError where its rows differ from
     its manifest.
     """
-    from pipelines.release import comparison, folder
-    from pipelines.release.verification import verify_release
+    from pipelines.report.differences import compare_releases
     from pipelines.report.targets import resolve_release
 
-    release_dirs, heads = [], []
-    for name in (old, new):
-        release_dir = resolve_release(name)
-        manifest = folder.require_manifest(release_dir)
-        # A card edited on the Hub does not matter here; edited statistics do, because they are compared.
-        problems = verify_release(release_dir, manifest)
-        problems += folder.edited_documents(release_dir, manifest, [folder.STATISTICS])
-        if problems:
-            todo = f"remove {release_dir}, then build or fetch it again"
-            raise ReleaseError("the release is damaged", where=name, found=problems[0], todo=todo)
-        release_dirs.append(release_dir)
-        head = {"dataset": manifest.dataset, "version": manifest.version, "content_sha256": manifest.content_sha256}
-        heads.append({"name": name, **head})
-    figures, equal = comparison.compare_figures(*release_dirs)
-    return {
-        "same": heads[0]["content_sha256"] == heads[1]["content_sha256"],
-        "a": heads[0],
-        "b": heads[1],
-        "tables": comparison.compare_tables(*release_dirs),
-        "figures": figures,
-        "equal_figures": equal,
-    }
+    return compare_releases((old, resolve_release(old)), (new, resolve_release(new)))
 
 
 def parser() -> argparse.ArgumentParser:

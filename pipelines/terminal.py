@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from builders.spec import Raw
 
 LOGGERS = ("builders", "cards", "pipelines", "__main__")  # __main__: a command that runs as `embedding-datasets build`
+_settings = {"progress": False}  # a program that imports this package gets no bars; a command turns them on
 UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
 
 
@@ -47,11 +48,17 @@ def configure_logging(verbose: int = 0) -> None:
 
     Every command and every worker process calls it; a second call changes the level only.
     """
+    _settings["progress"] = True
     for name in LOGGERS:
         configured = logging.getLogger(name)
         configured.setLevel(logging.DEBUG if verbose else logging.INFO)
         if not any(isinstance(handler, _TerminalHandler) for handler in configured.handlers):
             configured.addHandler(_TerminalHandler())
+
+
+def shows_progress() -> bool:
+    """Whether progress is drawn: by a command, on a terminal."""
+    return _settings["progress"] and sys.stderr.isatty()
 
 
 def discard_output(descriptor: int) -> None:
@@ -71,7 +78,7 @@ def format_size(size: int) -> str:
 
 
 def progress_bar(label: str, total: int | None, *, done: int = 0, delay: float = 0) -> tqdm[NoReturn]:
-    """A progress bar in bytes on stderr, shown after `delay` seconds; hidden where stderr is not a terminal."""
+    """A progress bar in bytes on stderr, shown after `delay` seconds; hidden where shows_progress() is false."""
     from tqdm import tqdm
 
     return tqdm(
@@ -81,7 +88,7 @@ def progress_bar(label: str, total: int | None, *, done: int = 0, delay: float =
         unit="B",
         unit_scale=True,
         file=sys.stderr,
-        disable=None,
+        disable=not shows_progress(),
         delay=delay,
         leave=False,
     )
@@ -89,10 +96,10 @@ def progress_bar(label: str, total: int | None, *, done: int = 0, delay: float =
 
 @contextmanager
 def show_read_progress(files: Mapping[str, Raw]) -> Iterator[dict[str, Raw]]:
-    """The same raw files, each with a progress bar while it is read; without bars where stderr is not a terminal."""
+    """The same raw files, each with a progress bar while it is read; without bars where shows_progress() is false."""
     with ExitStack() as stack:
         yield {
-            key: replace(raw, watch=_progress_callback(raw, stack)) if sys.stderr.isatty() else raw
+            key: replace(raw, watch=_progress_callback(raw, stack)) if shows_progress() else raw
             for key, raw in files.items()
         }
 

@@ -126,6 +126,24 @@ def rewrite_release(release: BuildResult, folder: Path, changes: dict[str, pl.Ex
 
 
 @pytest.mark.filterwarnings("default")
+def test_the_ten_lines_of_the_python_guide_load_a_dataset_and_hand_it_to_datasets_and_to_mteb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EMBEDDING_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "datasets"))
+    text = (ROOT / "docs" / "python.md").read_text("utf-8")
+    [code] = [block for block in re.findall(r"(?ms)^```python\n(.*?)^```$", text) if "import mteb" in block]
+    assert len(code.split("\n\n")[1].splitlines()) <= 10
+    namespace: dict[str, Any] = {"MODEL": consumers.encoder()}
+    exec(code.replace('mteb.get_model("intfloat/multilingual-e5-small")', "MODEL"), namespace)
+    [result] = namespace["results"].task_results
+    assert math.isfinite(result.get_score())
+    assert namespace["train"].num_rows == 5
+    assert "info duplicate_text default/train.sentence2 1" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("default")
 def test_mteb_never_finds_the_paragraph_with_the_id_of_its_question(
     golden_release: Callable[..., BuildResult], tmp_path: Path
 ) -> None:

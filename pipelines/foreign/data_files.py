@@ -50,9 +50,9 @@ def resolve_tables(
     inferred = {} if declared else _tables_by_name(sorted(path for path in paths if _is_data_file(path)))
     configs = list(declared or inferred) or ["default"]
     for subset in subsets:
-        if not any(_belongs_to(config, subset) for config in configs):
+        if not any(belongs_to(config, subset) for config in configs):
             raise SourceError(f"no subset {subset!r}", where=where, found=f"configs: {', '.join(configs)}")
-    selected = [name for name in configs if not subsets or any(_belongs_to(name, subset) for subset in subsets)]
+    selected = [name for name in configs if not subsets or any(belongs_to(name, subset) for subset in subsets)]
     if inferred:
         return {name: inferred[name] for name in selected}
     if declared:
@@ -93,7 +93,8 @@ def _resolve_without_configs(paths: Sequence[str], where: str) -> Files:
     )
 
 
-def _belongs_to(config: str, subset: str) -> bool:
+def belongs_to(config: str, subset: str) -> bool:
+    """Whether a config is a subset, or a part of it: `ru`, or `ru-corpus`."""
     return config == subset or config in {f"{subset}-{part}" for part in PART_CONFIGS}
 
 

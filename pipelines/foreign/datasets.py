@@ -86,12 +86,29 @@ def read_datasets(
         for config, splits in files.items()
     }
     shared_files = find_shared_files(dataset_dir, files)
+    return read_tables(tables, str(dataset_dir), front_matter, options, shared_files)
+
+
+def read_tables(
+    tables: Tables,
+    where: str,
+    front_matter: Mapping[str, Any],
+    options: ForeignOptions,
+    shared_files: Mapping[Location, Location],
+) -> list[ForeignDataset]:
+    """The datasets in tables, from files or from memory: one for each subset.
+
+    where: the folder, or what the tables are called, for errors. shared_files: see find_shared_files.
+
+    Raises SourceError where no table has a task type, UsageError where several types match.
+    """
+    tables = {config: {split: splits[split] for split in _sort_splits(splits)} for config, splits in tables.items()}
     languages = declared_languages(front_matter, options.languages)
     subsets = find_subsets(tables)
     inferred = {name: infer_type(name, configs, tables, options.task) for name, configs in subsets.items()}
     types = {name: task_type for name, task_type in inferred.items() if task_type}
     if not types:
-        raise no_task_type(str(dataset_dir), tables, options.task)
+        raise no_task_type(where, tables, options.task)
     ignored = [config for name, configs in subsets.items() if name not in types for config in configs.values()]
     common_notes = [f"{config}: ignored, it has no task type" for config in ignored]
     datasets = []

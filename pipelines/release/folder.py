@@ -65,12 +65,21 @@ def has_all_files(release_dir: Path, manifest: Manifest) -> bool:
 
     `verify_release` reads the bytes of the data files too.
     """
-    try:
-        sizes = [(release_dir / file.path).stat().st_size == file.bytes for file in manifest.files]
-    except FileNotFoundError:
-        return False
-    present = all((release_dir / name).is_file() for name in DOCUMENTS)
-    return all(sizes) and present and not edited_documents(release_dir, manifest)
+    return not find_damage(release_dir, manifest)
+
+
+def find_damage(release_dir: Path, manifest: Manifest) -> list[str]:
+    """What is missing or has changed in a release, a line a file: data files by their sizes, card and statistics by bytes."""
+    damage = []
+    for file in manifest.files:
+        try:
+            size = (release_dir / file.path).stat().st_size
+        except FileNotFoundError:
+            damage.append(f"{file.path} is missing")
+        else:
+            damage += [f"{file.path} has {size:,} bytes, not {file.bytes:,}"] if size != file.bytes else []
+    damage += [f"{name} is missing" for name in DOCUMENTS if not (release_dir / name).is_file()]
+    return damage + edited_documents(release_dir, manifest)
 
 
 def describe_document(name: str, content: bytes) -> Document:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from builders import catalogue, limits
-from builders.errors import ReleaseError
+from builders.errors import ReleaseError, SourceError, UsageError
 from builders.tasks import layouts
 from cards.front_matter_parser import parse_front_matter
 from pipelines.audit import integrity, known_findings, quality
 from pipelines.audit.languages import SAMPLE
 from pipelines.audit.tables import count_rows
-from pipelines.foreign.data_files import resolve_tables
-from pipelines.foreign.datasets import read_datasets
+from pipelines.foreign.data_files import belongs_to, resolve_tables
+from pipelines.foreign.datasets import read_datasets, read_tables
 from pipelines.foreign.file_formats import unreadable_file
 from pipelines.foreign.folders import list_files
 from pipelines.foreign.salvage import at_own_locations, audit_foreign
@@ -133,11 +133,11 @@ def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fe
 
 
 def check_folder(
-    dataset_dir: Path, name: str, options: ForeignOptions, *, language_sample: int | None
+    dataset_dir: Path, name: str, options: ForeignOptions, *, language_sample: int | None, single: bool = False
 ) -> list[CheckResult]:
     """Audit a dataset that is not a release; one result for each subset.
 
-    name: for the report.
+    name: for the report. single: several subsets are an error, before any is audited.
 
     Raises SourceError where a table cannot be read or none has a task type and for a symbolic link out of the folder, UsageError
     where the task type is ambiguous.
@@ -148,9 +148,42 @@ def check_folder(
     files = resolve_tables(paths, front_matter, str(dataset_dir), options.subsets)
     try:
         datasets = read_datasets(dataset_dir, files, front_matter, options)
+        if single:
+            _require_one(name, datasets)
         return [_check_foreign(dataset_dir, name, dataset, language_sample) for dataset in datasets]
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable_file([dataset_dir / path for path in _all_paths(files)], error) from error
+
+
+def check_tables(
+    tables: dict[str, dict[str, pl.LazyFrame]], name: str, options: ForeignOptions, *, language_sample: int | None
+) -> CheckResult:
+    """Audit tables in memory, by config and split, as those of a dataset that is not a release. name: for the report.
+
+    Raises SourceError where a table cannot be read or none has a task type, UsageError where the task type is ambiguous or there
+    are several subsets.
+    """
+    selected = {
+        config: splits
+        for config, splits in tables.items()
+        if not options.subsets or any(belongs_to(config, subset) for subset in options.subsets)
+    }
+    if not selected:
+        raise UsageError(f"no subset {options.subsets[0]!r}", where=name, found=f"configs: {', '.join(tables)}")
+    try:
+        datasets = read_tables(selected, name, {}, options, {})
+        _require_one(name, datasets)
+        return _check_foreign(name, name, datasets[0], language_sample)
+    except pl.exceptions.PolarsError as error:
+        found = str(error).strip().partition("\n")[0][:300]
+        raise SourceError("cannot read the rows of a table", where=name, found=found) from error
+
+
+def _require_one(name: str, datasets: Sequence[ForeignDataset]) -> None:
+    if len(datasets) > 1:
+        subsets = [dataset.subset for dataset in datasets]
+        what = f"{name} has several subsets: check one at a time"
+        raise UsageError(what, found=", ".join(subsets), todo=f"name one: subset={subsets[0]!r}")
 
 
 def _loading_faults(release_dir: Path, manifest: Manifest, fetched: Fetched | None) -> list[str]:
@@ -208,7 +241,7 @@ def _same_counts(expected: Iterable[Finding], actual: Iterable[Finding], *, lang
     return counts(expected) == counts(actual)
 
 
-def _check_foreign(dataset_dir: Path, name: str, dataset: ForeignDataset, language_sample: int | None) -> CheckResult:
+def _check_foreign(where: Path | str, name: str, dataset: ForeignDataset, language_sample: int | None) -> CheckResult:
     findings, audited = audit_foreign(dataset, language_sample=language_sample)
     head = {
         "dataset": name,
@@ -220,7 +253,7 @@ def _check_foreign(dataset_dir: Path, name: str, dataset: ForeignDataset, langua
         "notes": list(dataset.notes),
     }
     pairs = at_own_locations(dataset, findings)
-    report = _report(dataset_dir, head, [], [own for _, own in pairs])
+    report = _report(where, head, [], [own for _, own in pairs])
     task, frames = (audited.task, audited.frames) if audited else (dataset.task, {})
     return CheckResult(report, task, frames, dataset.frames, tuple(one for one, _ in pairs), dataset.own_locations)
 
@@ -241,11 +274,11 @@ def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
 
 
 def _report(
-    dataset_dir: Path, head: Mapping[str, Any], problems: list[str], findings: Sequence[Finding]
+    where: Path | str, head: Mapping[str, Any], problems: list[str], findings: Sequence[Finding]
 ) -> dict[str, Any]:
     """A report with all its keys; a dataset that is not a release has no version and no content hash."""
     common: dict[str, Any] = {
-        "path": str(dataset_dir), "dataset": "", "subset": "", "version": None, "revision": None, "content_sha256": None,
+        "path": str(where), "dataset": "", "subset": "", "version": None, "revision": None, "content_sha256": None,
         "sample": False, "partial": False, "task": "", "languages": [], "tables": [], "notes": [],
     }  # fmt: skip
     listed = [asdict(finding) for finding in findings]

@@ -1,0 +1,98 @@
+"""Checks of a record, a name or tables in memory, and comparisons: check() and diff() of `import embedding_datasets`."""
+
+from __future__ import annotations
+
+import math
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from builders.errors import UsageError
+from builders.tasks import TYPES
+from cards.manifest import Finding
+from pipelines.audit.languages import SAMPLE
+from pipelines.foreign.datasets import ForeignOptions
+from pipelines.foreign.frames import as_tables
+from pipelines.library.records import Check, Difference, Release
+from pipelines.library.releases import release_folders
+from pipelines.release.folder import MANIFEST
+from pipelines.report.checks import check_folder, check_release, check_tables
+from pipelines.report.differences import compare_releases
+from pipelines.report.targets import locate_target, resolve_targets
+from pipelines.report.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pipelines.library.releases import Location
+    from pipelines.report.checks import CheckResult, Fetched
+
+
+def check(
+    data: object,
+    *,
+    task: str | None,
+    language: str | Sequence[str],
+    subset: str | Sequence[str],
+    scale: tuple[float, float] | None,
+    audit_language: str,
+    output: Location | None,
+) -> Check:
+    """Check a release, a folder, a repository of the Hub, a dataset of the catalogue, or tables in memory."""
+    if task is not None and task not in TYPES:
+        raise UsageError(f"unknown task type {task!r}", expected=", ".join(TYPES))
+    if scale is not None and not (scale[0] < scale[1] and all(map(math.isfinite, scale))):
+        raise UsageError(f"scale is {scale}", expected="two numbers, the lower one first")
+    if audit_language not in ("sample", "all"):
+        raise UsageError(f"audit_language is {audit_language!r}", expected="'sample' or 'all'")
+    options = ForeignOptions(task, _texts(language), _texts(subset), scale)
+    sample = None if audit_language == "all" else SAMPLE
+    if isinstance(data, Release):
+        return _as_check(check_release(data.path, language_sample=sample))
+    if not isinstance(data, str | PathLike):
+        return _as_check(check_tables(as_tables(data), "frames", options, language_sample=sample))
+    name, dataset_dir, fetched = _located(fspath(data), options.subsets, output)
+    if (dataset_dir / MANIFEST).exists():
+        return _as_check(check_release(dataset_dir, language_sample=sample, fetched=fetched))
+    [result] = check_folder(dataset_dir, name, options, language_sample=sample, single=True)
+    return _as_check(result)
+
+
+def diff(a: Release | Location, b: Release | Location, *, output: Location | None) -> Difference:
+    """What differs between two releases; see embedding_datasets."""
+    old, new = ((str(getattr(one, "path", one)), _release_dir(one, output)) for one in (a, b))
+    return Difference(**compare_releases(old, new))
+
+
+def _located(name: str, subsets: Sequence[str], output: Location | None) -> tuple[str, Path, Fetched | None]:
+    """What a check reads: the name for its report, the folder, and where it was fetched from, if it was."""
+    if not name:  # as a path, it would be the current folder
+        raise UsageError("an empty name", expected="a folder, ORG/NAME@REVISION or a dataset")
+    for folder_dir in release_folders(output):
+        targets = resolve_targets(name, folder_dir)
+        if len(targets) > 1:
+            found = ", ".join(target.name for target in targets)
+            raise UsageError(f"{name!r} means {len(targets)} datasets", found=found, todo="name one of them")
+        [target] = targets
+        if target.folder is None or target.folder.is_dir():
+            break
+    dataset_dir, fetched = locate_target(target, subsets)
+    return target.repository[0] if target.repository else dataset_dir.resolve().name, dataset_dir, fetched
+
+
+def _release_dir(one: Release | Location, output: Location | None) -> Path:
+    """The folder of a release: of a record, a path, ORG/NAME@TAG, or a built one of the catalogue."""
+    return one.path if isinstance(one, Release) else _located(fspath(one), (), output)[1]
+
+
+def _as_check(result: CheckResult) -> Check:
+
+    report = result.report
+    findings = tuple(Finding(**one) for one in report["findings"])
+    name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
+    problems, notes = tuple(report["problems"]), tuple(report["notes"])
+    return Check(name, report["task"], Verdict(**report["verdict"]), findings, problems, notes, report)
+
+
+def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)

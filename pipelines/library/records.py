@@ -1,0 +1,269 @@
+"""The records that Python users get: a release, the catalogue, the result of a check, a difference.
+
+Each shows itself in a few lines. A release reads its tables when they are asked for; `datasets` and pandas are imported only to
+hand rows to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from builders.errors import UsageError
+from builders.spec import version_key
+from cards.manifest import SEVERITIES
+from pipelines.release import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import datasets
+    import pandas as pd
+
+    from cards.manifest import Finding, Manifest, Table
+    from pipelines.release.comparison import Change
+    from pipelines.report.verdict import Verdict
+
+SHOWN = 8  # findings in a repr
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Splits(Mapping[str, pl.DataFrame]):
+    """The tables of one config by split. A table is read from its files each time it is asked for, and not kept."""
+
+    release_dir: Path
+    tables: Mapping[str, Table]
+
+    def __getitem__(self, split: str) -> pl.DataFrame:
+        if split not in self.tables:
+            raise KeyError(f"{split!r}: the splits are {', '.join(self.tables)}")
+        table = self.tables[split]
+        return folder.scan_tables(self.release_dir, [table])[table.config][split].collect()
+
+    def __contains__(self, split: object) -> bool:
+        return split in self.tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"{split!r}: {table.rows:,} rows" for split, table in self.tables.items()) + "}"
+
+
+@dataclass(frozen=True, repr=False)
+class Release:
+    """A release in its folder: one version of a dataset, with its tables, its card and its manifest."""
+
+    path: Path
+    manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        """The name of the dataset: `cedr-classification`."""
+        return self.manifest.dataset
+
+    @property
+    def version(self) -> str:
+        """The version of the dataset: `3.0.0`."""
+        return self.manifest.version
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The problems that its build found in the rows: each has `kind`, `severity`, `location`, `count`, `examples`."""
+        return self.manifest.findings
+
+    @property
+    def card(self) -> str:
+        """The dataset card: the text of README.md."""
+        return (self.path / folder.CARD).read_text("utf-8")
+
+    @property
+    def tables(self) -> dict[str, Splits]:
+        """The tables by config and split: `release.tables["default"]["train"]` is read now, as a polars DataFrame."""
+        configs: dict[str, dict[str, Table]] = {}
+        for table in self.manifest.tables:
+            configs.setdefault(table.config, {})[table.split] = table
+        return {config: Splits(self.path, tables) for config, tables in configs.items()}
+
+    def scan(self) -> dict[str, dict[str, pl.LazyFrame]]:
+        """The same tables as polars LazyFrames, for what does not fit in memory."""
+        return folder.scan_tables(self.path, self.manifest.tables)
+
+    def to_pandas(self, config: str | None = None) -> dict[str, pd.DataFrame]:
+        """The tables of one config by split, as pandas DataFrames: `release.to_pandas()["train"]`.
+
+        config: needed where there are several, as in retrieval: `release.to_pandas("corpus")`.
+
+        Raises UsageError, which lists the configs, where none of several is named, and for an unknown one.
+        """
+        splits = self.tables[self._one_config(config, "to_pandas")]
+        return {split: splits[split].to_pandas() for split in splits}
+
+    def to_datasets(self, config: str | None = None) -> datasets.DatasetDict:
+        """One config as `datasets` loads it: rows in its own cache, the names of labels as on the card.
+
+        config: needed where there are several, as in retrieval: `release.to_datasets("corpus")`.
+
+        Raises UsageError, which lists the configs, where none of several is named, and for an unknown one.
+        """
+        chosen = self._one_config(config, "to_datasets")
+
+        import datasets
+
+        from builders import catalogue
+        from cards.front_matter import config_names
+
+        # The card's name of a config: that of a subset has a prefix.
+        definition = catalogue.load(catalogue.entries()[self.name])
+        name = config_names(definition.dataset, [chosen])[chosen]
+        quiet = datasets.are_progress_bars_disabled()
+        datasets.disable_progress_bars()
+        try:
+            return datasets.load_dataset(str(self.path), name)
+        finally:
+            if not quiet:
+                datasets.enable_progress_bars()
+
+    def _one_config(self, config: str | None, method: str) -> str:
+        configs = list(self.tables)
+        if config is None and len(configs) == 1:
+            return configs[0]
+        if config in configs:
+            return config
+        what = f"{self.name} has {'several configs' if config is None else f'no config {config!r}'}"
+        raise UsageError(what, expected=", ".join(configs), todo=f'name one: release.{method}("{configs[0]}")')
+
+    def __repr__(self) -> str:
+        manifest = self.manifest
+        marks = [mark for mark in ("sample", "partial") if getattr(manifest, mark)]
+        tables = [
+            f"  {table.location}: {table.rows:,} rows, columns {', '.join(column.name for column in table.columns)}"
+            for table in manifest.tables
+        ]
+        title = ", ".join([f"{self.name} {self.version}", manifest.task, *marks])
+        return "\n".join([f"<Release {title}", *tables, f"  {_count(self.findings)}", f"  {self.path}>"])
+
+
+@dataclass(frozen=True)
+class CatalogueEntry:
+    """A dataset of the catalogue.
+
+    versions: the oldest first. task: its type, as mteb names it. languages: in mteb's notation. splits: as they are built.
+    benchmark: None for a dataset without one. license: of the source.
+    """
+
+    dataset: str
+    versions: tuple[str, ...]
+    task: str
+    languages: tuple[str, ...]
+    splits: tuple[str, ...]
+    benchmark: str | None
+    source: str
+    license: str
+    homepage: str
+    summary: str
+
+    @property
+    def newest(self) -> str:
+        """The version that `load` takes if none is named."""
+        return max(self.versions, key=version_key)
+
+
+class Catalogue(tuple[CatalogueEntry, ...]):
+    """Datasets of the catalogue: a tuple of CatalogueEntry that shows itself as a table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        heading = ("dataset", "versions", "task", "benchmark", "languages", "license")
+        rows = [
+            (
+                one.dataset,
+                ", ".join(one.versions),
+                one.task,
+                one.benchmark or "-",
+                ", ".join(one.languages),
+                one.license,
+            )
+            for one in self
+        ]
+        widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in (heading, *rows))
+
+
+@dataclass(frozen=True, repr=False)
+class Check:
+    """The result of a check.
+
+    dataset: its name. task: its type. verdict: what the findings weigh, `state` and `summary`. findings: the problems of the
+    rows. problems: of a release, how it differs from its manifest. notes: what was ignored, or interpreted
+    differently from the data. report: all of it as plain values, as `embedding-datasets check --json` prints it.
+    """
+
+    dataset: str
+    task: str
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+    report: Mapping[str, Any] = field(compare=False)
+
+    def __repr__(self) -> str:
+        lines = [f"<Check {self.dataset}, {self.task}: {self.verdict.summary}"]
+        lines += [f"  problem: {problem}" for problem in self.problems]
+        lines += [f"  note: {note}" for note in self.notes]
+        lines += _lines(self.findings)
+        return "\n".join(lines) + ">"
+
+
+@dataclass(frozen=True, repr=False)
+class Difference:
+    """What differs between two releases.
+
+    same: whether their rows are the same. a, b: name, dataset, version and content_sha256 of each. tables: how each table
+    differs. figures: statistics, options, drops and findings that differ, as (a, b). equal_figures: how many do not.
+    """
+
+    same: bool
+    a: Mapping[str, str]
+    b: Mapping[str, str]
+    tables: Sequence[Change]
+    figures: Mapping[str, tuple[Any, Any]]
+    equal_figures: int
+
+    def __repr__(self) -> str:
+        rows = [
+            f"  {one.config}/{one.split}: {one.state}"
+            + (f", {one.before:,} -> {one.after:,} rows" if one.state == "changed" else "")
+            + (
+                f", {one.added:,} added, {one.removed:,} removed, {one.changed:,} changed"
+                if one.state == "changed"
+                else ""
+            )
+            for one in self.tables
+        ]
+        names = [f"{one['dataset']}@{one['version']}" for one in (self.a, self.b)]
+        head = f"<Difference {' -> '.join(names)}: {'the same rows' if self.same else 'different rows'}"
+        return "\n".join([head, *rows, f"  {len(self.figures)} figures differ, {self.equal_figures} are equal>"])
+
+
+def _count(findings: Sequence[Finding]) -> str:
+    """How many findings of each severity there are: `5 findings: 2 warning, 3 info`."""
+    if not findings:
+        return "no findings"
+    severities = [one.severity for one in findings]
+    counts = ", ".join(f"{severities.count(one)} {one}" for one in SEVERITIES if one in severities)
+    return f"{len(findings)} finding{'s' if len(findings) > 1 else ''}: {counts}"
+
+
+def _lines(findings: Sequence[Finding]) -> list[str]:
+    ordered = sorted(findings, key=lambda one: SEVERITIES.index(one.severity))
+    lines = [f"  {one.severity}: {one.kind} in {one.location}, {one.count_text} ({one.share:.1%})" for one in ordered]
+    return lines[:SHOWN] + ([f"  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else [])

@@ -1,0 +1,204 @@
+"""Where a release is looked for, and whether it is built: load() and build() of `import embedding_datasets`.
+
+A complete release is looked for in outputs/ of the current folder, if there is one, then below the user's cache; it is built in
+the first of the two. Samples and parts have folders of their own below the cache, so that neither is ever taken for a release:
+
+    <cache>/releases/<dataset>/<version>/    complete
+    <cache>/samples/<dataset>/<version>/     from the whole golden sample
+    <cache>/parts/<dataset>/<version>/       some splits, or the first raw records; the last build of them
+
+With `output`, everything is in that folder. Errors name the options of the command; the parameters here have the same names.
+"""
+
+from __future__ import annotations
+
+import logging
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builders import catalogue
+from builders.errors import ReleaseError, SourceError, UsageError
+from pipelines.library.records import Release
+from pipelines.raw.cache import default_cache
+from pipelines.release import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from builders.catalogue import Definition
+    from pipelines.make import BuildSettings
+    from pipelines.raw.locations import PlannedFile
+
+OUTPUTS = "outputs"
+RELEASES, SAMPLES, PARTS = "releases", "samples", "parts"
+Location = str | PathLike[str]
+
+logger = logging.getLogger(__name__)
+
+
+def load(
+    name: str,
+    *,
+    sample: bool = False,
+    raw_dir: Location | None = None,
+    offline: bool = False,
+    output: Location | None = None,
+) -> Release:
+    """The release of a dataset: the built one, if it is complete and intact, else a new build.
+
+    Raises UsageError for a name that is not one dataset, SourceError, which lists them, where raw files are missing, and what a
+    build raises.
+    """
+    definition, version = _one_dataset(name)
+    damage = []
+    if not sample:
+        for folder_dir in release_folders(output):
+            release_dir = folder_dir / definition.dataset.name / version
+            manifest = folder.read_manifest(release_dir)
+            if manifest is None or not manifest.complete or manifest.name != f"{definition.dataset.name}@{version}":
+                continue
+            found = folder.find_damage(release_dir, manifest)
+            if not found:
+                return Release(release_dir, manifest)
+            damage.append(f"{release_dir} is damaged: {found[0]}")
+    settings = _settings(output, sample=sample, raw_dir=raw_dir, offline=offline)
+    return _build(definition, version, settings, damage)
+
+
+def build(
+    names: Sequence[str],
+    *,
+    sample: bool,
+    splits: Sequence[str] | None,
+    limit: int | None,
+    force: bool,
+    raw_dir: Location | None,
+    offline: bool,
+    output: Location | None,
+) -> list[Release]:
+    """Build what names mean, as the command does; the first dataset that fails raises, and those before it stay."""
+    if limit is not None and limit < 1:
+        raise UsageError(f"limit is {limit}", expected="a whole number from 1")
+    chosen = (splits,) if isinstance(splits, str) else None if splits is None else tuple(splits)
+    settings = _settings(
+        output, sample=sample, splits=chosen, limit=limit, force=force, raw_dir=raw_dir, offline=offline
+    )
+    found = [(catalogue.load(entry), version) for entry, version in catalogue.resolve(names)]
+    pairs = [(definition, catalogue.requested_version(definition, version)) for definition, version in found]
+    return [_build(definition, version, settings) for definition, version in pairs]
+
+
+def release_folders(output: Location | None = None) -> tuple[Path, ...]:
+    """The folders in which complete releases are looked for; they are built in the first."""
+    if output is not None:
+        return (Path(output).expanduser().absolute(),)
+    outputs, cached = Path(OUTPUTS).absolute(), default_cache() / RELEASES
+    return (outputs, cached) if outputs.is_dir() else (cached,)
+
+
+def _one_dataset(name: str) -> tuple[Definition, str]:
+    """The dataset that a name means, and its version.
+
+    Raises UsageError for a name of several datasets, which it lists.
+    """
+    entries = catalogue.resolve([name])
+    if len(entries) > 1:
+        found = ", ".join(entry.dataset for entry, _ in entries)
+        todo = f"name one of them: {entries[0][0].dataset!r}"
+        raise UsageError(f"{name!r} means {len(entries)} datasets", found=found, todo=todo)
+    [(entry, version)] = entries
+    definition = catalogue.load(entry)
+    return definition, catalogue.requested_version(definition, version)
+
+
+def _settings(
+    output: Location | None,
+    *,
+    raw_dir: Location | None,
+    offline: bool,
+    sample: bool = False,
+    splits: tuple[str, ...] | None = None,
+    limit: int | None = None,
+    force: bool = False,
+) -> BuildSettings:
+    from pipelines.make import BuildSettings
+    from pipelines.raw.settings import RawSettings
+
+    cache = default_cache()
+    if output is not None or not (sample or splits or limit):
+        [target, *_] = release_folders(output)
+    else:
+        target = cache / (PARTS if splits or limit else SAMPLES)
+    raw = RawSettings(Path(raw_dir).expanduser() if raw_dir is not None else None, cache, offline)
+    return BuildSettings(target, raw, splits, sample, limit, force)
+
+
+def _build(definition: Definition, version: str, settings: BuildSettings, damage: Sequence[str] = ()) -> Release:
+    """Build a release, or take the one in place where it is up to date. damage: what is wrong with releases that were found."""
+    from pipelines.make import make
+
+    name = f"{definition.dataset.name}@{version}"
+    for one in damage:
+        logger.info("%s: it is built again", one)
+    try:
+        if missing := _missing_files(definition, settings, ("by-hand", "missing")):
+            raise _missing_files_error(definition, name, missing, damage)
+        result = make(definition, version, settings)
+    except OSError as error:
+        raise ReleaseError(
+            f"{name} cannot be built",
+            where=str(error.filename or settings.output),
+            found=error.strerror or str(error),
+            todo="name a folder that can be written with output=, or set EMBEDDING_DATASETS_CACHE to one",
+        ) from error
+    except SourceError as error:
+        missing = _missing_files(definition, settings, ("download",))
+        if len(missing) > 1:  # the error names the first one only
+            raise _also_missing(error, definition, missing) from error
+        raise
+    return Release(result.release_dir.absolute(), result.manifest)
+
+
+def _missing_files(definition: Definition, settings: BuildSettings, origins: Sequence[str]) -> list[PlannedFile]:
+    """The raw files of a build that would have one of these origins; none for a sample."""
+    from pipelines.raw.locations import plan_file
+
+    if settings.sample:
+        return []
+    splits = catalogue.requested_splits(definition, settings.splits)
+    keys = catalogue.needed_files(definition, splits)
+    return [file for key in keys if (file := plan_file(definition.source, key, settings.raw)).origin in origins]
+
+
+def _missing_files_error(
+    definition: Definition, name: str, missing: Sequence[PlannedFile], damage: Sequence[str]
+) -> SourceError:
+    """The error that lists every missing raw file, and how to get each."""
+    count = f"{len(missing)} raw file{'s are' if len(missing) > 1 else ' is'} missing"
+    todo = [f"{definition.source.name}/{file.name}: {_how_to_get(definition, file)}" for file in missing]
+    if any(file.origin == "missing" for file in missing):
+        todo.append(f"or download: without offline=True, or with: embedding-datasets fetch {definition.source.name}")
+    todo.append(f'or look at the sample: load("{name}", sample=True)')
+    what = f"{name} cannot be built: {count}"
+    return SourceError(what, found="; ".join(damage) or None, todo=_lines(todo))
+
+
+def _also_missing(error: SourceError, definition: Definition, missing: Sequence[PlannedFile]) -> SourceError:
+    """The error of a download, with all files that are still to be downloaded."""
+    todo = [error.todo] if error.todo else []
+    todo += [f"still missing: {definition.source.name}/{file.name}, from {file.where}" for file in missing]
+    return SourceError(error.what, where=error.where, found=error.found, expected=error.expected, todo=_lines(todo))
+
+
+def _how_to_get(definition: Definition, file: PlannedFile) -> str:
+    from pipelines.raw.urls import file_url
+
+    [location] = [one.location for one in definition.source.files.values() if one.name == file.name]
+    url = file_url(location)
+    return file.where if url is None else f"{url}; {file.where}"
+
+
+def _lines(texts: Sequence[str]) -> str:
+    """Several texts as one part of an error, aligned below each other."""
+    return ("\n" + " " * 12).join(texts)

@@ -1,0 +1,143 @@
+"""A release as Python users hold it: its tables for polars, pandas and `datasets`, and what it shows of itself."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from builders.errors import UsageError
+from cards.manifest import Finding
+from pipelines.library.entries import list_catalogue
+from pipelines.library.records import Check, Release
+from pipelines.report.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pipelines.make import BuildResult
+
+
+@pytest.fixture
+def cedr(golden_release: Callable[..., BuildResult]) -> Release:
+    built = golden_release("cedr-classification")
+    return Release(built.release_dir, built.manifest)
+
+
+@pytest.fixture
+def rubq(golden_release: Callable[..., BuildResult]) -> Release:
+    built = golden_release("rubq-retrieval")
+    return Release(built.release_dir, built.manifest)
+
+
+def test_tables_are_read_when_they_are_asked_for(cedr: Release, tmp_path: Path) -> None:
+    moved = Release(tmp_path / "moved", cedr.manifest)
+    splits = moved.tables["default"]
+    assert list(splits) == ["train", "test"]
+    assert "train" in splits
+    assert repr(splits) == "{'train': 23 rows, 'test': 14 rows}"
+    shutil.copytree(cedr.path, moved.path)
+    assert splits["train"].equals(cedr.scan()["default"]["train"].collect())
+    assert splits["train"].height == 23
+
+
+def test_an_unknown_split_is_a_key_error_that_lists_the_splits(cedr: Release) -> None:
+    splits = cedr.tables["default"]
+    with pytest.raises(KeyError, match="the splits are train, test"):
+        splits["valid"]
+    assert splits.get("valid") is None
+
+
+def test_pandas_and_datasets_get_the_same_rows(cedr: Release) -> None:
+    rows = cedr.tables["default"]["test"].to_dicts()
+    frame = cedr.to_pandas()["test"]
+    assert frame["text"].tolist() == [row["text"] for row in rows]
+    assert [list(label) for label in frame["label"]] == [row["label"] for row in rows]
+    assert cedr.to_datasets()["test"].to_list() == rows
+
+
+def test_datasets_knows_the_names_of_the_labels_and_shows_no_bars(
+    cedr: Release, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    import datasets
+
+    hidden = Release(shutil.copytree(cedr.path, tmp_path / ".cache" / "3.0.0"), cedr.manifest)  # as a user's cache is
+    shown = datasets.are_progress_bars_disabled()
+    loaded = hidden.to_datasets()
+    assert loaded["train"].features["label"].feature.names == ["joy", "sadness", "surprise", "fear", "anger"]
+    assert capfd.readouterr().err == ""
+    assert datasets.are_progress_bars_disabled() == shown
+
+
+@pytest.mark.parametrize("method", ["to_pandas", "to_datasets"])
+def test_of_several_configs_one_must_be_named(method: str, rubq: Release) -> None:
+    with pytest.raises(UsageError, match="rubq-retrieval has several configs") as raised:
+        getattr(rubq, method)()
+    assert raised.value.expected == "corpus, queries, qrels"
+    assert raised.value.todo == f'name one: release.{method}("corpus")'
+    with pytest.raises(UsageError, match="no config 'default'"):
+        getattr(rubq, method)("default")
+    assert len(getattr(rubq, method)("queries")["test"]) == rubq.manifest.rows["queries/test"]
+
+
+def test_a_subset_is_loaded_by_the_name_that_the_manifest_has(golden_release: Callable[..., BuildResult]) -> None:
+    built = golden_release("miracl-retrieval-ru")  # its card names the config ru-queries
+    release = Release(built.release_dir, built.manifest)
+    [split] = release.to_datasets("queries").values()
+    assert split.num_rows == sum(table.rows for table in built.manifest.tables if table.config == "queries")
+
+
+def test_a_release_shows_what_it_is_in_a_few_lines(cedr: Release) -> None:
+    assert repr(cedr).splitlines() == [
+        "<Release cedr-classification 3.0.0, MultilabelClassification, sample",
+        "  default/train: 23 rows, columns text, label, source",
+        "  default/test: 14 rows, columns text, label, source",
+        "  2 findings: 1 warning, 1 info",
+        f"  {cedr.path}>",
+    ]
+    assert (cedr.name, cedr.version) == ("cedr-classification", "3.0.0")
+    assert cedr.card.startswith("---\n")
+    assert cedr.findings == cedr.manifest.findings
+
+
+def test_the_catalogue_is_a_tuple_of_records_that_shows_itself_as_a_table() -> None:
+    catalogue = list_catalogue(["cedr", "paraphraser"])
+    assert repr(catalogue).splitlines()[0].split() == [
+        "dataset",
+        "versions",
+        "task",
+        "benchmark",
+        "languages",
+        "license",
+    ]
+    assert (
+        repr(catalogue).splitlines()[1].startswith("cedr-classification  1.0.0, 2.0.0, 3.0.0  MultilabelClassification")
+    )
+    assert [(one.dataset, one.newest, one.benchmark) for one in catalogue] == [
+        ("cedr-classification", "3.0.0", "rumteb"),
+        ("ru-paraphraser-sts", "3.0.0", "rumteb"),
+    ]
+
+
+def test_a_check_shows_its_verdict_and_its_first_findings() -> None:
+    findings = [Finding(f"kind_{number}", "info", "default", "test", "text", 1, 0.5) for number in range(9)]
+    findings.append(Finding("worst", "error", "default", "test", "", 2, 1.0))
+    check = Check(
+        "mine", "STS", Verdict("no problems", "no problems"), tuple(findings), ("a.parquet is missing",), (), {}
+    )
+    lines = repr(check).splitlines()
+    assert lines[0] == "<Check mine, STS: no problems"
+    assert lines[1] == "  problem: a.parquet is missing"
+    assert lines[2:4] == [
+        "  error: worst in default/test, 2 (100.0%)",
+        "  info: kind_0 in default/test.text, 1 (50.0%)",
+    ]
+    assert lines[-1] == "  and 2 more>"
+
+
+def test_frames_are_polars_frames(rubq: Release) -> None:
+    assert isinstance(rubq.tables["corpus"]["test"], pl.DataFrame)
+    assert isinstance(rubq.scan()["corpus"]["test"], pl.LazyFrame)
