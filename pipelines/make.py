@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from builders.catalogue import needed_files, requested_splits
 from builders.errors import ReleaseError
 from cards.manifest import Identity, Recipe, options_as_read
-from cards.render import require_texts
+from cards.texts import require_texts
 from pipelines.audit.finding_tables import write_findings
 from pipelines.audit.languages import SAMPLE
 from pipelines.raw.inputs import GOLDEN, find_input, golden_input

@@ -15,7 +15,7 @@ from builders import catalogue
 from builders.errors import UsageError
 from builders.spec import version_key
 from cards.front_matter import language
-from cards.render import read_prose
+from cards.texts import read_prose
 from pipelines.make import GOLDEN
 from tests.support.releases import NAMES, definition_of
 

@@ -14,7 +14,7 @@ from builders.errors import ReleaseError
 from cards import front_matter
 from cards.citations import bibtex
 from cards.placeholders import fill_placeholders, release_numbers
-from cards.render import read_prose
+from cards.texts import read_prose
 from pipelines.release import ledger
 from tests.support.releases import definition_of
 
@@ -37,7 +37,7 @@ def typed_numbers(text: str) -> list[int]:
 @pytest.fixture
 def toy_prose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The path of toy.md in a folder of prose that holds nothing else."""
-    monkeypatch.setattr("cards.render.CARDS", tmp_path)
+    monkeypatch.setattr("cards.texts.CARDS", tmp_path)
     (tmp_path / "prose").mkdir()
     return tmp_path / "prose" / "toy.md"
 
