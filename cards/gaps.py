@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from builders.errors import DatasetError
 
+NOT_WRITTEN = "not written yet"
 MARK = "TODO(new)"  # in every text that `embedding-datasets new` leaves for a person to write
 Level = Literal["build", "finish", "later"]
 
@@ -43,7 +44,7 @@ def marked_lines(path: Path, *, first: int = 1, text: str | None = None) -> Iter
         if MARK in line:
             words = line.split(MARK, 1)[1].lstrip(": ").strip()
             todo = f"write it in place of {MARK}"
-            yield Gap("not written yet", f"{path}:{number}", todo, expected=words[:90] or None, level="finish")
+            yield Gap(NOT_WRITTEN, f"{path}:{number}", todo, expected=words[:90] or None, level="finish")
 
 
 def gaps_error(kind: type[DatasetError], name: str, source: str, gaps: Sequence[Gap]) -> DatasetError:

@@ -54,8 +54,8 @@ def read_prose(source: str, dataset: str, version: str) -> Prose:
     """
     if gaps := list(prose_gaps(source, dataset)):
         raise gaps_error(ReleaseError, f"{dataset}@{version}", source, gaps)
-    sections = _sections(prose_path(source).read_text("utf-8"), "# ")
-    about, parts = (_sections(sections[name], "## ") for name in (source, dataset))
+    sections = split_sections(prose_path(source).read_text("utf-8"), "# ")
+    about, parts = (split_sections(sections[name], "## ") for name in (source, dataset))
     return Prose(
         about[""],
         about["Provenance"],
@@ -64,15 +64,6 @@ def read_prose(source: str, dataset: str, version: str) -> Prose:
         parts.get(f"Decided in {version}") or parts["Decided"],
         parts.get(f"Limits of {version}") or parts["Limits"],
     )
-
-
-def require_texts(definition: Definition, version: str) -> None:
-    """Check before a build that the card will have its texts: docstring, prose, citations.
-
-    Raises ReleaseError for all that is missing, UsageError where Python runs without docstrings.
-    """
-    if gaps := [gap for gap in text_gaps(definition) if gap.level == "build"]:
-        raise gaps_error(ReleaseError, f"{definition.dataset.name}@{version}", definition.source.name, gaps)
 
 
 def text_gaps(definition: Definition) -> Iterator[Gap]:
@@ -99,7 +90,7 @@ def prose_gaps(source: str, dataset: str) -> Iterator[Gap]:
         expected = f"a file with the sections '# {source}' and '# {dataset}'"
         yield Gap("no prose for the card", str(path), WRITE_PROSE, expected)
         return
-    sections = _sections(path.read_text("utf-8"), "# ")
+    sections = split_sections(path.read_text("utf-8"), "# ")
     yield from _part_gaps(path, sections, source, SOURCE_PARTS)
     yield from _part_gaps(path, sections, dataset, DATASET_PARTS, OPTIONAL_PART)
 
@@ -122,7 +113,7 @@ def _part_gaps(
     if not sections.get(name):
         yield Gap(INCOMPLETE, str(path), WRITE_PROSE, f"'# {name}'")
         return
-    parts = _sections(sections[name], "## ")
+    parts = split_sections(sections[name], "## ")
     for heading in required:
         if not parts.get(heading):
             expected = f"'## {heading}' in '# {name}'" if heading else f"a first paragraph in '# {name}'"
@@ -144,7 +135,7 @@ def _replaces(heading: str, known: set[str]) -> bool:
     return VERSION_SECTION.fullmatch(heading) is not None and heading.split(maxsplit=1)[0] in known
 
 
-def _sections(text: str, mark: str) -> dict[str, str]:
+def split_sections(text: str, mark: str) -> dict[str, str]:
     """The text below each heading of one level; the text before the first heading has the key ''."""
     sections: dict[str, list[str]] = {"": []}
     lines = sections[""]
