@@ -151,8 +151,12 @@ def _prose(definition: Definition) -> Iterator[Gap]:
     if unknown := numbers - set(dataset.versions):
         what = f"'# {dataset.name}' has sections of versions that do not exist"
         yield _gap(what, where, "rename or remove them", found=", ".join(sorted(unknown)))
-    prose = read_prose(path.stem, dataset.name, dataset.newest)
-    yield from (_gap(what, where, todo) for what, todo in _sentences(prose, dataset.name))
+    found = [
+        one
+        for version in dataset.versions
+        for one in _sentences(read_prose(path.stem, dataset.name, version), dataset.name)
+    ]
+    yield from (_gap(what, where, todo) for what, todo in dict.fromkeys(found))
 
 
 def _sentences(prose: Prose, dataset: str) -> Iterator[tuple[str, str]]:

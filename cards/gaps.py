@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 NOT_WRITTEN = "not written yet"
 MARK = "TODO(new)"  # in every text that `embedding-datasets new` leaves for a person to write
+WRITE = f"write it in place of {MARK}"
 Level = Literal["build", "finish", "later"]
 
 
@@ -42,19 +43,26 @@ def marked_lines(path: Path, *, first: int = 1, text: str | None = None) -> Iter
     whole = path.read_text("utf-8", errors="replace") if text is None else text
     for number, line in enumerate(whole.splitlines(), first):
         if MARK in line:
-            words = line.split(MARK, 1)[1].lstrip(": ").strip()
-            todo = f"write it in place of {MARK}"
-            yield Gap(NOT_WRITTEN, f"{path}:{number}", todo, expected=words[:90] or None, level="finish")
+            words = line.split(MARK, 1)[1].strip(' :"},|')
+            yield Gap(NOT_WRITTEN, f"{path}:{number}", WRITE, expected=words or None, level="finish")
 
 
 def gaps_error(kind: type[DatasetError], name: str, source: str, gaps: Sequence[Gap]) -> DatasetError:
-    """One error for some gaps: that of the gap itself if there is one, else a list of all of them."""
+    """One error for some gaps: that of the gap itself if there is one, else a list of all of them; lines with a mark by file."""
     if len(gaps) == 1:
         gap = gaps[0]
         return kind(gap.what, where=gap.where, found=gap.found, expected=gap.expected, todo=gap.todo)
-    listed = "\n".join(f"            - {gap.where}: {gap}" for gap in gaps)
+    marked: dict[str, list[str]] = {}
+    listed = []
+    for gap in gaps:
+        if gap.what == NOT_WRITTEN:
+            path, _, line = gap.where.rpartition(":")
+            marked.setdefault(path, []).append(line)
+        else:
+            listed.append(f"{gap.where}: {gap}")
+    listed += [f"{path}: {NOT_WRITTEN}: line {', '.join(lines)}" for path, lines in marked.items()]
     return kind(
         f"{name}: {len(gaps)} things are missing or wrong",
-        found=f"\n{listed}",
-        todo=f"{gaps[0].todo}; embedding-datasets new {source} lists what is missing",
+        found="".join(f"\n            - {line}" for line in listed),
+        todo=f"embedding-datasets new {source} says for each what to do",
     )

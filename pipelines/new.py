@@ -56,10 +56,10 @@ def main() -> int:
 
     plan = Plan(options.name, options.task, options.benchmark, options.file)
     checkout.require_free(plan, entries)
-    changed = checkout.changed_beginnings(plan, entries)
+    changed = checkout.find_changed_beginnings(plan, entries)
     files = checkout.write_missing(plan, dry_run=options.dry_run)
-    for beginning, meaning in changed.items():
-        logger.info("%s will no longer mean %s: write more of its name", beginning, meaning)
+    for beginnings, meaning in changed.items():
+        logger.info("%s will no longer mean %s: write more of that name", beginnings, meaning)
     _show_files(plan, files, dry_run=options.dry_run)
     return 0
 
@@ -132,18 +132,27 @@ def _show_files(plan: Plan, files: Sequence[str], *, dry_run: bool) -> None:
 
 def _list_gaps(name: str, gaps: Sequence[Gap]) -> int:
     """Print the gaps of a source by level, file by file; returns the exit code."""
+    from cards.gaps import NOT_WRITTEN
     from pipelines.report.text import wrap
     from pipelines.scaffold.checkout import ROOT
 
     urgent = sum(gap.level != "later" for gap in gaps)
-    print(f"{name}: {urgent} gaps" if urgent else f"{name}: complete")
+    print(f"{name}: {urgent} gap{'s' * (urgent != 1)}" if urgent else f"{name}: complete")
     for level, heading in HEADINGS.items():
         listed = [gap for gap in gaps if gap.level == level]
         if listed:
             print(f"\n{heading}")
+        shown = ""
         for gap in listed:
             where = gap.where.removeprefix(f"{ROOT}/")
-            print("\n".join([f"  {where}", *wrap(str(gap), "    "), *wrap(gap.todo, "      -> ")]))
+            if gap.what == NOT_WRITTEN:
+                path, _, line = where.rpartition(":")
+                print(
+                    "\n".join([f"  {path}: {gap.todo}"] * (path != shown) + wrap(gap.expected or "...", f"{line:>7}  "))
+                )
+                shown = path
+            else:
+                print("\n".join([f"  {where}", *wrap(str(gap), "    "), *wrap(gap.todo, "      -> ")]))
     if not urgent:
         print("\nnext: python -m pytest; then build it from its real files, and commit")
     return 1 if urgent else 0

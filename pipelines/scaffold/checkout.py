@@ -64,16 +64,16 @@ def require_free(plan: Plan, entries: Mapping[str, Entry]) -> None:
         )
 
 
-def changed_beginnings(plan: Plan, entries: Mapping[str, Entry]) -> dict[str, str]:
-    """The beginnings that mean something today and will no longer mean it, with what they mean today."""
+def find_changed_beginnings(plan: Plan, entries: Mapping[str, Entry]) -> dict[str, str]:
+    """What beginnings of names mean today and will no longer mean: `eu ... europarl` -> `europarl-bitext`."""
     known = {name for entry in entries.values() for name in (entry.dataset, entry.source, entry.group)} | {"all"}
     beginnings = {name[:end] for name in (plan.name, plan.dataset) for end in range(1, len(name) + 1)} - known
-    changed = {}
-    for beginning in sorted(beginnings):
+    changed: dict[str, list[str]] = {}
+    for beginning in sorted(beginnings, key=len):
         with suppress(UsageError):
             meant = [entry.dataset for entry, _ in catalogue.resolve([beginning])]
-            changed[beginning] = ", ".join(meant)
-    return changed
+            changed.setdefault(", ".join(meant), []).append(beginning)
+    return {" ... ".join(dict.fromkeys((some[0], some[-1]))): meaning for meaning, some in changed.items()}
 
 
 def write_missing(plan: Plan, *, dry_run: bool) -> list[str]:
