@@ -109,7 +109,7 @@ def _declaration(definition: Definition) -> Iterator[Gap]:
     else:
         if not dataset.pretty_name.endswith(f" ({names})") or len(dataset.pretty_name) > TITLE:
             expected = f"at most {TITLE} characters that end with ({names})"
-            yield _gap("the pretty_name is no title for the Hub", where, "shorten or correct it", expected)
+            yield _gap("the pretty_name is not a title for the Hub", where, "shorten or correct it", expected)
     for number, version in dataset.versions.items():
         if not version.notes.endswith("."):
             todo = "say in a sentence what this version is, or what changed, with a full stop"

@@ -70,7 +70,7 @@ def test_the_changelog_and_the_architecture_know_the_commands_and_the_findings()
 
 
 def follow_the_guide(repository: Path) -> Iterator[str]:
-    """Follow docs/adding-a-dataset.md in a checkout: write its files where it says so; yields its commands, to be run in between."""
+    """Write the files of docs/adding-a-dataset.md into a checkout, in its order; yields its commands, to be run in between."""
     for block in BLOCK.finditer((ROOT / "docs" / "adding-a-dataset.md").read_text("utf-8")):
         named = re.search(r"`([\w./-]+)`:$", block["before"])
         if block["kind"] == "console":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders import catalogue
-from builders.errors import DatasetError
+from builders.errors import DatasetError, error_line
 from cards.completeness import find_text_gaps
 from cards.gaps import Gap, marked_lines
 from pipelines.make import BuildSettings, make
@@ -118,17 +118,10 @@ def _build_gaps(definition: Definition, golden: Path) -> Iterator[Gap]:
             contents.setdefault(content, version)
 
 
+def _line(error: Exception, path: Path) -> str:
+    """The line of a builder that an error passed through."""
+    return error_line(error, path.parent) or str(path)
+
+
 def _words(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-
-
-def _line(error: Exception, path: Path) -> str:
-    """The last line of a builder that an error passed through."""
-    if isinstance(error, SyntaxError):
-        return f"{error.filename}:{error.lineno}"
-    line, traceback = 0, error.__traceback__
-    while traceback is not None:
-        if Path(traceback.tb_frame.f_code.co_filename) == path:
-            line = traceback.tb_lineno
-        traceback = traceback.tb_next
-    return f"{path}:{line}" if line else str(path)

@@ -50,7 +50,7 @@ def changed(**changes: Any) -> Definition:
         ({"recipe": without_columns}, ["not a sentence; found What follows", "does not list the columns"]),
         ({"versions": {"1.0.0": Version("")}}, ["terra-pairclassification@1.0.0 has no summary"]),
         ({"versions": {"1.1.0": Version("First.")}}, ["terra-pairclassification has no version 1.0.0"]),
-        ({"pretty_name": "TERRa"}, ["the pretty_name is no title for the Hub"]),
+        ({"pretty_name": "TERRa"}, ["the pretty_name is not a title for the Hub"]),
         ({"languages": ("xyz-Latn",)}, ["unknown language 'xyz-Latn'"]),
         ({"needs": {"dev": ("train",)}}, ["needs files that SOURCE lacks; found train"]),
         ({"source_license": "", "source_homepage": ""}, ["no homepage", "a licence"]),

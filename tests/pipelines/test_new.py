@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import UsageError
-from pipelines import new
+from pipelines import command, new
 from pipelines.scaffold import checkout
 from tests.support.paths import ROOT
 from tests.support.releases import tree
@@ -161,3 +161,20 @@ def test_run_on_an_unfinished_source_it_lists_each_gap_with_what_to_do(
     assert printed.startswith("terra: 3 gaps nothing can be built before this is done:")
     assert "expected '## Decided' in '# terra-pairclassification' -> write it" in printed
     assert "write it in place of TODO(new)" in printed
+
+
+def test_a_builder_that_cannot_be_imported_is_an_error_with_its_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("from builders.spec import dataset\n\nTASK = unknown\n", "utf-8")
+
+    def load(_: object) -> None:
+        exec(compile(broken.read_text("utf-8"), str(broken), "exec"), {})
+
+    monkeypatch.setattr("builders.catalogue.ROOT", tmp_path)
+    monkeypatch.setattr("builders.catalogue.load", load)
+    with pytest.raises(UsageError, match="a builder cannot be imported") as caught:
+        command.resolve_datasets(["terra"])
+    assert caught.value.where == f"{broken}:3"
+    assert caught.value.found == "NameError: name 'unknown' is not defined"
