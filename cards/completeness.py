@@ -35,7 +35,7 @@ class _AnyCount(dict[str, str]):
 
 
 def require_complete(definition: Definition, version: str, *, sample: bool) -> None:
-    """Check before a build that nothing is missing. sample: what a person has still to write is no obstacle.
+    """Check before a build that nothing is missing. sample: marks of what is still to be written are accepted.
 
     Raises ReleaseError for all that is missing, UsageError where Python runs without docstrings.
     """
