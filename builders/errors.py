@@ -11,6 +11,8 @@ DatasetError                 1  the build or the check failed
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class DatasetError(Exception):
     """An error that the user can act on: what happened, where, what was found, what was expected, what to do."""
@@ -80,3 +82,16 @@ class PublishError(DatasetError):
     """Publishing failed."""
 
     exit_code = 5
+
+
+def error_line(error: BaseException, folder: Path) -> str | None:
+    """The last line of a file in a folder that an error passed through, as `path:line`; None if it passed through none."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    line, traceback = None, error.__traceback__
+    while traceback is not None:
+        path = Path(traceback.tb_frame.f_code.co_filename)
+        if path.is_relative_to(folder):
+            line = f"{path}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return line

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,14 +16,14 @@ import yaml
 
 from builders import tasks
 from builders.docstrings import read_docstring
-from builders.errors import ReleaseError
-from builders.spec import VERSION, version_key
+from builders.spec import version_key
 from cards import front_matter, markdown
 from cards.citations import arxiv_papers, bibtex
 from cards.manifest import SEVERITIES
 from cards.mteb_tasks import built_in_tasks, namesake_tasks
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.snippets import OR_FOLDER, unnamed_repository
+from cards.texts import Prose, citation_keys, read_prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,25 +33,6 @@ if TYPE_CHECKING:
     from cards.manifest import Manifest
 
 CARDS = Path(__file__).parent
-WRITE_PROSE = "write it; docs/adding-a-dataset.md shows a whole file"
-VERSION_SECTION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
-
-
-@dataclass(frozen=True)
-class Prose:
-    """The hand-written text about a dataset, as Markdown.
-
-    source: what the source is. provenance: where its texts and labels come from, and who says so. dataset: what the dataset is.
-    choices: what the paper leaves open and this package chose, empty if there is nothing. decisions: how the recipe reads the
-    source. limits: what to know before using it.
-    """
-
-    source: str
-    provenance: str
-    dataset: str
-    choices: str
-    decisions: str
-    limits: str
 
 
 def render(
@@ -70,7 +50,7 @@ def render(
     dataset, source = definition.dataset, definition.source
     head = yaml.safe_dump(front_matter.metadata(definition, manifest), sort_keys=False, allow_unicode=True, width=120)
     splits = _splits(manifest)
-    citations = [bibtex(key) for key in _citations(definition)]
+    citations = [bibtex(key) for key in citation_keys(definition)]
     return _template().render(
         front_matter=head,
         source=source,
@@ -108,46 +88,6 @@ def _read_filled_prose(dataset: Dataset, manifest: Manifest) -> Prose:
     return Prose(**{name: fill_placeholders(text, numbers, where) for name, text in vars(prose).items()})
 
 
-def require_texts(definition: Definition, version: str) -> None:
-    """Check before a build that the card will have its texts: docstring, prose, citations.
-
-    Raises ReleaseError for missing prose or a missing citation, UsageError where Python runs without docstrings.
-    """
-    read_docstring(definition.dataset.recipe)
-    read_prose(definition.source.name, definition.dataset.name, version)
-    for key in _citations(definition):
-        bibtex(key)
-
-
-def read_prose(source: str, dataset: str, version: str) -> Prose:
-    """The prose of a dataset from `prose/<source>.md`, with its placeholders.
-
-    The file has a section `# <source>` with `## Provenance`, and for each dataset a section `# <dataset>` with `## Decided` and
-    `## Limits`, perhaps `## Choices`. For one version, `## Decided in 2.0.0` and `## Limits of 2.0.0` replace these.
-
-    Raises ReleaseError for a missing file or section, and for a section that no card shows.
-    """
-    path = CARDS / "prose" / f"{source}.md"
-    if not path.is_file():
-        expected = f"a file with the sections '# {source}' and '# {dataset}'"
-        raise ReleaseError("no prose for the card", where=str(path), expected=expected, todo=WRITE_PROSE)
-    sections = _sections(path.read_text("utf-8"), "# ")
-    about = _parts(path, sections, source, ("", "Provenance"))
-    parts = _parts(path, sections, dataset, ("", "Decided", "Limits"), optional="Choices")
-    return Prose(
-        about[""],
-        about["Provenance"],
-        parts[""],
-        parts.get("Choices", ""),
-        parts.get(f"Decided in {version}") or parts["Decided"],
-        parts.get(f"Limits of {version}") or parts["Limits"],
-    )
-
-
-def _incomplete(path: Path, section: str) -> ReleaseError:
-    return ReleaseError("the prose for the card is incomplete", where=str(path), expected=section, todo=WRITE_PROSE)
-
-
 @cache
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
@@ -162,52 +102,6 @@ def _template() -> jinja2.Template:
     for escape in (*escapes, markdown.number, markdown.percent):
         environment.filters[escape.__name__] = escape
     return environment.get_template("dataset.md.jinja")
-
-
-def _parts(
-    path: Path, sections: Mapping[str, str], name: str, required: tuple[str, ...], optional: str = ""
-) -> dict[str, str]:
-    """The parts of a section of a prose file by heading; the text before the first heading has the key ''."""
-    if not sections.get(name):
-        raise _incomplete(path, f"'# {name}'")
-    parts = _sections(sections[name], "## ")
-    for heading in required:
-        if not parts.get(heading):
-            raise _incomplete(path, f"'## {heading}' in '# {name}'" if heading else f"a first paragraph in '# {name}'")
-    known = {*required, optional}
-    if unknown := [part for part in parts if part not in known and not _replaces(part, known)]:
-        raise ReleaseError(
-            f"'# {name}' has sections that no card shows",
-            where=str(path),
-            found=", ".join(f"'## {part}'" for part in unknown),
-            expected=", ".join(f"'## {part}'" for part in (*filter(None, required), optional) if part)
-            + ", or one of these for a version: '## Decided in 2.0.0'",
-            todo="rename or remove them",
-        )
-    return parts
-
-
-def _replaces(heading: str, known: set[str]) -> bool:
-    """Whether a section is one of a version, for one of the known sections: `Limits of 2.0.0`."""
-    return VERSION_SECTION.fullmatch(heading) is not None and heading.split(maxsplit=1)[0] in known
-
-
-def _sections(text: str, mark: str) -> dict[str, str]:
-    """The text below each heading of one level; the text before the first heading has the key ''."""
-    sections: dict[str, list[str]] = {"": []}
-    lines = sections[""]
-    for line in text.splitlines():
-        if line.startswith(mark):
-            lines = sections.setdefault(line.removeprefix(mark).strip(), [])
-        else:
-            lines.append(line)
-    return {name: "\n".join(lines).strip() for name, lines in sections.items()}
-
-
-def _citations(definition: Definition) -> tuple[str, ...]:
-    """The citation keys of the source, the dataset and the benchmark, without repetitions."""
-    benchmark = definition.dataset.benchmark.citations if definition.dataset.benchmark else ()
-    return tuple(dict.fromkeys((*definition.source.citations, *definition.dataset.citation, *benchmark)))
 
 
 def _splits(manifest: Manifest) -> list[str]:

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from builders.errors import DatasetError, UsageError
+from builders.errors import DatasetError, UsageError, error_line
 from pipelines import interrupts
 from pipelines.safe_text import SafeOutput
 from pipelines.terminal import configure_logging, discard_output
@@ -98,11 +98,19 @@ def parse(arguments: argparse.ArgumentParser) -> argparse.Namespace:
 def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
     """The datasets that names mean, loaded, each with its version.
 
-    Raises UsageError for names or versions that do not exist.
+    Raises UsageError for names or versions that do not exist, and for a builder that cannot be imported.
     """
     from builders import catalogue
 
-    loaded = [(catalogue.load(entry), version) for entry, version in catalogue.resolve(names)]
+    try:
+        loaded = [(catalogue.load(entry), version) for entry, version in catalogue.resolve(names)]
+    except (AttributeError, ImportError, NameError, SyntaxError, TypeError, ValueError) as error:
+        raise UsageError(
+            "a builder cannot be imported",
+            where=error_line(error, catalogue.ROOT),
+            found=f"{type(error).__name__}: {error}",
+            todo=f"correct it; {PROGRAM} new SOURCE lists what a source lacks",
+        ) from error
     return [(definition, catalogue.requested_version(definition, version)) for definition, version in loaded]
 
 

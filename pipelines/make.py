@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 from builders.catalogue import needed_files, requested_splits
 from builders.errors import ReleaseError
+from cards.completeness import count_unfinished, require_complete
 from cards.manifest import Identity, Recipe, options_as_read
-from cards.render import require_texts
 from pipelines.audit.finding_tables import write_findings
 from pipelines.audit.languages import SAMPLE
-from pipelines.raw.inputs import GOLDEN, find_input, golden_input
+from pipelines.raw.inputs import GOLDEN, find_input, golden_input, require_golden
 from pipelines.raw.locations import plan_file
 from pipelines.release import fingerprint, folder, ledger
 from pipelines.release.checkpoints import checkpoint_dir
@@ -82,10 +82,10 @@ class BuildPlan:
 def make(definition: Definition, version: str, settings: BuildSettings) -> BuildResult:
     """Build one version of one dataset, unless the release in its place is the same already.
 
-    Raises SourceError, RecipeError, FindingsError or ReleaseError; the release that was there before stays. A text that the card
-    needs and does not find is an error before anything is downloaded.
+    Raises SourceError, RecipeError, FindingsError or ReleaseError; the release that was there before stays. What the dataset
+    lacks is one error that lists all of it, before anything is downloaded.
     """
-    require_texts(definition, version)
+    require_complete(definition, version, sample=_is_sample(settings))
     dataset = definition.dataset
     splits = requested_splits(definition, settings.splits)
     inputs = _find_inputs(definition, splits, settings)
@@ -106,12 +106,13 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
             raw = {key: one.raw for key, one in inputs.items()}
             manifest = write_release(definition, identity, raw, staging_dir, own_dir, findings_dir=findings_dir)
             _refuse_other_content(release_dir, old, manifest, settings)
-    return BuildResult(dataset.name, version, "built", release_dir, manifest, _record(manifest, settings.ledger))
+    notes = (*count_unfinished(definition), *_record(manifest, settings.ledger))
+    return BuildResult(dataset.name, version, "built", release_dir, manifest, notes)
 
 
 def plan_build(definition: Definition, version: str, settings: BuildSettings) -> BuildPlan:
     """What make() would do; nothing is downloaded or written."""
-    require_texts(definition, version)
+    require_complete(definition, version, sample=_is_sample(settings))
     splits = requested_splits(definition, settings.splits)
     release_dir = settings.output / definition.dataset.name / version
     keys = needed_files(definition, splits)
@@ -134,6 +135,7 @@ def _find_inputs(definition: Definition, splits: tuple[str, ...], settings: Buil
     """The raw files that some splits need, by key, present and verified."""
     keys, source = needed_files(definition, splits), definition.source
     if settings.sample:
+        require_golden(source, keys, settings.golden)
         return {key: golden_input(source, key, settings.golden, limit=settings.limit) for key in keys}
     return {key: find_input(source, key, settings.raw, limit=settings.limit) for key in keys}
 
@@ -149,7 +151,7 @@ def _identity(
         source=definition.source.name,
         task=dataset.task.type.name,
         splits=splits,
-        sample=settings.sample or settings.limit is not None,
+        sample=_is_sample(settings),
         partial=splits != dataset.task.splits or settings.limit is not None,
         limit=settings.limit,
         raw=tuple(one.entry for one in inputs.values()),
@@ -157,6 +159,10 @@ def _identity(
         report_sha256=fingerprint.report_sha256(definition.source.name),
         prompts=dataset.prompts,
     )
+
+
+def _is_sample(settings: BuildSettings) -> bool:
+    return settings.sample or settings.limit is not None
 
 
 def is_current(release_dir: Path, manifest: Manifest, identity: Identity) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-COMMANDS = {"accept", "build", "check", "command", "decide", "diff", "fetch", "publish", "show"}
+COMMANDS = {"accept", "build", "check", "command", "decide", "diff", "fetch", "new", "publish", "show"}
 # A module may import those in its own layer's package and in the layers below it. One line is one layer.
 LAYERS = (
     {"builders"},
@@ -31,6 +31,7 @@ LAYERS = (
     {"pipelines.report"},
     {"pipelines.make"},
     {"pipelines.library"},
+    {"pipelines.scaffold"},
     {f"pipelines.{command}" for command in COMMANDS},
     {"pipelines.completion"},
     {"pipelines.command_line"},
@@ -138,7 +139,7 @@ def test_no_source_imports_another_and_shared_code_knows_no_source() -> None:
 
 def test_the_layers_are_in_the_documentation() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    for package in ("raw", "release", "audit", "foreign", "hub", "report"):
+    for package in ("raw", "release", "audit", "foreign", "hub", "report", "scaffold"):
         assert f"pipelines/{package}/" in text, package
 
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from builders.errors import SourceError
 from builders.spec import Raw
+from cards.gaps import Gap, gaps_error
 from cards.manifest import RawEntry
 from pipelines import installation
 from pipelines.raw.locations import locate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from builders.spec import Source
@@ -38,6 +40,20 @@ def find_input(source: Source, key: str, settings: RawSettings, *, limit: int | 
     return Input(file.raw, RawEntry(file.name, file.url, file.sha256, file.bytes, file.verified))
 
 
+def missing_golden_files(source: Source, keys: Iterable[str], golden: Path) -> list[Gap]:
+    """The raw files that a golden sample lacks. golden: the folder of all golden samples."""
+    paths = [golden / source.name / "raw" / source.files[key].name for key in keys]
+    what, expected = f"the golden sample of {source.name} lacks a file", "a small hand-made file in the raw format"
+    todo = "write it (docs/adding-a-dataset.md), or build from real raw files: leave out --sample"
+    return [Gap(what, str(path), todo, expected) for path in paths if not path.is_file()]
+
+
+def require_golden(source: Source, keys: Iterable[str], golden: Path) -> None:
+    """Raise SourceError where there are golden samples but not these files; it lists all of them."""
+    if golden.is_dir() and (gaps := missing_golden_files(source, keys, golden)):
+        raise gaps_error(SourceError, source.name, source.name, gaps)
+
+
 def golden_input(source: Source, key: str, golden: Path, *, limit: int | None) -> Input:
     """A raw file of the source's golden sample.
 
@@ -45,13 +61,6 @@ def golden_input(source: Source, key: str, golden: Path, *, limit: int | None) -
     """
     name = source.files[key].name
     path = golden / source.name / "raw" / name
-    if not path.is_file() and golden.is_dir():
-        raise SourceError(
-            f"the golden sample of {source.name} lacks a file",
-            where=str(path),
-            expected="a small hand-made file in the format of the raw one",
-            todo="write it (docs/adding-a-dataset.md), or build from real raw files: leave out --sample",
-        )
     if not path.is_file():
         raise SourceError(
             "the golden samples of this package are missing",

@@ -8,36 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from builders import catalogue
 from builders.benchmarks import BENCHMARKS
 from builders.errors import ReleaseError
 from cards import front_matter
 from cards.citations import bibtex
+from cards.completeness import typed_numbers
+from cards.gaps import MARK
 from cards.placeholders import fill_placeholders, release_numbers
-from cards.render import read_prose
+from cards.texts import read_prose
 from pipelines.release import ledger
 from tests.support.releases import definition_of
 
 CARDS = Path(front_matter.__file__).parent
-PROSE = sorted((CARDS / "prose").glob("*.md"))
 LEDGER = json.loads(ledger.LEDGER.read_text("utf-8"))
-SOURCES: dict[str, list[str]] = {}
-for entry in catalogue.entries().values():
-    SOURCES.setdefault(entry.source, []).append(entry.dataset)
 TOY = "# toy\n\nA.\n\n## Provenance\n\nP.\n\n# toy-sts\n\nB.\n\n## Decided\n\n- C.\n\n"
-
-
-def typed_numbers(text: str) -> list[int]:
-    """The numbers in a text, without placeholders, code and the years of papers and campaigns."""
-    text = re.sub(r"\{\{.*?\}\}|`[^`]*`", "", text, flags=re.DOTALL)
-    words = re.findall(r"(?<![\w.-])\d[\d,]*(?![\w.]\d)", text)
-    return [int(word.replace(",", "")) for word in words if not re.fullmatch(r"(19|20)\d\d", word.rstrip(","))]
 
 
 @pytest.fixture
 def toy_prose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The path of toy.md in a folder of prose that holds nothing else."""
-    monkeypatch.setattr("cards.render.CARDS", tmp_path)
+    monkeypatch.setattr("cards.texts.CARDS", tmp_path)
     (tmp_path / "prose").mkdir()
     return tmp_path / "prose" / "toy.md"
 
@@ -47,6 +37,7 @@ def test_every_citation_has_a_key_of_its_own_and_balanced_braces() -> None:
     keys = re.findall(r"(?m)^@\w+\{([^,]+),$", text)
     assert len(keys) == len(set(keys)) == text.count("@")
     assert "\n\n".join(bibtex(key) for key in keys) + "\n" == text
+    assert MARK not in text
     assert set(keys) >= {key for benchmark in BENCHMARKS.values() for key in benchmark.citations}
 
 
@@ -54,36 +45,6 @@ def test_an_error_names_a_missing_citation_and_its_file() -> None:
     with pytest.raises(ReleaseError, match="no entry 'nobody2020'") as caught:
         bibtex("nobody2020")
     assert str(caught.value.where).endswith("citations.bib")
-
-
-@pytest.mark.parametrize("path", PROSE, ids=lambda path: path.stem)
-def test_prose_describes_the_source_and_the_decisions_and_limits_of_each_dataset(path: Path) -> None:
-    headings = re.findall(r"(?m)^# (.+)$", path.read_text("utf-8"))
-    assert headings[0] == path.stem
-    assert len(headings) == len(set(headings)) > 1
-    for name in headings[1:]:
-        prose = read_prose(path.stem, name, "1.0.0")
-        lists = "\n".join(filter(None, (prose.choices, prose.decisions, prose.limits)))
-        assert all(line.startswith(("- ", "  ")) for line in lists.splitlines())
-        assert prose.dataset.endswith(".")
-        assert prose.source.endswith(".")
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_every_source_says_where_its_texts_and_labels_come_from_and_who_says_so(source: str) -> None:
-    provenance = " ".join(read_prose(source, SOURCES[source][0], "1.0.0").provenance.split())
-    assert len(re.findall(r"[.:;] ", provenance)) >= 2, "two sentences or more"
-    assert re.search(r"README|et al\.,? \d{4}|card on the Hub|\d{4}, section|\.com|Koehn, 2005", provenance), (
-        "name the source"
-    )
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_no_number_of_rows_is_typed_into_the_opening_of_a_card(source: str) -> None:
-    """Numbers from 100 on are those of a release or an option of its recipe: a placeholder, which cannot contradict them."""
-    for name in SOURCES[source]:
-        opening = read_prose(source, name, "1.0.0").dataset
-        assert not [number for number in typed_numbers(opening) if number >= 100], f"{source}.md, # {name}"
 
 
 @pytest.mark.parametrize("name", LEDGER)

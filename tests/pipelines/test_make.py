@@ -225,7 +225,7 @@ def test_missing_prose_is_an_error_before_the_build_starts(
     path.unlink()
     if prose:
         path.write_text(prose, "utf-8")
-    monkeypatch.setattr("cards.render.CARDS", folder)
+    monkeypatch.setattr("cards.texts.CARDS", folder)
 
     def read(*_: object, **__: object) -> None:
         pytest.fail("a raw file was looked for")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import SourceError
-from cards.render import read_prose
+from cards.texts import read_prose
 from pipelines.make import GOLDEN
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings

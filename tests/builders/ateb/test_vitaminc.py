@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cards.render import read_prose
+from cards.texts import read_prose
 from tests.support.real_releases import label_counts, read_table, warning_counts
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from benchmarks.miracl import DATASETS, QRELS, SHARD, SHARDS, TOPICS, make_raw, 
 from builders.errors import RecipeError, SourceError
 from builders.rumteb.miracl import bm25
 from builders.spec import Raw
-from cards.render import read_prose
+from cards.texts import read_prose
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
 from tests.support.recipes import find_defects, frame
