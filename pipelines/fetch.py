@@ -11,6 +11,7 @@ from pipelines.terminal import format_size
 if TYPE_CHECKING:
     import argparse
 
+    from builders.errors import MissingFile
     from pipelines.raw.locations import LocatedFile
 
 EXAMPLES = """\
@@ -24,19 +25,27 @@ def main() -> int:
     options = command.parse(parser())
     from builders.catalogue import needed_files, requested_splits
     from pipelines.raw.locations import locate
+    from pipelines.raw.missing_files import missing_file_of
+    from pipelines.report.missing_files_page import log_missing_files
     from pipelines.report.text import table
 
     settings = command.raw_settings(options)
+    definitions = [definition for definition, _ in command.resolve_datasets(options.names)]
     sources = {}  # by source and file: datasets of one source share files
-    for definition, _ in command.resolve_datasets(options.names):
+    for definition in definitions:
         for key in needed_files(definition, requested_splits(definition, options.splits)):
             sources[definition.source.name, key] = definition.source
+    failed: dict[str, MissingFile] = {}
     code, rows = 0, [["file", "size", "sha256", "state", "from"]]
     for (_, key), source in sources.items():
         try:
             file = locate(source, key, settings)
         except DatasetError as error:
-            command.print_error(error)
+            missing = missing_file_of(error) if len(sources) > 1 else None
+            if missing is None or (missing.reason == "unavailable" and missing.name not in failed):
+                command.print_error(error)  # the summary says all of the others
+            if missing is not None:
+                failed[missing.name] = missing
             code = code or error.exit_code
             continue
         if options.json:
@@ -45,6 +54,8 @@ def main() -> int:
         rows.append([f"{source.name}/{file.name}", format_size(file.bytes), file.sha256[:16], state, file.origin])
     if not options.json and len(rows) > 1:
         print(table(rows))
+    if failed:
+        log_missing_files(definitions, settings, options.splits, failed.values())
     return code
 
 
