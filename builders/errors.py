@@ -11,7 +11,21 @@ DatasetError                 1  the build or the check failed
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+# offline: it can be downloaded, and --offline is set. gated: the Hub gives it to those who accept its terms. by hand: no program
+# may fetch it. unavailable: its download failed.
+MissingReason = Literal["offline", "gated", "by hand", "unavailable"]
+
+
+@dataclass(frozen=True)
+class MissingFile:
+    """A raw file that is not on this machine. name: `<source>/<name>`; where a member of an archive is needed, of the archive."""
+
+    name: str
+    reason: MissingReason
 
 
 class DatasetError(Exception):
@@ -42,7 +56,7 @@ class DatasetError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Let worker processes pass errors back: the default pickling of exceptions loses keyword arguments."""
-        return _rebuild, (type(self), self.args)
+        return _rebuild, (type(self), self.args), vars(self)
 
 
 def _rebuild(
@@ -67,9 +81,15 @@ class UsageError(DatasetError):
 
 
 class SourceError(DatasetError):
-    """A raw file is missing, malformed or not the pinned one."""
+    """A raw file is missing, malformed or not the pinned one. missing: which file, where one is missing."""
 
     exit_code = 3
+    missing: MissingFile | None = None
+
+    def lacking(self, name: str, reason: MissingReason) -> SourceError:
+        """This error, which says that a raw file is missing."""
+        self.missing = MissingFile(name, reason)
+        return self
 
 
 class FindingsError(DatasetError):

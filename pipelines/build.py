@@ -49,8 +49,7 @@ def main() -> int:
     with _recorded(datasets, settings, options.report) as record:
         for result in _results(datasets, settings, jobs=options.jobs):
             if isinstance(result, Failure):
-                record("failed", None, result)
-                command.print_error(result.error)
+                record("failed", None, result)  # which logs the error
                 code = code or result.error.exit_code
                 continue
             failure, publication = None, None
@@ -261,8 +260,9 @@ def _findings(findings: Sequence[Finding]) -> str:
 def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, org: str | None, *, as_json: bool) -> int:
     """Show what a build would do; returns the exit code that it would end with, as far as that is known."""
     from pipelines.make import plan_build
+    from pipelines.report.missing_files_page import log_missing_files
 
-    code = 0
+    code, lacking = 0, []
     for definition, version in datasets:
         try:
             plan = plan_build(definition, version, settings)
@@ -272,14 +272,17 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
             continue
         if plan.state == "impossible":
             code = code or SourceError.exit_code
+            lacking.append(definition)
         if as_json:
             command.print_json(_plan_as_json(plan))
             continue
         print(f"{plan.dataset} {version}: {plan.state}")
         for file in plan.raw:
-            print(f"  {file.origin:<10}{file.name}  {file.where}")
+            where = "" if file.origin in {"missing", "by-hand"} else f"  {file.where}"  # the summary has the rest
+            print(f"  {file.origin:<10}{file.name}{where}")
         if org:
             print(f"  then publish it: embedding-datasets publish {plan.dataset}@{version} --org {org} --dry-run")
+    log_missing_files(lacking, settings.raw, settings.splits)
     return code
 
 

@@ -34,6 +34,7 @@ COMMANDS = (
     Command("diff", "use", "show what differs between two releases"),
     Command("publish", "use", "publish releases on the Hub"),
     Command("new", "develop", "begin a dataset, and list what it lacks"),
+    Command("doctor", "develop", "find out what would stop a build on this machine"),
     Command("decide", "develop", "judge the sentences of a source once, with a classifier"),
     Command("accept", "develop", "take over the digests and versions of a build report"),
 )

@@ -10,11 +10,16 @@ from pipelines.terminal import format_size
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
+    from builders.catalogue import Definition
+    from builders.errors import MissingFile
     from pipelines.raw.locations import LocatedFile
+    from pipelines.raw.settings import RawSettings
 
 EXAMPLES = """\
   embedding-datasets fetch rubq                         download what rubq's datasets are built from
+  embedding-datasets fetch all --dry-run                what there is to download, from where, and how large it is
   embedding-datasets fetch all --raw-dir DIR --offline  verify the files in DIR, list the missing ones
   embedding-datasets fetch hhrlhf-harmlessness --splits test"""
 
@@ -24,19 +29,29 @@ def main() -> int:
     options = command.parse(parser())
     from builders.catalogue import needed_files, requested_splits
     from pipelines.raw.locations import locate
+    from pipelines.raw.missing_files import missing_file_of
+    from pipelines.report.missing_files_page import log_missing_files
     from pipelines.report.text import table
 
     settings = command.raw_settings(options)
+    definitions = [definition for definition, _ in command.resolve_datasets(options.names)]
     sources = {}  # by source and file: datasets of one source share files
-    for definition, _ in command.resolve_datasets(options.names):
+    for definition in definitions:
         for key in needed_files(definition, requested_splits(definition, options.splits)):
             sources[definition.source.name, key] = definition.source
+    if options.dry_run:
+        return _dry_run(definitions, settings, options.splits, as_json=options.json)
+    failed: dict[str, MissingFile] = {}
     code, rows = 0, [["file", "size", "sha256", "state", "from"]]
     for (_, key), source in sources.items():
         try:
             file = locate(source, key, settings)
         except DatasetError as error:
-            command.print_error(error)
+            missing = missing_file_of(error) if len(sources) > 1 else None
+            if missing is None or (missing.reason == "unavailable" and missing.name not in failed):
+                command.print_error(error)  # the summary says all of the others
+            if missing is not None:
+                failed[missing.name] = missing
             code = code or error.exit_code
             continue
         if options.json:
@@ -45,6 +60,8 @@ def main() -> int:
         rows.append([f"{source.name}/{file.name}", format_size(file.bytes), file.sha256[:16], state, file.origin])
     if not options.json and len(rows) > 1:
         print(table(rows))
+    if failed:
+        log_missing_files(definitions, settings, options.splits, failed.values())
     return code
 
 
@@ -54,8 +71,32 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("names", nargs="+", metavar="NAME", help=command.NAMES)
     command.add_raw_options(arguments)
     arguments.add_argument("--splits", type=command.split_names, metavar="A,B", help="only the files of these splits")
+    arguments.add_argument("--dry-run", action="store_true", help="show what would be downloaded, and do nothing")
     arguments.add_argument("--json", action="store_true", help="one JSON object per file on stdout, for programs")
     return arguments
+
+
+def _dry_run(
+    definitions: Sequence[Definition], settings: RawSettings, splits: tuple[str, ...] | None, *, as_json: bool
+) -> int:
+    """Show where each file would come from; returns 3 where one is missing, as fetching would."""
+    from dataclasses import asdict
+
+    from builders.errors import SourceError
+    from pipelines.raw.downloads import plan_downloads
+    from pipelines.report.download_page import download_page
+    from pipelines.report.missing_files_page import log_missing_files
+
+    plans = plan_downloads(definitions, settings, splits)
+    if as_json:
+        for plan in plans:
+            command.print_json(asdict(plan))
+    else:
+        print("\n".join(download_page(plans)))
+    if any(plan.origin in {"missing", "by-hand"} for plan in plans):
+        log_missing_files(definitions, settings, splits)
+        return SourceError.exit_code
+    return 0
 
 
 def _to_json(source: str, file: LocatedFile) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pipelines import command
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from builders.catalogue import Definition
     from builders.raw_files import RawFile
@@ -18,7 +19,8 @@ EXAMPLES = """\
   embedding-datasets show rumteb             a benchmark: its tasks and sizes, beside those of its paper
   embedding-datasets show rarb               a group
   embedding-datasets show rubq-retrieval     one dataset: its recipe, options, versions and raw files
-  embedding-datasets show cedr@1.0.0         the same for one version: its options, rows, dropped rows, findings"""
+  embedding-datasets show cedr@1.0.0         the same for one version: its options, rows, dropped rows, findings
+  embedding-datasets show --sources rumteb   what a group needs: raw files, sizes, who may have them"""
 
 
 def main() -> int:
@@ -27,6 +29,8 @@ def main() -> int:
     from pipelines.report import benchmark_table, text
 
     datasets = command.resolve_datasets(options.names or ["all"])
+    if options.sources:
+        return _show_sources([definition for definition, _ in datasets], as_json=options.json)
     described = [describe(definition, version, options.output) for definition, version in datasets]
     if options.json:
         for row in described:
@@ -39,6 +43,19 @@ def main() -> int:
         print(text.table([heading, *([str(row[column]) for column in heading] for row in described)]))
     else:
         print(_page(datasets[0][0], described[0]))
+    return 0
+
+
+def _show_sources(definitions: Sequence[Definition], *, as_json: bool) -> int:
+    from pipelines.raw.settings import RawSettings
+    from pipelines.report import sources, sources_page
+
+    listed = sources.describe_sources(definitions, RawSettings().lock_files)
+    if as_json:
+        for source in listed:
+            command.print_json(sources.as_json(source))
+    else:
+        print(sources_page.sources_page(listed))
     return 0
 
 
@@ -95,7 +112,12 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
     )
-    arguments.add_argument("--json", action="store_true", help="one JSON object a dataset, for programs")
+    arguments.add_argument(
+        "--sources",
+        action="store_true",
+        help="the raw files of the sources: size, who may have them, digest, cost of a build",
+    )
+    arguments.add_argument("--json", action="store_true", help="one JSON object a dataset (or a source), for programs")
     return arguments
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-COMMANDS = {"accept", "build", "check", "command", "decide", "diff", "fetch", "new", "publish", "show"}
+COMMANDS = {"accept", "build", "check", "command", "decide", "diff", "doctor", "fetch", "new", "publish", "show"}
 # A module may import those in its own layer's package and in the layers below it. One line is one layer.
 LAYERS = (
     {"builders"},

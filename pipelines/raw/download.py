@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from tqdm import tqdm
 
+    from builders.errors import MissingReason
     from pipelines.raw.digests import Digest
     from pipelines.raw.pins import Pin
 
@@ -62,7 +63,7 @@ class DownloadRequest:
 
     name: what messages call it. pin: what its bytes must be. version: the commit or revision, for messages. access_hint: what
     to do where the server denies access. alternative: how to get the file without a download. token: sent only to the host of the
-    URL, and never shown.
+    URL, and never shown. denied: why the file is missing where the server denies access.
     """
 
     name: str
@@ -72,6 +73,7 @@ class DownloadRequest:
     access_hint: str
     alternative: str
     token: str | None = field(default=None, repr=False)
+    denied: MissingReason = "unavailable"
 
     @property
     def wrong_content_hint(self) -> str:
@@ -251,14 +253,16 @@ def _disk_error(request: DownloadRequest, target: Path, error: OSError) -> Sourc
 
 
 def _refused(request: DownloadRequest, status: int) -> SourceError:
+    reason: MissingReason = "unavailable"
     if status in {401, 403}:
-        what, todo = f"{request.name}: the server denies access", request.access_hint
+        what, todo, reason = f"{request.name}: the server denies access", request.access_hint, request.denied
     elif status == 404:
         what = f"{request.name} not found at its URL"
         todo = f"check whether it has moved, and update the definition of the source; or {request.alternative}"
     else:
         what, todo = f"{request.name} could not be downloaded", f"open the URL in a browser; or {request.alternative}"
-    return SourceError(what, where=request.url, found=f"status {status}", expected=request.version, todo=todo)
+    error = SourceError(what, where=request.url, found=f"status {status}", expected=request.version, todo=todo)
+    return error.lacking(request.name, reason)
 
 
 def _gave_up(
@@ -273,7 +277,8 @@ def _gave_up(
 
 
 def _failed(request: DownloadRequest, found: str, todo: str) -> SourceError:
-    return SourceError(f"{request.name} could not be downloaded", where=request.url, found=found, todo=todo)
+    error = SourceError(f"{request.name} could not be downloaded", where=request.url, found=found, todo=todo)
+    return error.lacking(request.name, "unavailable")
 
 
 def _describe(error: Exception) -> str:

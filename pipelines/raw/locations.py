@@ -25,6 +25,7 @@ from pipelines.raw.urls import HUB, file_url, hub_token
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from builders.errors import MissingReason
     from builders.spec import Source
     from pipelines.raw.digests import Digest
     from pipelines.raw.file_request import FileRequest
@@ -240,4 +241,5 @@ def _download_request(request: FileRequest) -> DownloadRequest:
             version = f"commit {commit} of {repo}"
     url = file_url(request.file.location, github_raw=settings.github_raw, github_media=settings.github_media, hub=hub)
     assert url is not None, "files that are fetched by hand are never downloaded"
-    return DownloadRequest(request.name, url, request.pin, version, access_hint, alternative, token)
+    denied: MissingReason = "gated" if isinstance(request.file.location, Hub) else "unavailable"
+    return DownloadRequest(request.name, url, request.pin, version, access_hint, alternative, token, denied)

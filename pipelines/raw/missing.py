@@ -6,11 +6,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import SourceError
-from builders.raw_files import ByHand
+from builders.raw_files import ByHand, Hub
 from pipelines.raw.urls import file_url
 
 if TYPE_CHECKING:
+    from builders.errors import MissingReason
+    from builders.raw_files import Location
     from pipelines.raw.file_request import FileRequest
+
+
+def missing_reason(location: Location) -> MissingReason:
+    """Why a file with this location is missing where nothing may be downloaded."""
+    match location:
+        case ByHand():
+            return "by hand"
+        case Hub(gated=True):
+            return "gated"
+        case _:
+            return "offline"
 
 
 def placement(request: FileRequest) -> str:
@@ -34,9 +47,11 @@ def missing_file_error(request: FileRequest) -> SourceError:
     location = request.file.location
     if isinstance(location, ByHand):
         todo = by_hand_instructions(location, request)
-        return SourceError(f"{request.name} must be fetched by hand", found=found, expected=expected, todo=todo)
+        error = SourceError(f"{request.name} must be fetched by hand", found=found, expected=expected, todo=todo)
+        return error.lacking(request.name, "by hand")
     what, todo = f"{request.name} not found, and --offline is set", f"{placement(request)}, or run without --offline"
-    return SourceError(what, where=file_url(location), found=found, expected=expected, todo=todo)
+    error = SourceError(what, where=file_url(location), found=found, expected=expected, todo=todo)
+    return error.lacking(request.name, missing_reason(location))
 
 
 def nested_archive_error(request: FileRequest) -> SourceError:

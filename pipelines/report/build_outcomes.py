@@ -114,10 +114,11 @@ def describe_failure(
     return replace(pending, state="failed", files=files, lock=lock, errors=(error,))
 
 
-def summarize(states: Sequence[tuple[str, State, str]]) -> str:
+def summarize(states: Sequence[tuple[str, State, str]], *, missing: str = "") -> str:
     """The end of a build of several datasets, in lines: how many are in which state, and which ones were not built.
 
-    states: name, state and, for one that failed, what went wrong.
+    states: name, state and, for one that failed, what went wrong; empty where it lacks raw files. missing: how many files those
+    are, in words.
     """
     counts = Counter(state for _, state, _ in states)
     words: dict[State, str] = {
@@ -127,8 +128,11 @@ def summarize(states: Sequence[tuple[str, State, str]]) -> str:
         "pending": "not reached",
     }
     parts = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
+    others = [f"  failed       {name}: {what}" for name, state, what in states if state == "failed" and what]
     lines = [f"{len(states)} datasets: {', '.join(parts)}"]
-    lines += [f"  failed       {name}: {what}" for name, state, what in states if state == "failed"]
+    if missing:
+        lines[0] += f": {missing}" + (f", {len(others)} for other reasons" if others else "")
+    lines += others
     lines += [f"  not reached  {name}" for name, state, _ in states if state == "pending"]
     return "\n".join(lines)
 

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 
 from builders.catalogue import requested_splits
 from builders.errors import ReleaseError, UsageError
+from pipelines.raw.missing_files import NeededFiles, missing_file_of
 from pipelines.report.build_outcomes import describe_failure, describe_release, expect, summarize
 from pipelines.report.build_report import begin_report, update_report
+from pipelines.report.missing_files_page import missing_files_summary
 from pipelines.report.redaction import ROOT, report_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from builders.catalogue import Definition
+    from builders.errors import DatasetError, MissingFile
     from cards.manifest import Manifest
     from pipelines.raw.settings import RawSettings
     from pipelines.report.build_report import DatasetReport, State
@@ -43,8 +46,10 @@ def record_build(
     """A function that records how the build of each dataset ended, in the order of `datasets`.
 
     splits: the requested ones, None for all. raw: None for golden samples. report: the file to update; None for none. A dataset
-    whose options are wrong is left out of it. If there are several datasets, their summary is logged at the end, also where the
-    block raises.
+    whose options are wrong is left out of it.
+
+    The error of each dataset that was not built is logged. If there are several datasets, a summary is logged at the end, also
+    where the block raises; it lists missing raw files, whose errors are then a line each.
 
     Raises ReleaseError where the file holds anything but a report.
     """
@@ -54,11 +59,14 @@ def record_build(
     if report is not None:
         _prepare(report)
         begin_report(report, begun)
-    ended: list[tuple[State, str]] = []
+    ended: list[tuple[State, DatasetError | None]] = []
+    unavailable: set[str] = set()
 
     def record(state: State, manifest: Manifest | None, failure: Failure | None) -> None:
         (definition, version), expected = datasets[len(ended)], pending[len(ended)]
-        ended.append(("failed", failure.error.what) if failure else (state, ""))
+        ended.append(("failed", failure.error) if failure else (state, None))
+        if failure is not None and manifest is None:
+            _log_failure(f"{definition.dataset.name}@{version}", failure.error, unavailable, several=len(datasets) > 1)
         if report is None or expected is None:
             return
         error = report_error(failure, _roots(output, raw)) if failure else None
@@ -73,11 +81,45 @@ def record_build(
         yield record
     finally:
         if len(datasets) > 1:
-            names = [f"{definition.dataset.name}@{version}" for definition, version in datasets]
-            while len(ended) < len(names):
-                ended.append(("pending", ""))
-            states = [(name, *end) for name, end in zip(names, ended, strict=True)]
-            logger.info("%s%s", summarize(states), f"\n  report       {report}" if report else "")
+            ended += [("pending", None)] * (len(datasets) - len(ended))
+            lines = _summary(datasets, ended, splits, raw)
+            logger.info("\n".join([*lines, *([f"  report       {report}"] if report else [])]))
+
+
+def _log_failure(name: str, error: DatasetError, unavailable: set[str], *, several: bool) -> None:
+    """Log an error: in full, or in a line where the summary says the rest of it.
+
+    unavailable: the files that could not be downloaded so far; the reason of the first time is logged in full.
+    """
+    missing = missing_file_of(error) if several else None
+    if missing is None or (missing.reason == "unavailable" and missing.name not in unavailable):
+        logger.error("%s", error)
+    else:
+        logger.error("%s: a raw file is missing, see below", name)
+    if missing is not None:
+        unavailable.add(missing.name)
+
+
+def _summary(
+    datasets: Sequence[tuple[Definition, str]],
+    ended: Sequence[tuple[State, DatasetError | None]],
+    splits: tuple[str, ...] | None,
+    raw: RawSettings | None,
+) -> list[str]:
+    """The end of a build: how many datasets are in which state, what they lack, and what could be built without it."""
+    states: list[tuple[str, State, str]] = []
+    needs: list[NeededFiles] = []
+    failed: list[MissingFile] = []
+    for (definition, version), (state, error) in zip(datasets, ended, strict=True):
+        missing = missing_file_of(error) if error is not None and raw is not None else None
+        states.append((f"{definition.dataset.name}@{version}", state, "" if missing or not error else error.what))
+        if missing is not None:
+            needs.append(NeededFiles(definition, requested_splits(definition, splits)))
+            failed.append(missing)
+    if raw is None or not needs:
+        return [summarize(states)]
+    counted, *lines = missing_files_summary(needs, raw, splits, failed)
+    return [summarize(states, missing=counted), *lines, ""]
 
 
 def _expect(

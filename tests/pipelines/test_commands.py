@@ -23,7 +23,7 @@ from tests.support.releases import NAMES, definition_of, tree
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ["accept", "build", "fetch", "new", "show", "check", "diff", "publish"]
+COMMANDS = ["accept", "build", "doctor", "fetch", "new", "show", "check", "diff", "publish"]
 
 
 def raw_dir(folder: Path, source: str) -> Path:

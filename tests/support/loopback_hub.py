@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 WRITER, READER, EXPIRED = "hf_writer_token", "hf_reader_token", "hf_expiredToken"
-ROLES = {WRITER: "write", READER: "read"}
+FINE_GRAINED = "hf_fineGrained_token"
+ROLES = {WRITER: "write", READER: "read", FINE_GRAINED: "fineGrained"}
 STALE_PARENT = "A commit has happened since. Please refresh and try again."
 TIMESTAMP = "2024-01-01T00:00:00.000Z"
 SAFE = string.punctuation + " "  # allowed in a header; other characters are written as %XX
@@ -310,8 +311,13 @@ def _whoami(hub: LoopbackHub, request: Request) -> Answer:
     role = _role(request)
     if role is None:
         raise HubError(401, "Invalid username or password.")
-    token = {"displayName": "test", "role": role}
-    return _json({"type": "user", "name": "tester", "orgs": [{"name": "org"}], "auth": {"accessToken": token}})
+    token: dict[str, Any] = {"displayName": "test", "role": role, "createdAt": TIMESTAMP}
+    if role == "fineGrained":
+        scoped = [{"entity": {"type": "user", "name": "tester"}, "permissions": ["repo.content.read"]}]
+        token["fineGrained"] = {"canReadGatedRepos": False, "global": [], "scoped": scoped}
+    orgs = [{"type": "org", "name": "org", "roleInOrg": "admin"}]
+    auth = {"type": "access_token", "accessToken": token}
+    return _json({"type": "user", "name": "tester", "orgs": orgs, "auth": auth})
 
 
 def _create(hub: LoopbackHub, request: Request) -> Answer:

@@ -1,0 +1,61 @@
+"""What there is to download before a build: where each raw file would come from, and its size. Nothing is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from builders.catalogue import needed_files, requested_splits
+from pipelines.raw.file_request import stored_file
+from pipelines.raw.locations import plan_file
+from pipelines.raw.missing import missing_reason
+from pipelines.raw.pins import find_pin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from builders.catalogue import Definition
+    from pipelines.raw.locations import Origin
+    from pipelines.raw.settings import RawSettings
+
+
+@dataclass(frozen=True)
+class PlannedDownload:
+    """A raw file, or a whole archive.
+
+    name: `<source>/<name>`. origin: where it would come from; `missing` where --offline is set. where: its path, its URL, or what
+    to do. bytes: its size, where the source or the lock file knows it. gated: whether its terms must be accepted first.
+    """
+
+    source: str
+    name: str
+    origin: Origin | Literal["by-hand", "missing"]
+    where: str
+    bytes: int | None
+    gated: bool
+
+
+def plan_downloads(
+    definitions: Iterable[Definition], raw: RawSettings, splits: tuple[str, ...] | None = None
+) -> list[PlannedDownload]:
+    """The files that some datasets need, each once. A member of an archive that lies in `raw_dir` by itself is a file of its own.
+
+    Raises SourceError for a directory in place of a file, UsageError where `raw_dir` or a split does not exist.
+    """
+    planned: dict[tuple[str, str], PlannedDownload] = {}
+    for definition in definitions:
+        source = definition.source
+        for key in needed_files(definition, requested_splits(definition, splits)):
+            file, plan = source.files[key], plan_file(source, key, raw)
+            here = plan.origin in ("raw-dir", "cache")
+            if not (here and plan.where.endswith(f"/{file.name}")):
+                file = stored_file(file)
+            planned[source.name, plan.where if here else file.name] = PlannedDownload(
+                source.name,
+                f"{source.name}/{file.name}",
+                plan.origin,
+                plan.where,
+                find_pin(source.name, file, raw.lock_files).bytes,
+                missing_reason(stored_file(file).location) == "gated",
+            )
+    return list(planned.values())

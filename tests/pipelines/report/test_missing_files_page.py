@@ -1,0 +1,173 @@
+"""The missing raw files of several datasets: each one once, with who needs it and what gets it."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders.errors import MissingFile, SourceError
+from pipelines import build, fetch
+from pipelines.raw.missing_files import NeededFiles, find_buildable, find_missing_files, missing_files_json
+from pipelines.raw.settings import RawSettings
+from pipelines.report.missing_files_page import missing_files_summary, total_size
+from tests.support.raw_files import write
+from tests.support.releases import NAMES, definition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> RawSettings:
+    """An empty --raw-dir and an empty cache, offline."""
+    (tmp_path / "raw").mkdir()
+    return RawSettings(raw_dir=tmp_path / "raw", cache=tmp_path / "cache", offline=True, lock=tmp_path / "lock.json")
+
+
+def needs(*names: str) -> list[NeededFiles]:
+    """All files of some datasets."""
+    return [NeededFiles(definition_of(name), definition_of(name).dataset.task.splits) for name in names]
+
+
+def run(command: Callable[[], int], raw: RawSettings, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """Run a command in this process with the folders of `raw`, offline."""
+    folders = ["--offline", "--raw-dir", str(raw.raw_dir), "--cache", str(raw.cache)]
+    monkeypatch.setattr("sys.argv", ["command", *arguments, *folders])
+    return command()
+
+
+def test_a_file_that_several_datasets_need_is_listed_once_with_all_of_them(raw: RawSettings) -> None:
+    [file] = find_missing_files(needs("georeview-classification", "georeview-clustering-p2p"), raw)
+    assert file.name == "geo_reviews/geo-reviews-dataset-2023.tskv"
+    assert file.datasets == ("georeview-classification", "georeview-clustering-p2p")
+    assert (file.reason, file.bytes) == ("offline", 378_730_064)
+
+
+def test_an_archive_is_one_file_whatever_is_read_in_it(raw: RawSettings) -> None:
+    [file] = find_missing_files(needs("cedr-classification"), raw)
+    assert (file.name, file.members) == ("cedr/main.zip", ("main/train.jsonl", "main/test.jsonl"))
+
+
+def test_the_reasons_tell_downloads_from_terms_and_from_files_fetched_by_hand(raw: RawSettings) -> None:
+    names = ("terra-pairclassification", "instrusum-reranking", "genie-reranking")
+    missing = {file.name: file for file in find_missing_files(needs(*names), raw)}
+    assert {name: file.reason for name, file in missing.items()} == {
+        "terra/TERRa.zip": "offline",
+        "instrusum/human_eval.json": "gated",
+        "genie/ratings.jsonl": "by hand",
+    }
+    assert missing["instrusum/human_eval.json"].url == "https://huggingface.co/datasets/Salesforce/InstruSum"
+    assert "JSON lines" in str(missing["genie/ratings.jsonl"].instructions)
+
+
+def test_only_files_whose_download_failed_are_missing_where_files_may_be_downloaded(raw: RawSettings) -> None:
+    online = replace(raw, offline=False)
+    both = needs("terra-pairclassification", "cedr-classification")
+    assert find_missing_files(both, online) == []
+    [file] = find_missing_files(both, online, [MissingFile("cedr/main.zip", "unavailable")])
+    assert (file.name, file.reason) == ("cedr/main.zip", "unavailable")
+
+
+def test_a_file_that_is_here_is_not_missing(raw: RawSettings, tmp_path: Path) -> None:
+    write(tmp_path / "raw" / "rubq" / "RuBQ_2.0_test.json", b"[]")
+    assert [file.name for file in find_missing_files(needs("rubq-retrieval"), raw)] == ["rubq/RuBQ_2.0_paragraphs.json"]
+
+
+def test_a_split_whose_files_are_here_could_be_built_alone(raw: RawSettings, tmp_path: Path) -> None:
+    both = needs("beavertails-qa-classification", "genie-reranking")
+    assert find_buildable("test", both, raw) == []
+    write(tmp_path / "raw" / "beavertails" / "round0" / "30k" / "test.jsonl.gz", b"")
+    assert find_buildable("test", both, raw) == ["beavertails-qa-classification"]
+    assert find_buildable("test", [replace(both[0], splits=("test",))], raw) == []
+
+
+def test_the_summary_names_the_sources_to_fetch_and_a_dataset_where_its_source_has_others(raw: RawSettings) -> None:
+    page = "\n".join(missing_files_summary(needs("cedr-classification", "rarb-winogrande"), raw))
+    assert page.startswith("2 raw files are missing\n\nto download: 2 files, 693 KB and 1 of unknown size\n")
+    assert " ".join(page.replace("\\\n", "").split()).count(
+        f"embedding-datasets fetch cedr rarb-winogrande --raw-dir {raw.raw_dir} --cache {raw.cache}"
+    )
+
+
+def test_the_summary_of_the_catalogue_fits_the_page_and_names_every_dataset(raw: RawSettings) -> None:
+    narrow = replace(raw, raw_dir=None)
+    page = missing_files_summary(needs(*NAMES), narrow)
+    too_wide = [line for line in page if len(line) > 80 and " " in line.strip() and "--cache" not in "".join(page)]
+    assert too_wide == []
+    text = "\n".join(page)
+    assert all(name in text for name in NAMES)
+    assert text.count("massive/amazon-massive-dataset-1.1.tar.gz") == 1
+    assert "docs-0.jsonl.gz ... miracl-corpus-v1.0-ru/docs-19.jsonl.gz" in text.replace("\n    ", " ")
+
+
+def test_programs_get_the_missing_files_with_their_reasons(raw: RawSettings) -> None:
+    [file] = missing_files_json(find_missing_files(needs("terra-pairclassification"), raw))
+    assert file == {
+        "name": "terra/TERRa.zip",
+        "reason": "offline",
+        "bytes": 907_346,
+        "url": "https://russiansuperglue.com/tasks/download/TERRa",
+        "instructions": None,
+        "datasets": ["terra-pairclassification"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [
+        ([None], "1 file, size unknown"),
+        ([1_000, 2_000], "2 files, 3 KB"),
+        ([1_000, None, None], "3 files, 1 KB and 2 of unknown size"),
+    ],
+)
+def test_sizes_are_added_as_far_as_they_are_known(sizes: list[int | None], text: str) -> None:
+    assert total_size(sizes) == text
+
+
+def test_an_error_keeps_its_missing_file_on_the_way_between_processes() -> None:
+    error = SourceError("x not found").lacking("demo/x", "offline")
+    assert pickle.loads(pickle.dumps(error)).missing == MissingFile("demo/x", "offline")
+
+
+def test_a_build_of_several_datasets_gives_a_line_to_each_and_lists_the_files_at_the_end(
+    raw: RawSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    names = ("georeview-classification", "georeview-clustering-p2p", "genie-reranking")
+    assert run(build.main, raw, monkeypatch, *names, "--output", str(tmp_path / "outputs")) == 3
+    text = capfd.readouterr().err
+    lines, summary = text.split("3 datasets: ")
+    assert lines == "".join(f"error: {name}@2.0.0: a raw file is missing, see below\n" for name in names)
+    assert summary.startswith("3 failed: 2 raw files are missing\n\nto download: 1 file, 378.7 MB\n")
+    assert summary.count("geo-reviews-dataset-2023.tskv") == 1
+
+
+def test_one_dataset_alone_gets_the_whole_error(
+    raw: RawSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(build.main, raw, monkeypatch, "cedr", "--output", str(tmp_path / "outputs")) == 3
+    text = capfd.readouterr().err
+    assert text.startswith("error: cedr/main.zip not found, and --offline is set\n  where: ")
+    assert "see below" not in text
+
+
+def test_a_fetch_of_several_files_lists_the_missing_ones_once(
+    raw: RawSettings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(fetch.main, raw, monkeypatch, "cedr", "rubq", "genie") == 3
+    text = capfd.readouterr().err
+    assert text.startswith("4 raw files are missing\n\nto download: 3 files, 693 KB and 2 of unknown size\n")
+    assert text.count("RuBQ_2.0_test.json") == 1
+
+
+def test_a_dry_run_lists_the_missing_files_once(
+    raw: RawSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(build.main, raw, monkeypatch, "rubq", "--dry-run", "--output", str(tmp_path / "outputs")) == 3
+    out, err = capfd.readouterr()
+    assert out.count("  missing   RuBQ_2.0_test.json\n") == 2
+    assert err.startswith("2 raw files are missing\n")
+    assert err.count("RuBQ_2.0_test.json") == 1

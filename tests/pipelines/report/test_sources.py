@@ -1,0 +1,95 @@
+"""What the sources need: their raw files, who may have them, and the pages that say so."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pipelines import show
+from pipelines.raw.lock_file import LOCK_FILE
+from pipelines.report.sources import SourceNeed, describe_sources, group_totals, measured_builds
+from pipelines.report.sources_page import render_page, sources_page
+from tests.support.paths import ROOT
+from tests.support.releases import NAMES, definition_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+PAGE = ROOT / "docs" / "sources.md"
+
+
+def needs(*names: str) -> list[SourceNeed]:
+    return describe_sources([definition_of(name) for name in names], (LOCK_FILE,))
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text("utf-8") == render_page(), "python -m pipelines.report.sources_page > docs/sources.md"
+
+
+def test_an_archive_is_one_file_with_the_digest_of_its_members() -> None:
+    [source] = needs("cedr-classification")
+    [file] = source.files
+    assert (file.name, file.bytes, file.access, file.digest) == ("main.zip", 693_026, "open", True)
+
+
+def test_gated_files_and_files_fetched_by_hand_are_told_from_open_ones() -> None:
+    access = {source.name: {file.access for file in source.files} for source in needs(*NAMES)}
+    assert access["lmsys_arena"] == {"gated"}
+    assert access["par3"] == {"by hand"}
+    assert access["sts22"] == {"open", "by hand"}
+    assert access["rubq"] == {"open"}
+
+
+def test_a_dataset_needs_only_its_own_files_of_a_source() -> None:
+    [source] = needs("piqa-retrieval")
+    assert [file.name for file in source.files] == ["valid.jsonl", "valid-labels.lst"]
+
+
+def test_totals_count_every_file_once_and_say_how_many_sizes_are_unknown() -> None:
+    sources = needs(
+        "cedr-classification", "georeview-classification", "georeview-clustering-p2p", "instrusum-reranking"
+    )
+    totals = group_totals(sources)
+    assert (totals["rumteb"].files, totals["rumteb"].bytes, totals["rumteb"].unknown) == (2, 693_026 + 378_730_064, 0)
+    assert (totals["ateb"].files, totals["ateb"].unknown, totals["ateb"].gated) == (1, 1, 1)
+    assert (totals["all"].datasets, totals["all"].sources, totals["all"].files) == (4, 3, 3)
+
+
+def test_builds_were_measured_for_versions_that_exist() -> None:
+    for name, build in measured_builds().items():
+        assert build.version in definition_of(name).dataset.versions
+        assert build.raw.keys() <= {file.name for file in definition_of(name).source.files.values()}
+
+
+def test_the_page_for_the_terminal_fits_80_columns_and_folds_files_that_look_alike() -> None:
+    page = sources_page(needs(*NAMES))
+    assert max(map(len, page.splitlines())) <= 80
+    assert "s-*.jsonl.gz (20 files)" in page
+    assert "*/train.json (18 files)" in page
+    assert page.count("\nmiracl: ") == 1
+
+
+def test_show_sources_prints_the_page_or_an_object_a_source(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("EMBEDDING_DATASETS_CACHE", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["show", "--sources", "terra"])
+    assert show.main() == 0
+    assert (
+        "\n  TERRa.zip                                           907.3 KB  open     known\n" in capsys.readouterr().out
+    )
+    monkeypatch.setattr("sys.argv", ["show", "--sources", "rubq", "cedr", "--json"])
+    assert show.main() == 0
+    cedr, rubq = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (rubq["name"], len(rubq["files"])) == ("rubq", 2)
+    assert cedr["files"] == [
+        {
+            "name": "main.zip",
+            "bytes": 693_026,
+            "access": "open",
+            "digest": True,
+            "url": "https://sagteam.ru/cedr/main.zip",
+        }
+    ]
