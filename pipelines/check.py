@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   releases of this package, verified against their manifests and audited again:
     embedding-datasets check cedr                              the newest release of a dataset below outputs/
-    embedding-datasets check outputs/*/*                       all of them
+    embedding-datasets check outputs/                          all of them
     embedding-datasets check ORG/cedr-classification@v1.0.0    a published one
   any dataset in one of the eight layouts, on disk or on the Hub:
     embedding-datasets check mteb/stsbenchmark-sts --language eng-Latn
@@ -176,8 +176,8 @@ def parser() -> argparse.ArgumentParser:
         "names",
         nargs="*",
         metavar="NAME|PATH|ORG/NAME[@REVISION]",
-        help=f"{command.NAMES}; a folder with a release, with the releases of a dataset, or with any dataset laid out as on "
-        "the Hub; a repository on the Hub at a branch, tag or commit",
+        help=f"{command.NAMES}; a folder with a release, with the releases of a dataset or of several, or with any "
+        "dataset laid out as on the Hub; a repository on the Hub at a branch, tag or commit",
     )
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import ReleaseError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
 EXAMPLES = """\
+  embedding-datasets diff cedr@1.0.0 cedr@2.0.0             two versions built below outputs/
   embedding-datasets diff outputs/cedr-classification/1.0.0 outputs/cedr-classification/2.0.0
   embedding-datasets diff ORG/cedr-classification@v1.0.0 ORG/cedr-classification@v2.0.0
   embedding-datasets diff ORG/cedr-classification@v1.0.0 outputs/cedr-classification   the published and the local one
@@ -22,10 +24,10 @@ EXAMPLES = """\
 
 def main() -> int:
     """Compare the two releases that the command line names; returns 0 for the same rows, 1 for others."""
-    options = command.parse(parser())
+    options = _parse()
     from pipelines.report import text
 
-    result = diff(options.a, options.b)
+    result = diff(options.a, options.b, options.releases)
     if options.json:
         print(json.dumps(result, ensure_ascii=False, default=asdict), flush=True)
     else:
@@ -33,8 +35,8 @@ def main() -> int:
     return 0 if result["same"] else 1
 
 
-def diff(old: str, new: str) -> dict[str, Any]:
-    """What differs between two releases.
+def diff(old: str, new: str, releases: Path = Path("outputs")) -> dict[str, Any]:
+    """What differs between two releases. releases: where those of the catalogue are.
 
     Returns same (whether their rows are), a and b (name, dataset, version, content_sha256), tables (release.comparison.Change),
     figures (statistics and others that differ, as [a, b]) and equal_figures (how many do not).
@@ -48,7 +50,7 @@ def diff(old: str, new: str) -> dict[str, Any]:
 
     release_dirs, heads = [], []
     for name in (old, new):
-        release_dir = resolve_release(name)
+        release_dir = resolve_release(name, releases)
         manifest = folder.require_manifest(release_dir)
         # A card edited on the Hub does not matter here; edited statistics do, because they are compared.
         problems = verify_release(release_dir, manifest)
@@ -73,11 +75,22 @@ def diff(old: str, new: str) -> dict[str, Any]:
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     arguments = command.parser("diff", "Show what differs between two releases: rows, statistics, findings.", EXAMPLES)
-    kinds = "a release, a folder of releases of one dataset (the newest), or one on the Hub"
+    kinds = "a release, a folder of releases of one dataset (the newest), a version of the catalogue, or one on the Hub"
     for name in ("a", "b"):
-        arguments.add_argument(name, metavar=name.upper(), help=f"PATH or ORG/NAME@TAG: {kinds}")
+        arguments.add_argument(name, nargs="?", metavar=name.upper(), help=f"PATH, cedr@1.0.0 or ORG/NAME@TAG: {kinds}")
+    arguments.add_argument(
+        "--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
+    )
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
     return arguments
+
+
+def _parse() -> argparse.Namespace:
+    arguments = parser()
+    options = command.parse(arguments)
+    if options.b is None:
+        arguments.error("name two releases, the older first: embedding-datasets diff cedr@1.0.0 cedr@2.0.0")
+    return options
 
 
 if __name__ == "__main__":
