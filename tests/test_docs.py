@@ -17,7 +17,13 @@ from tests.support.processes import checkout
 if TYPE_CHECKING:
     from pathlib import Path
 
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "SECURITY.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 SEEING_A_DATASET = (
     "tests/test_golden.py",
     "tests/test_layers.py",

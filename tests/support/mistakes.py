@@ -228,7 +228,13 @@ def make_mistake(mistake: Mistake) -> str:
 def render_section(mistake: Mistake) -> str:
     """The section about a mistake in Markdown."""
     shown = f"$ {command.PROGRAM} {mistake.typed}\n{make_mistake(mistake)}"
-    return f"## {mistake.title}\n\n```console\n{shown}\n```\n\n{textwrap.fill(mistake.why, 120)}\n"
+    return f"## {mistake.title}\n\n```console\n{shown}\n```\n\n{_wrap(mistake.why)}\n"
+
+
+def _wrap(text: str) -> str:
+    """A text in lines of 120 characters, without a break in `code`."""
+    unbroken = re.sub("`[^`]*`", lambda code: code[0].replace(" ", "\0"), text)
+    return textwrap.fill(unbroken, 120, break_on_hyphens=False, break_long_words=False).replace("\0", " ")
 
 
 if __name__ == "__main__":
