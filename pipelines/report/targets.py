@@ -80,11 +80,11 @@ def _require_content(path: Path) -> None:
 
 
 def _releases_below(path: Path) -> list[Path]:
-    """The releases in `<path>/<dataset>/<version>`, by dataset and version."""
+    """The releases in `<path>/<dataset>/<version>`, by dataset and version; links out of the folder are not followed."""
     found = [
         manifest.parent
         for manifest in path.glob(f"[!.]*/*/{folder.MANIFEST}")
-        if VERSION.fullmatch(manifest.parent.name)
+        if VERSION.fullmatch(manifest.parent.name) and manifest.resolve().is_relative_to(path.resolve())
     ]
     return sorted(found, key=lambda release: (release.parent.name, version_key(release.name)))
 

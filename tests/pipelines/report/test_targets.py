@@ -107,6 +107,14 @@ def test_a_folder_with_the_releases_of_several_datasets_means_all_of_them(tmp_pa
     assert resolve_targets(one, Path("elsewhere")) == [Target(one, Path(one))], "the newest of one dataset, as ever"
 
 
+def test_a_link_out_of_the_folder_of_releases_is_not_followed(tmp_path: Path) -> None:
+    make_releases(tmp_path / "elsewhere", "cedr-classification/1.0.0")
+    make_releases(tmp_path / "here", "rubq-retrieval/1.0.0")
+    (tmp_path / "here" / "cedr-classification").symlink_to(tmp_path / "elsewhere" / "cedr-classification")
+    [target] = resolve_targets(str(tmp_path / "here"), Path("outputs"))
+    assert target.folder == tmp_path / "here" / "rubq-retrieval" / "1.0.0"
+
+
 @pytest.mark.parametrize("files", [[], ["README.md", ".gitignore"]])
 def test_a_folder_with_nothing_in_it_is_an_error(files: list[str], tmp_path: Path) -> None:
     for name in files:
