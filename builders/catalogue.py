@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 import difflib
 import importlib
+import logging
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from builders.aliases import TASKS, find_alias, fold
 from builders.errors import UsageError
-from builders.spec import Dataset, Source
+from builders.spec import VERSION, Dataset, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent
 OTHER = "other"  # the group of datasets without a benchmark
 FOLDERS = ("rumteb", "ateb", "other")
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -102,19 +106,35 @@ def load(entry: Entry) -> Definition:
 def resolve(names: Iterable[str]) -> list[tuple[Entry, str | None]]:
     """The datasets that names mean, in the catalogue's order, each once, with the version asked for (None: the newest).
 
-    A name is a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one of these; a
-    dataset may carry a version: `rubq-retrieval@1.0.0`.
+    A name is a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one of these, or what mteb or
+    the paper's authors call a dataset (`CEDRClassification`, `ai-forever/cedr-classification`), which is logged. Case does not
+    matter, nor `_` for `-`. A name may carry a version: `rubq-retrieval@1.0.0`.
 
-    Raises UsageError for a name that means nothing or too much, and for two versions of one dataset.
+    Raises UsageError for a name that means nothing or too much, for a malformed version, and for two versions of one dataset.
     """
     chosen: dict[str, str | None] = {}
     for text in names:
-        name, _, version = text.partition("@")
+        name, version = split_version(text)
         for entry in _matching(name):
-            if chosen.get(entry.dataset) not in (None, version or None):
+            if chosen.get(entry.dataset) not in (None, version):
                 raise UsageError(f"two versions of {entry.dataset} asked for", todo="build them one after the other")
             chosen[entry.dataset] = version or chosen.get(entry.dataset)
     return [(entry, chosen[entry.dataset]) for entry in entries().values() if entry.dataset in chosen]
+
+
+def split_version(text: str) -> tuple[str, str | None]:
+    """The name and the version of `cedr@1.0.0`, or of `cedr@v1.0.0`, as the tag is called; None for a name without a version.
+
+    Raises UsageError for a missing name, and for anything behind the `@` that is not a version.
+    """
+    name, at, version = text.partition("@")
+    if at and not name:
+        raise UsageError(f"no dataset before the version in {text!r}", todo="name one: cedr@1.0.0")
+    number = version.removeprefix("v")
+    if at and not VERSION.fullmatch(number):
+        what = f"{version!r} is not a version" if version else f"no version after the @ in {text!r}"
+        raise UsageError(what, expected="three numbers: 1.0.0", todo=f"leave the @ out for the newest version: {name}")
+    return name, number if at else None
 
 
 def requested_splits(definition: Definition, requested: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -150,14 +170,17 @@ def needed_files(definition: Definition, splits: tuple[str, ...]) -> list[str]:
 
 
 def _matching(name: str) -> list[Entry]:
-    """The entries that one name means: exact names first, then beginnings."""
+    """The entries that one name means: our own names first, then those of others, then beginnings of ours."""
     every = list(entries().values())
     groups = dict.fromkeys(["all", *(entry.group for entry in every)])
     names = dict.fromkeys([*groups, *(entry.source for entry in every), *(entry.dataset for entry in every)])
     exact = _named(name, every)
     if exact:
         return exact
-    beginnings = {other: _named(other, every) for other in names if name and other.startswith(name)}
+    if alias := find_alias(name, entries()):
+        logger.info("%s is %s here", name, alias)
+        return [entries()[alias]]
+    beginnings = {other: _named(other, every) for other in names if name and fold(other).startswith(fold(name))}
     sources = {entry.source for meant in beginnings.values() for entry in meant}
     if len(sources) == 1 and sources <= set(beginnings):  # a source and its datasets begin alike: the source is meant
         return _named(sources.pop(), every)
@@ -165,16 +188,24 @@ def _matching(name: str) -> list[Entry]:
         return next(iter(beginnings.values()))
     if beginnings:
         raise UsageError(f"{name!r} is the beginning of several names", found=", ".join(beginnings), todo="say which")
-    nearest = [repr(other) for other in difflib.get_close_matches(name, names, n=3, cutoff=0.5)]
+    nearest = [repr(other) for other in _nearest(name, names)]
     hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
     todo = f"{hint}List all names: embedding-datasets show"
     raise UsageError(f"no source, dataset or group is named {name!r}", todo=todo)
 
 
 def _named(name: str, every: list[Entry]) -> list[Entry]:
-    if name == "all":
+    if fold(name) == "all":
         return every
-    return [entry for entry in every if name in (entry.group, entry.source, entry.dataset)]
+    return [entry for entry in every if fold(name) in map(fold, (entry.group, entry.source, entry.dataset))]
+
+
+def _nearest(name: str, names: Iterable[str]) -> list[str]:
+    """Up to three of our names that look like a name or the last part of ORG/NAME, or are those of mteb's nearest tasks."""
+    known = {fold(task): dataset for task, dataset in TASKS.items()} | {fold(other): other for other in names}
+    last = fold(name.rpartition("/")[2])
+    near = [last] if last in known else difflib.get_close_matches(last, known, n=3, cutoff=0.5)
+    return list(dict.fromkeys(known[other] for other in near))
 
 
 def _declared(path: Path) -> Iterable[tuple[str, str]]:

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   releases of this package, verified against their manifests and audited again:
     embedding-datasets check cedr                              the newest release of a dataset below outputs/
-    embedding-datasets check outputs/*/*                       all of them
+    embedding-datasets check outputs/                          all of them
     embedding-datasets check ORG/cedr-classification@v1.0.0    a published one
   any dataset in one of the eight layouts, on disk or on the Hub:
     embedding-datasets check mteb/stsbenchmark-sts --language eng-Latn
     embedding-datasets check ORG/NAME@REVISION --subset ru --audit-language all
+    embedding-datasets check data.csv --task Classification --map text=sentence --map label=target
     embedding-datasets check my/folder --task BitextMining --language eng-Latn --language deu-Latn
   output:
     embedding-datasets check rumteb --html report.html         a page to read and to send: findings, examples, histograms
@@ -88,15 +89,22 @@ def main() -> int:
 
 def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
     from pipelines.audit.languages import SAMPLE
+    from pipelines.foreign.column_names import parse_column_map
     from pipelines.foreign.datasets import ForeignOptions
     from pipelines.release.folder import MANIFEST
-    from pipelines.report.checks import check_folder, check_release
+    from pipelines.report.checks import check_file, check_folder, check_release
     from pipelines.report.targets import locate_target
 
     scale = None if options.scale is None else (options.scale[0], options.scale[1])
-    foreign = ForeignOptions(options.task, tuple(options.language), tuple(options.subset), scale)
-    dataset_dir, fetched = locate_target(target, foreign.subsets)
+    columns = parse_column_map(options.map)
+    foreign = ForeignOptions(options.task, tuple(options.language), tuple(options.subset), scale, columns)
     sample = None if options.audit_language == "all" else SAMPLE
+    if target.file:
+        results = check_file(target.file, foreign, language_sample=sample)
+        for result in results:
+            result.report["path"] = target.name
+        return results
+    dataset_dir, fetched = locate_target(target, foreign.subsets)
     if (dataset_dir / MANIFEST).exists():
         results = [check_release(dataset_dir, language_sample=sample, fetched=fetched)]
     else:
@@ -176,8 +184,8 @@ def parser() -> argparse.ArgumentParser:
         "names",
         nargs="*",
         metavar="NAME|PATH|ORG/NAME[@REVISION]",
-        help=f"{command.NAMES}; a folder with a release, with the releases of a dataset, or with any dataset laid out as on "
-        "the Hub; a repository on the Hub at a branch, tag or commit",
+        help=f"{command.NAMES}; a folder with a release, with the releases of a dataset or of several, or with any "
+        "dataset laid out as on the Hub; a single data file; a repository on the Hub at a branch, tag or commit",
     )
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
@@ -226,6 +234,13 @@ def parser() -> argparse.ArgumentParser:
         help="one of their languages as in mteb: rus-Cyrl; repeatable",
     )
     others.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="OURS=THEIRS",
+        help="a column of the task and the one in the files: --map text=sentence --map label=target; repeatable",
+    )
+    others.add_argument(
         "--subset",
         action="append",
         default=[],
@@ -249,7 +264,15 @@ def _parse() -> argparse.Namespace:
         arguments.error("--scale needs two numbers, the lower one first")
     if options.against and (options.html or options.fail_on or options.findings):
         arguments.error("--against only compares figures: leave out --html, --fail-on and --findings")
-    audit = (options.html, options.findings, options.against, options.fail_on, options.task, options.language)
+    audit = (
+        options.html,
+        options.findings,
+        options.against,
+        options.fail_on,
+        options.task,
+        options.language,
+        options.map,
+    )
     if options.org and any(audit):
         arguments.error(
             "--org verifies datasets and audits none: use it with --output, --ledger, --no-download and --json"

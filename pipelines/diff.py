@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines import command
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
 EXAMPLES = """\
+  embedding-datasets diff cedr@1.0.0 cedr@2.0.0             two versions built below outputs/
   embedding-datasets diff outputs/cedr-classification/1.0.0 outputs/cedr-classification/2.0.0
   embedding-datasets diff ORG/cedr-classification@v1.0.0 ORG/cedr-classification@v2.0.0
   embedding-datasets diff ORG/cedr-classification@v1.0.0 outputs/cedr-classification   the published and the local one
@@ -21,10 +23,10 @@ EXAMPLES = """\
 
 def main() -> int:
     """Compare the two releases that the command line names; returns 0 for the same rows, 1 for others."""
-    options = command.parse(parser())
+    options = _parse()
     from pipelines.report import text
 
-    result = diff(options.a, options.b)
+    result = diff(options.a, options.b, options.releases)
     if options.json:
         print(json.dumps(result, ensure_ascii=False, default=asdict), flush=True)
     else:
@@ -32,8 +34,8 @@ def main() -> int:
     return 0 if result["same"] else 1
 
 
-def diff(old: str, new: str) -> dict[str, Any]:
-    """What differs between two releases: see pipelines.report.differences.
+def diff(old: str, new: str, releases: Path = Path("outputs")) -> dict[str, Any]:
+    """What differs between two releases: see pipelines.report.differences. releases: where those of the catalogue are.
 
     Raises UsageError, SourceError or ReleaseError where a release cannot be read, and ReleaseError where its rows differ from
     its manifest.
@@ -41,17 +43,28 @@ def diff(old: str, new: str) -> dict[str, Any]:
     from pipelines.report.differences import compare_releases
     from pipelines.report.targets import resolve_release
 
-    return compare_releases((old, resolve_release(old)), (new, resolve_release(new)))
+    return compare_releases((old, resolve_release(old, releases)), (new, resolve_release(new, releases)))
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     arguments = command.parser("diff", "Show what differs between two releases: rows, statistics, findings.", EXAMPLES)
-    kinds = "a release, a folder of releases of one dataset (the newest), or one on the Hub"
+    kinds = "a release, a folder of releases of one dataset (the newest), a version of the catalogue, or one on the Hub"
     for name in ("a", "b"):
-        arguments.add_argument(name, metavar=name.upper(), help=f"PATH or ORG/NAME@TAG: {kinds}")
+        arguments.add_argument(name, nargs="?", metavar=name.upper(), help=f"PATH, cedr@1.0.0 or ORG/NAME@TAG: {kinds}")
+    arguments.add_argument(
+        "--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
+    )
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
     return arguments
+
+
+def _parse() -> argparse.Namespace:
+    arguments = parser()
+    options = command.parse(arguments)
+    if options.b is None:
+        arguments.error("name two releases, the older first: embedding-datasets diff cedr@1.0.0 cedr@2.0.0")
+    return options
 
 
 if __name__ == "__main__":

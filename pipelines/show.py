@@ -35,8 +35,8 @@ def main() -> int:
     if options.json:
         for row in described:
             command.print_json(row)
-    elif len(options.names) == 1 and options.names[0] in benchmark_table.TASKS:
-        [name] = options.names
+    elif len(options.names) == 1 and options.names[0].casefold() in benchmark_table.TASKS:
+        name = options.names[0].casefold()
         print(benchmark_table.benchmark_page(name, described))
     elif len(datasets) > 1:
         heading = ["dataset", "group", "task", "source", "license", "newest", "built"]

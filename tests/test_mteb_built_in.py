@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from builders.aliases import REPOSITORIES, find_alias
+from builders.catalogue import entries
 from cards.mteb_tasks import BUILT_IN, NOT_SERVED
 from tests.support import consumers
 from tests.support.consumer_process import MTEB, ORG, Published, publish_releases, run_consumer
@@ -95,6 +97,15 @@ def test_the_list_has_every_task_of_the_benchmarks_and_says_which_later_versions
     adapted = {task.name for task in all_tasks if "rus" in task.languages and names & set(task.adapted_from or ())}
     assert replacing | adapted <= names | NOT_SERVED.keys()
     assert NOT_SERVED.keys() <= replacing | adapted
+
+
+@pytest.mark.filterwarnings("default")  # warnings of mteb and its libraries are not ours to fix
+def test_the_repositories_that_the_tasks_load_are_names_of_our_datasets() -> None:
+    import mteb
+
+    paths = {mteb.get_task(task.name).metadata.dataset["path"]: task.dataset for task in BUILT_IN}
+    assert {path: find_alias(path, entries()) for path in paths} == paths
+    assert set(REPOSITORIES) <= set(paths)
 
 
 def subclass_of(name: str, path: Path, **attributes: Any) -> Any:

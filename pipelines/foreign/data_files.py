@@ -116,6 +116,12 @@ def _tables_by_name(data_files: list[str]) -> Files:
     return tables if named else {}
 
 
+def split_of_file(name: str) -> str:
+    """The split that the name of a single file says, without a shard number; `train` for any other name, as in `datasets`."""
+    split = SHARD_NUMBER.sub("", name[: name.lower().rindex(extension(name) or "")])
+    return split if SPLIT.fullmatch(split) else "train"
+
+
 def _location_by_name(path: str) -> tuple[str, str] | None:
     """The config and split that a file's path names; None for a path that names none.
 

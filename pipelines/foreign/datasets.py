@@ -6,7 +6,8 @@ are words); what makes it fail or score wrongly is a finding, and the rows are s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
@@ -16,6 +17,7 @@ from builders.column_types import type_name
 from builders.errors import UsageError
 from cards.front_matter import LANGUAGES
 from pipelines.audit.tables import count_rows
+from pipelines.foreign.column_names import rename_columns
 from pipelines.foreign.columns import fit_table
 from pipelines.foreign.file_formats import scan_files
 from pipelines.foreign.labels import number_labels, scale_notes, score_range
@@ -41,13 +43,16 @@ UNKNOWN_LANGUAGE = "language unknown, wrong-language check skipped (pass --langu
 class ForeignOptions:
     """What the command line says about a dataset: its task type, its languages and the subsets to read, all as in mteb.
 
-    scale: the lowest and the highest score that its scale has.
+    scale: the lowest and the highest score that its scale has. columns: columns of its files by the name that its task has for
+    them. one_file: the dataset is one file, so a classification may lack the split to train on.
     """
 
     task: str | None = None
     languages: tuple[str, ...] = ()
     subsets: tuple[str, ...] = ()
     scale: tuple[float, float] | None = None
+    columns: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    one_file: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,15 +83,16 @@ def read_datasets(
 
     files: see pipelines.foreign.data_files.
 
-    Raises SourceError for a file that cannot be read and where no table has a task type, UsageError where several types match.
+    Raises SourceError for a file that cannot be read and where no table has a task type, UsageError where several types match
+    and for a column of the options that does not exist.
     """
     files = {config: {split: splits[split] for split in _sort_splits(splits)} for config, splits in files.items()}
     tables = {
         config: {split: scan_files([dataset_dir / path for path in paths]) for split, paths in splits.items()}
         for config, splits in files.items()
     }
-    shared_files = find_shared_files(dataset_dir, files)
-    return read_tables(tables, str(dataset_dir), front_matter, options, shared_files)
+    where = dataset_dir / next(iter(files["default"].values()))[0] if options.one_file else dataset_dir
+    return read_tables(tables, str(where), front_matter, options, find_shared_files(dataset_dir, files))
 
 
 def read_tables(
@@ -100,9 +106,11 @@ def read_tables(
 
     where: the folder, or what the tables are called, for errors. shared_files: see find_shared_files.
 
-    Raises SourceError where no table has a task type, UsageError where several types match.
+    Raises SourceError where no table has a task type, UsageError where several types match and for a column of the options that
+    does not exist.
     """
     tables = {config: {split: splits[split] for split in _sort_splits(splits)} for config, splits in tables.items()}
+    tables, common_notes = rename_columns(tables, options.columns, options.task)
     languages = declared_languages(front_matter, options.languages)
     subsets = find_subsets(tables)
     inferred = {name: infer_type(name, configs, tables, options.task) for name, configs in subsets.items()}
@@ -110,10 +118,10 @@ def read_tables(
     if not types:
         raise no_task_type(where, tables, options.task)
     ignored = [config for name, configs in subsets.items() if name not in types for config in configs.values()]
-    common_notes = [f"{config}: ignored, it has no task type" for config in ignored]
+    common_notes += [f"{config}: ignored, it has no task type" for config in ignored]
     datasets = []
     for name, task_type in types.items():
-        dataset = _read_subset(task_type, subsets[name], tables, languages, options.scale)
+        dataset = _read_subset(task_type, subsets[name], tables, languages, options)
         notes = [*common_notes, *dataset.notes, *scale_notes(dataset.task, options.scale)]
         notes += [
             f"{'/'.join(location)}: the same files as {'/'.join(first)}, findings that both have are listed once"
@@ -157,7 +165,7 @@ def _read_subset(
     configs: Mapping[str, str],
     tables: Tables,
     languages: tuple[str, ...],
-    scale: tuple[float, float] | None,
+    options: ForeignOptions,
 ) -> ForeignDataset:
     findings: list[Finding] = []
     notes: list[str] = []
@@ -178,7 +186,7 @@ def _read_subset(
         task, notes = TASKS[task_type](splits=splits), [*notes, *remarks]
     else:
         config = configs["default"]
-        task, table_frames, defects = _single_table_task(task_type, config, fitted["default"], languages, scale)
+        task, table_frames, defects = _single_table_task(task_type, config, fitted["default"], languages, options)
         [layout] = tasks.layouts(task)
         frames = {layout.config: table_frames}
         own_locations = {(layout.config, split): (config, split) for split in task.splits}
@@ -191,16 +199,13 @@ def _single_table_task(
     config: str,
     splits: Mapping[str, pl.LazyFrame],
     languages: tuple[str, ...],
-    scale: tuple[float, float] | None,
+    options: ForeignOptions,
 ) -> tuple[tasks.Task, dict[str, pl.LazyFrame], Sequence[Finding]]:
-    """The task of one table with all its splits, the frames with their labels as numbers, and the defects of the labels.
-
-    scale: that of the scores; None for the one from the lowest to the highest score.
-    """
+    """The task of one table with all its splits, the frames with their labels as numbers, and the defects of the labels."""
     names = tuple(splits)
     match task_type:
         case "STS":
-            low, high = scale or score_range(splits)
+            low, high = options.scale or score_range(splits)
             return tasks.STS(low, high, names), dict(splits), ()
         case "PairClassification":
             return tasks.PairClassification(("0", "1"), names), dict(splits), ()
@@ -208,7 +213,7 @@ def _single_table_task(
             return tasks.BitextMining(_language_pair(config, languages), names), dict(splits), ()
         case "Classification" | "MultilabelClassification":
             labels, frames, findings = number_labels(config, splits)
-            required = names if "train" in names else ("train", *names)  # mteb trains on it
+            required = names if "train" in names or options.one_file else ("train", *names)  # mteb trains on it
             return TASKS[task_type](labels=labels, splits=required), frames, findings
     return TASKS[task_type](splits=names), dict(splits), ()
 

@@ -91,7 +91,7 @@ def no_task_type(where: str, tables: Tables, requested: str | None) -> SourceErr
     expected = [f"{one}: configs {', '.join(configs)}" for one, configs in REQUIRED_CONFIGS.items()]
     expected += [f"{one}: {', '.join(columns)}" for one, columns in REQUIRED_COLUMNS.items()]
     pairs = any(columns_of(splits).keys() >= set(REQUIRED_COLUMNS["BitextMining"]) for splits in tables.values())
-    todo = "rename its configs or columns"
+    todo = "rename its configs or columns, or say which are which: --map text=sentence"
     if pairs and not requested:
         todo = "name a config of translations en-de, for example, or pass --task BitextMining --language eng --language deu"
     return SourceError(

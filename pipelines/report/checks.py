@@ -15,9 +15,9 @@ from cards.front_matter_parser import parse_front_matter
 from pipelines.audit import integrity, known_findings, quality
 from pipelines.audit.languages import SAMPLE
 from pipelines.audit.tables import count_rows
-from pipelines.foreign.data_files import belongs_to, resolve_tables
+from pipelines.foreign.data_files import belongs_to, resolve_tables, split_of_file
 from pipelines.foreign.datasets import read_datasets, read_tables
-from pipelines.foreign.file_formats import unreadable_file
+from pipelines.foreign.file_formats import NAMES, extension, unreadable_file
 from pipelines.foreign.folders import list_files
 from pipelines.foreign.salvage import at_own_locations, audit_foreign
 from pipelines.hub import client, repository
@@ -146,6 +146,34 @@ def check_folder(
     card = limits.read_at_most(dataset_dir / CARD, limits.MAX_CARD) if CARD in paths else b""
     front_matter = parse_front_matter(card, str(dataset_dir))
     files = resolve_tables(paths, front_matter, str(dataset_dir), options.subsets)
+    return _check_files(
+        dataset_dir, name, files, front_matter, options=options, language_sample=language_sample, single=single
+    )
+
+
+def check_file(path: Path, options: ForeignOptions, *, language_sample: int | None) -> list[CheckResult]:
+    """Audit a single data file, as the split that its name says (`test.csv`), else as `train`, which `load_dataset` calls it.
+
+    Raises SourceError for a file in another format and as check_folder does, UsageError where the task type is ambiguous.
+    """
+    if extension(path.name) is None:
+        todo = "convert it to one of these, or name a folder, ORG/NAME@REVISION or a dataset"
+        raise SourceError("not a data file", where=str(path), expected=", ".join(NAMES), todo=todo)
+    files = {"default": {split_of_file(path.name): [path.name]}}
+    options = replace(options, one_file=True)
+    return _check_files(path.parent, path.name, files, {}, options=options, language_sample=language_sample)
+
+
+def _check_files(
+    dataset_dir: Path,
+    name: str,
+    files: Files,
+    front_matter: Mapping[str, Any],
+    *,
+    options: ForeignOptions,
+    language_sample: int | None,
+    single: bool = False,
+) -> list[CheckResult]:
     try:
         datasets = read_datasets(dataset_dir, files, front_matter, options)
         if single:

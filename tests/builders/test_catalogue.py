@@ -74,6 +74,27 @@ def test_an_empty_name_means_nothing() -> None:
         catalogue.resolve([""])
 
 
+def test_a_version_may_be_written_like_its_tag() -> None:
+    assert catalogue.resolve(["rubq-retrieval@v1.0.0"]) == catalogue.resolve(["rubq-retrieval@1.0.0"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        ("cedr@", "no version after the @ in 'cedr@'"),
+        ("@1.0.0", "no dataset before the version in '@1.0.0'"),
+        ("cedr@latest", "'latest' is not a version"),
+        ("cedr@2", "'2' is not a version"),
+        ("cedr@1.0.0@2.0.0", "'1.0.0@2.0.0' is not a version"),
+    ],
+)
+def test_what_is_not_a_version_is_refused(asked: str, what: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        catalogue.resolve([asked])
+    assert caught.value.what == what
+    assert caught.value.todo
+
+
 def test_two_versions_of_one_dataset_are_not_built_at_once() -> None:
     with pytest.raises(UsageError, match="two versions of rubq-retrieval"):
         catalogue.resolve(["rubq-retrieval@1.0.0", "rubq-retrieval@2.0.0"])

@@ -1,0 +1,37 @@
+"""The options of `check` for other people's files, as the command line takes them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from pipelines import check
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_a_file_and_the_names_of_its_columns_are_given_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("sentence,target\nIt rains.,0\nThe sun is out.,1\nIt rains.,1\n", "utf-8")
+    columns = ["--map", "text=sentence", "--map", "label=target"]
+    monkeypatch.setattr(sys, "argv", ["check", str(path), "--json", "--language", "eng-Latn", *columns])
+    assert check.main() == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["path"], report["dataset"], report["task"]) == (str(path), "data.csv", "Classification")
+    assert "conflicting_label" in {finding["kind"] for finding in report["findings"]}
+
+
+def test_a_map_that_names_no_column_exits_with_2_and_lists_the_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("sentence,target\nIt rains.,0\n", "utf-8")
+    monkeypatch.setattr(sys, "argv", ["check", str(path), "--map", "text=sentense"])
+    assert check.main() == 2
+    assert "found:    sentence, target" in capsys.readouterr().err
