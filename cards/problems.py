@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MARKS: Mapping[Severity, str] = {"error": "⛔", "warning": "⚠", "info": "ℹ"}
 SHOWN = 80  # characters of a text
+NO_BREAK = "\u00a0"  # a space at which a cell does not wrap
 WORDS_AROUND = 4  # of a difference
 WORD = re.compile(r"\S+")
 
@@ -50,7 +51,7 @@ def describe_problems(
             MARKS[finding.severity],
             f"{KIND_NAMES.get(finding.kind, finding.kind)}{f' ({markdown.plain(finding.detail)})' if finding.detail else ''}",
             _where(finding, configs, several_texts),
-            f"{finding.count_text} ({markdown.percent(finding.share)})",
+            f"{finding.count_text} ({markdown.percent(finding.share).replace(' ', NO_BREAK)})",
             _example(finding, quote),
             markdown.hand_written(finding.why) if finding.why else "",
         )

@@ -20,8 +20,12 @@ def test_problems_are_listed_by_severity_with_their_share_and_the_reason_why_the
     known = replace(REPEATED, why="The source has *them*.")
     first, second = describe_problems(ONE_TEXT, [SHORT, known], [Quote("."), Quote("a|b")], {"default": "default"})
     assert (first.mark, first.name, first.where) == ("⚠", "repeated text", "`test`")
-    assert (first.rows, first.example, first.why) == ("1,234 (&lt;0.01 %)", "“a&#124;b”", "The source has *them*.")
-    assert (second.mark, second.rows, second.why) == ("ℹ", "1 (50.00 %)", "")
+    assert (first.rows, first.example, first.why) == (
+        "1,234 (&lt;0.01\u00a0%)",
+        "“a&#124;b”",
+        "The source has *them*.",
+    )
+    assert (second.mark, second.rows, second.why) == ("ℹ", "1 (50.00\u00a0%)", "")
 
 
 def test_where_names_the_config_and_the_column_only_where_there_are_several() -> None:
