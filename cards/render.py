@@ -19,31 +19,34 @@ from builders.docstrings import read_docstring
 from builders.spec import version_key
 from cards import front_matter, markdown
 from cards.citations import arxiv_papers, bibtex
-from cards.manifest import SEVERITIES
+from cards.columns import describe_columns
+from cards.example_table import example_table
+from cards.figures import label_shares, statistics_table, text_lengths
 from cards.mteb_tasks import built_in_tasks, namesake_tasks
 from cards.placeholders import fill_placeholders, release_numbers
+from cards.problems import describe_problems, summarize
 from cards.snippets import OR_FOLDER, unnamed_repository
 from cards.texts import Prose, citation_keys, read_prose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
 
     from builders.catalogue import Definition
     from builders.spec import Dataset
+    from cards.evidence import Evidence
     from cards.manifest import Manifest
 
 CARDS = Path(__file__).parent
+ROWS_ARE = {"corpus": "documents", "queries": "queries", "qrels": "judgements", "top_ranked": "lists of candidates"}
 
 
 def render(
     definition: Definition,
     manifest: Manifest,
     statistics: Mapping[str, Any],
-    examples: Mapping[str, Mapping[str, Any]],
+    evidence: Evidence,
 ) -> str:
-    """The README.md of a release.
-
-    statistics: as in statistics.json. examples: one row of each config, by column.
+    """The README.md of a release. statistics: as in statistics.json.
 
     Raises ReleaseError for missing prose or a missing citation, ValueError for an unknown language.
     """
@@ -51,17 +54,27 @@ def render(
     head = yaml.safe_dump(front_matter.metadata(definition, manifest), sort_keys=False, allow_unicode=True, width=120)
     splits = _splits(manifest)
     citations = [bibtex(key) for key in citation_keys(definition)]
+    prose = _read_filled_prose(dataset, manifest)
+    configs = front_matter.config_names(dataset, front_matter.tables_by_config(manifest))
     return _template().render(
         front_matter=head,
         source=source,
         dataset=dataset,
         manifest=manifest,
-        examples=examples,
-        prose=_read_filled_prose(dataset, manifest),
+        size=_size(manifest, configs),
+        megabytes=sum(file.bytes for file in manifest.files) / 1e6,
+        examples=example_table(dataset.task, evidence.examples),
+        evidence=evidence,
+        columns=describe_columns(dataset.task, manifest.tables, prose.columns),
+        label_shares=label_shares(dataset.task, statistics),
+        lengths=text_lengths(statistics),
+        problems=describe_problems(dataset.task, manifest.findings, evidence.quotes, configs),
+        problem_counts=summarize(manifest.findings),
+        evaluated=tasks.evaluated_split(dataset.task),
+        prose=prose,
         recipe=read_docstring(dataset.recipe),
         languages=[front_matter.language(code)[1] for code in dataset.languages],
-        labels=_labels(dataset.task),
-        configs=front_matter.config_names(dataset, front_matter.tables_by_config(manifest)),
+        configs=configs,
         splits=splits,
         missing=[split for split in dataset.task.splits if split not in splits],
         unverified=[raw.name for raw in manifest.raw if not raw.verified],
@@ -71,9 +84,9 @@ def render(
         task=_mteb_task(dataset, manifest),
         built_in=built_in_tasks(dataset.name),
         namesakes=namesake_tasks(dataset.name),
-        versions=sorted(dataset.versions.items(), key=lambda item: version_key(item[0]), reverse=True),
-        statistics={split: list(_flat(values)) for split, values in statistics.items()},
-        findings=sorted(manifest.findings, key=lambda finding: SEVERITIES.index(finding.severity)),
+        versions=_versions(dataset),
+        statistics=statistics_table(dataset.task, statistics),
+        statistics_splits=list(statistics),
         citations=citations,
         papers=arxiv_papers(citations),
     )
@@ -108,11 +121,29 @@ def _splits(manifest: Manifest) -> list[str]:
     return list(dict.fromkeys(table.split for table in manifest.tables))
 
 
-def _labels(task: tasks.Task) -> str:
-    """The labels of a task, or the range of its scores, as Markdown; empty for a task with neither."""
-    if isinstance(task, tasks.STS):
-        return f"{task.low:g} to {task.high:g}, higher is more similar"
-    return ", ".join(f"{index} {markdown.code(name)}" for index, name in enumerate(tasks.label_names(task)))
+def _size(manifest: Manifest, configs: Mapping[str, str]) -> str:
+    """The rows of a release: `train 7,482 · test 1,873 rows`, `8 queries · 18 documents`."""
+    if len(configs) == 1:
+        return " · ".join(f"{table.split} {table.rows:,}" for table in manifest.tables) + " rows"
+    order = ("queries", "corpus", "qrels", "top_ranked")
+    tables = sorted(manifest.tables, key=lambda table: order.index(table.config))
+    return " · ".join(f"{table.rows:,} {ROWS_ARE[table.config]}" for table in tables)
+
+
+def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:
+    """The versions, the newest first: number, what changed, what each is good for."""
+    numbers = sorted(dataset.versions, key=version_key, reverse=True)
+    return [
+        (number, markdown.hand_written(dataset.versions[number].notes), _use(number, numbers)) for number in numbers
+    ]
+
+
+def _use(number: str, numbers: Sequence[str]) -> str:
+    if len(numbers) == 1:
+        return "for all results"
+    if number == numbers[0]:
+        return "for new results"
+    return "to compare with published results" if number.startswith("1.") else "to repeat results on it"
 
 
 def _mteb_task(dataset: Dataset, manifest: Manifest) -> dict[str, Any] | None:
@@ -151,26 +182,3 @@ def _mteb_task(dataset: Dataset, manifest: Manifest) -> dict[str, Any] | None:
 def _python(value: Any) -> str:
     """A string, or a list or dict of strings, as Python code: their JSON is valid Python."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Name and value of every leaf of nested statistics, as table cells; leaves that are None are skipped.
-
-    A key that is not an identifier comes from the data, as the name of a label does. Quantiles and language shares are one leaf.
-    """
-    for key, value in values.items():
-        name = key.replace("_", " ") if re.fullmatch("[a-z0-9_]+", key) else markdown.code(key)
-        if key == "text_length_quantiles":
-            ranks = " / ".join(str(int(quantile.removeprefix("p"))) for quantile in value)
-            yield " / ".join((*path, f"{name}, % {ranks}")), " / ".join(map(markdown.number, value.values()))
-        elif path[-1:] == ("languages",) and key == "texts":
-            yield " / ".join((*path, front_matter.LANGUAGE_FIGURES[key])), markdown.number(value)
-        elif path[-1:] == ("languages",) and key == "shares":
-            shares = [f"{language} {markdown.percent(share)}" for language, share in value.items()]
-            yield " / ".join((*path, front_matter.LANGUAGE_FIGURES[key])), ", ".join(shares) or "–"
-        elif isinstance(value, dict):
-            yield from _flat(value, (*path, name))
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield " / ".join((*path, name)), markdown.number(value)
-        elif value is not None:
-            yield " / ".join((*path, name)), markdown.code(value)

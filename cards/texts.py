@@ -24,7 +24,7 @@ INCOMPLETE = "the prose for the card is incomplete"
 VERSION_SECTION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
 SOURCE_PARTS = ("", "Provenance")
 DATASET_PARTS = ("", "Decided", "Limits")
-OPTIONAL_PART = "Choices"
+OPTIONAL_PARTS = ("Choices", "Columns")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Prose:
 
     source: what the source is. provenance: where its texts and labels come from, and who says so. dataset: what the dataset is.
     choices: what the paper leaves open and this package chose, empty if there is nothing. decisions: how the recipe reads the
-    source. limits: what to know before using it.
+    source. limits: what to know before using it. columns: a list of what single columns mean, may be empty.
     """
 
     source: str
@@ -42,13 +42,15 @@ class Prose:
     choices: str
     decisions: str
     limits: str
+    columns: str
 
 
 def read_prose(source: str, dataset: str, version: str) -> Prose:
     """The prose of a dataset from `prose/<source>.md`, with its placeholders.
 
     The file has a section `# <source>` with `## Provenance`, and for each dataset a section `# <dataset>` with `## Decided` and
-    `## Limits`, perhaps `## Choices`. For one version, `## Decided in 2.0.0` and `## Limits of 2.0.0` replace these.
+    `## Limits`, perhaps `## Choices` and `## Columns`. For one version, `## Decided in 2.0.0` and `## Limits of 2.0.0` replace
+    these.
 
     Raises ReleaseError for a missing file or section, and for a section that no card shows.
     """
@@ -60,9 +62,10 @@ def read_prose(source: str, dataset: str, version: str) -> Prose:
         about[""],
         about["Provenance"],
         parts[""],
-        parts.get(OPTIONAL_PART, ""),
+        parts.get("Choices", ""),
         parts.get(f"Decided in {version}") or parts["Decided"],
         parts.get(f"Limits of {version}") or parts["Limits"],
+        parts.get("Columns", ""),
     )
 
 
@@ -92,7 +95,7 @@ def prose_gaps(source: str, dataset: str) -> Iterator[Gap]:
         return
     sections = split_sections(path.read_text("utf-8"), "# ")
     yield from _part_gaps(path, sections, source, SOURCE_PARTS)
-    yield from _part_gaps(path, sections, dataset, DATASET_PARTS, OPTIONAL_PART)
+    yield from _part_gaps(path, sections, dataset, DATASET_PARTS, OPTIONAL_PARTS)
 
 
 def prose_path(source: str) -> Path:
@@ -107,7 +110,7 @@ def citation_keys(definition: Definition) -> tuple[str, ...]:
 
 
 def _part_gaps(
-    path: Path, sections: Mapping[str, str], name: str, required: tuple[str, ...], optional: str = ""
+    path: Path, sections: Mapping[str, str], name: str, required: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> Iterator[Gap]:
     """What a section of a prose file lacks; the text before the first heading has the name ''."""
     if not sections.get(name):
@@ -118,13 +121,13 @@ def _part_gaps(
         if not parts.get(heading):
             expected = f"'## {heading}' in '# {name}'" if heading else f"a first paragraph in '# {name}'"
             yield Gap(INCOMPLETE, str(path), WRITE_PROSE, expected)
-    known = {*required, optional}
+    known = {*required, *optional}
     if unknown := [part for part in parts if part not in known and not _replaces(part, known)]:
         yield Gap(
             f"'# {name}' has sections that no card shows",
             str(path),
             "rename or remove them",
-            ", ".join(f"'## {part}'" for part in (*filter(None, required), optional) if part)
+            ", ".join(f"'## {part}'" for part in (*filter(None, required), *optional))
             + ", or one of these for a version: '## Decided in 2.0.0'",
             ", ".join(f"'## {part}'" for part in unknown),
         )

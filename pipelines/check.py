@@ -163,10 +163,11 @@ def _check_organisation(options: argparse.Namespace) -> int:
 
 def _compare(target: Target, *, as_json: bool) -> int:
     """Print a release's statistics beside the published ones; returns 1 where a figure differs and no note says why."""
+    from pipelines.release.figures import VERSIONS
     from pipelines.report import published_figures
     from pipelines.report.targets import locate_target
 
-    release_dir, _ = locate_target(target, versions=published_figures.VERSIONS)
+    release_dir, _ = locate_target(target, versions=VERSIONS)
     report = published_figures.compare_with_published(release_dir) | {"path": target.name}
     if as_json:
         command.print_json(report)

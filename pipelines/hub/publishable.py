@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from builders.errors import FindingsError, PublishError
+from builders.licences import permits_derivatives
 from pipelines.audit import integrity
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.verification import verify_release
@@ -28,7 +29,7 @@ def require_publishable(
     """
     dataset, source = definition.dataset, definition.source
     name = f"{dataset.name}@{release_dir.name}"
-    if "nd" in source.license.lower().split("-") and not rights:
+    if not permits_derivatives(source.license) and not rights:
         raise PublishError(
             f"{name}: licence {source.license} does not permit publishing derivatives",
             where=source.homepage,

@@ -1,15 +1,11 @@
-"""The rows that a card shows as examples: typical ones, not the first ones.
+"""The rows that a card shows: telling ones, not the first ones.
 
-The first row of a table may be one that a finding is about, have no label, or be unusually short. Of the rows of a split, a card
-shows the one that has
-
-1. no finding, and no text that occurs again in the table,
-2. a label, where the task has labels: an empty list is none,
-3. texts of about the median length: for each, a difference of at most a quarter of it,
-
-and of these the first by the hash of its texts (builders.shaping.sampling). Where no row has all three, the first condition
-outweighs the second, and that the third. In retrieval and reranking, the query is chosen so; beside it the card shows its first
-relevant document, the judgement and the candidates of the query.
+The first rows of a table may be rows that a finding is about, have one label, or be unusually short. A card shows up to ROWS rows
+of a split, in turn from each of its groups: a label (for several labels, the most frequent ones), a fifth of the scale of scores,
+or all rows. No row is shown that a finding is about or whose text occurs again in the table, unless all rows are
+such. Within a group the first are rows with texts of about the median length (for each, a difference of at most a quarter of it),
+and of these the first by the hash of their texts (builders.shaping.sampling). In retrieval and reranking queries are chosen so;
+beside each the card shows its first relevant document and, in reranking, the first candidate that is not relevant.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ import polars as pl
 
 from builders import tasks
 from builders.shaping.sampling import hash_order
-from pipelines.audit.tables import model_inputs
+from pipelines.audit.tables import model_input, model_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,12 +25,13 @@ if TYPE_CHECKING:
     from pipelines.audit.tables import Frames
 
 SEED = "example"
+ROWS = 5
 
 
 def choose_examples(
     task: tasks.Task, frames: Frames, split: str, findings: Iterable[FindingRows]
-) -> dict[str, dict[str, Any]]:
-    """A row of each table of a split, by config and column; no row of an empty table."""
+) -> tuple[dict[str, Any], ...]:
+    """Up to ROWS rows of a split, by column; in retrieval and reranking `query`, `relevant` and `not relevant`."""
     layouts = {layout.config: layout for layout in tasks.layouts(task)}
     first = "queries" if "queries" in layouts else next(iter(layouts))
     positions = [
@@ -43,53 +40,84 @@ def choose_examples(
         if (one.finding.config, one.finding.split) == (first, split) and "position" in one.rows.collect_schema()
     ]
     found = pl.concat([pl.LazyFrame(schema={"position": pl.UInt32}), *positions]).unique().collect(engine="streaming")
-    chosen = _typical_row(layouts[first], frames[first][split], task.type.label, found["position"])
-    if chosen is None:
-        return {}
-    [row] = _first_row(frames[first][split].slice(chosen, 1))
-    return {first: row} if first != "queries" else _around_query(frames, split, row)
+    chosen = _telling_rows(task, layouts[first], frames[first][split], found["position"])
+    rows = frames[first][split].with_row_index("__row").filter(pl.col("__row").is_in(chosen)).drop("__row")
+    examples = rows.collect(engine="streaming").to_dicts()
+    return tuple(_around_queries(frames, split, examples) if first == "queries" else examples)
 
 
-def _typical_row(layout: tasks.Layout, table: pl.LazyFrame, label: str, found: pl.Series) -> int | None:
-    """The position of the row to show, or None in an empty table."""
-    schema, texts = table.collect_schema(), list(model_inputs(layout).values())
-    labelled = pl.col(label).list.len() > 0 if label and isinstance(schema[label], pl.List) else pl.lit(value=True)
+def _telling_rows(task: tasks.Task, layout: tasks.Layout, table: pl.LazyFrame, found: pl.Series) -> list[int]:
+    """The positions of the rows to show."""
+    texts = list(model_inputs(layout).values())
     rows = (
         table.with_row_index("__row")
         .select(
             "__row",
             found=pl.col("__row").is_in(found.implode()),
-            labelled=labelled,
+            group=_group(task),
             text=pl.concat_str(texts, separator="\n"),
             **{f"length {side}": text.str.len_chars().cast(pl.Float64) for side, text in enumerate(texts)},
         )
         .collect(engine="streaming")
     )
-    if rows.is_empty():
-        return None
     lengths = [pl.col(f"length {side}") for side in range(len(texts))]
     rows = rows.with_columns(order=hash_order(rows["text"], SEED)).with_columns(
         clean=~pl.col("found") & pl.col("order").is_unique(),
         near=pl.all_horizontal((length - length.median()).abs() <= length.median() / 4 for length in lengths),
     )
-    best = rows.sort("clean", "labelled", "near", "order", "__row", descending=[True, True, True, False, False])
-    return int(best["__row"][0])
+    rows = rows.filter("clean") if rows["clean"].any() else rows
+    # A row with several labels may be chosen for any of them.
+    rows = rows.explode("group", empty_as_null=True)
+    sizes = rows.group_by("group").len("size").sort("size", "group", descending=[True, False], nulls_last=True)
+    groups = sizes.head(ROWS).sort("group", nulls_last=True).with_row_index("turn").select("group", "turn")
+    best = (
+        rows.join(groups, on="group", nulls_equal=True)
+        .sort("near", "order", "__row", "turn", descending=[True, False, False, False])
+        .unique("__row", keep="first", maintain_order=True)
+        .with_columns(place=pl.int_range(pl.len()).over("group"))
+        .sort("place", "turn")
+    )
+    return sorted(best["__row"].head(ROWS).to_list())
 
 
-def _around_query(frames: Frames, split: str, query: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """A query with its first relevant document, the judgement of it and its candidates, in the order of the tables.
+def _group(task: tasks.Task) -> pl.Expr:
+    """The groups of a row, as a list of texts: one in most tasks; none for a row without labels, which is a group too."""
+    if isinstance(task, tasks.STS):
+        fifth = ((pl.col("score") - task.low) / (task.high - task.low) * ROWS).floor().clip(0, ROWS - 1)
+        return pl.concat_list(fifth.cast(pl.Int64).cast(pl.String))
+    if isinstance(task, tasks.MultilabelClassification):
+        return pl.col(task.type.label).cast(pl.List(pl.String))
+    return pl.concat_list(pl.col(task.type.label).cast(pl.String) if task.type.label else pl.lit(""))
 
-    A table that has none of these, as in a release of the first raw records, is left out.
+
+def _around_queries(frames: Frames, split: str, queries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The queries, each with its first relevant document and its first candidate that is not relevant.
+
+    What a query does not have, as in a release of the first raw records, is left out.
     """
-    of_query = pl.col("query-id") == query["id"]
-    judgements = _first_row(frames["qrels"][split].filter(of_query).sort("score", descending=True, maintain_order=True))
-    relevant = pl.col("id").is_in([judgement["corpus-id"] for judgement in judgements])
-    rows = {"corpus": _first_row(frames["corpus"][split].filter(relevant)), "queries": [query], "qrels": judgements}
+    ids = pl.col("query-id").is_in([query["id"] for query in queries])
+    judged = frames["qrels"][split].filter(ids).collect(engine="streaming")
+    judged = judged.filter(pl.col("score") > 0).sort("score", descending=True, maintain_order=True)
+    relevant = {query: rows["corpus-id"].to_list() for (query,), rows in judged.group_by("query-id")}
+    candidates: dict[str, list[str]] = {}
     if "top_ranked" in frames:
-        rows["top_ranked"] = _first_row(frames["top_ranked"][split].filter(of_query))
-    return {config: found[0] for config, found in rows.items() if found}
-
-
-def _first_row(rows: pl.LazyFrame) -> list[dict[str, Any]]:
-    """The first of some rows, if there is one."""
-    return rows.head(1).collect(engine="streaming").to_dicts()
+        listed = frames["top_ranked"][split].filter(ids).collect(engine="streaming")
+        candidates = dict(zip(listed["query-id"], listed["corpus-ids"].to_list(), strict=True))
+    wanted = {
+        query["id"]: {
+            "relevant": next(iter(relevant.get(query["id"], [])), None),
+            "not relevant": next(
+                (one for one in candidates.get(query["id"], []) if one not in relevant.get(query["id"], [])), None
+            ),
+        }
+        for query in queries
+    }
+    named = {document for documents in wanted.values() for document in documents.values() if document is not None}
+    corpus = frames["corpus"][split].filter(pl.col("id").is_in(sorted(named)))
+    found = corpus.select("id", text=model_input("corpus", "text")).collect(engine="streaming")
+    texts = dict(found.iter_rows())
+    return [
+        {"query": query["text"]}
+        | {kind: texts[document] for kind, document in wanted[query["id"]].items() if document in texts}
+        for query in queries
+    ]

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from builders import tasks
 from builders.errors import FindingsError, ReleaseError
+from builders.licences import permits_derivatives
 from builders.spec import RawFiles
+from cards.evidence import Evidence
 from cards.manifest import FORMAT, Manifest, encode
 from cards.render import render
 from pipelines.audit import integrity, known_findings, quality, statistics, text_hashes
@@ -20,6 +22,8 @@ from pipelines.audit.languages import sample_tables
 from pipelines.release import fingerprint, folder, parquet
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.examples import choose_examples
+from pipelines.release.figures import count_agreeing
+from pipelines.release.quotes import quote_findings
 from pipelines.terminal import show_read_progress
 
 if TYPE_CHECKING:
@@ -66,10 +70,7 @@ def write_release(
     findings = _with_known(definition, identity, [one.finding for one in found])
     manifest = _manifest(identity, tables, written, findings)
     folder.write_json(release_dir / folder.STATISTICS, described)
-    evaluated = tasks.evaluated_split(definition.dataset.task)
-    shown = evaluated if evaluated in identity.splits else identity.splits[-1]
-    examples = choose_examples(definition.dataset.task, frames, shown, found)
-    card = render(definition, manifest, described, examples)
+    card = render(definition, manifest, described, _evidence(definition, manifest, described, frames, found))
     (release_dir / folder.CARD).write_text(card, encoding="utf-8", newline="\n")
     manifest = replace(manifest, documents=folder.describe_documents(release_dir))
     (release_dir / folder.MANIFEST).write_bytes(encode(manifest))
@@ -157,6 +158,22 @@ def _manifest(identity: Identity, tables: Tables, written: list[Table], findings
         tools=fingerprint.tools_and_commit(),
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _evidence(
+    definition: Definition,
+    manifest: Manifest,
+    described: dict[str, dict[str, object]],
+    frames: dict[str, dict[str, pl.LazyFrame]],
+    found: Sequence[FindingRows],
+) -> Evidence:
+    """What the card shows of the rows; no texts where the licence forbids derivatives."""
+    task, agreement = definition.dataset.task, count_agreeing(manifest, described)
+    if not permits_derivatives(definition.source.license):
+        return Evidence(agreement=agreement, quotable=False)
+    evaluated = tasks.evaluated_split(task)
+    split = evaluated if evaluated in manifest.splits else manifest.splits[-1]
+    return Evidence(choose_examples(task, frames, split, found), quote_findings(task, frames, found), agreement)
 
 
 def _refuse_errors(identity: Identity, findings: list[Finding]) -> None:

@@ -13,6 +13,7 @@ from pipelines.raw.locations import locate, plan_file
 from pipelines.raw.lock_file import read_lock_file
 from pipelines.raw.urls import file_url
 from pipelines.release import fingerprint, ledger
+from pipelines.release.figures import VERSIONS
 from pipelines.report.build_report import (
     DatasetReport,
     ReportedDrop,
@@ -21,7 +22,7 @@ from pipelines.report.build_report import (
     ReportedFile,
     ReportedFinding,
 )
-from pipelines.report.published_figures import VERSIONS, compare_with_published
+from pipelines.report.published_figures import compare_with_published
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

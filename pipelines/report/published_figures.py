@@ -1,40 +1,19 @@
-"""Compares the statistics of a release with the published ones, line by line, for `check --against published`.
-
-published_figures.json holds, for each dataset, the `source` of its figures and `facts`. A fact is the `path` of a number in
-statistics.json (or in the manifest, if it begins with `observed`), its published `value` and, for a rounded mean, the tolerance
-(`within`). A `note` explains a difference that is intended.
-"""
+"""Compares the statistics of a release with the published ones, line by line, for `check --against published`."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import UsageError
 from pipelines.audit.statistics import as_json, read_statistics
 from pipelines.release import folder
+from pipelines.release.figures import PUBLISHED, Line, compare_facts, read_published
 from pipelines.report import text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from cards.manifest import Manifest
-
-PUBLISHED = Path(__file__).with_name("published_figures.json")
-VERSIONS = "1."  # these rebuild the published dataset, later ones correct it
-
-
-@dataclass(frozen=True)
-class Line:
-    """A published figure and ours, which is None where the statistics do not have it."""
-
-    what: str
-    published: float
-    ours: float | None
-    agree: bool
-    note: str = ""
+    from collections.abc import Mapping
+    from pathlib import Path
 
 
 def compare_with_published(release_dir: Path) -> dict[str, Any]:
@@ -46,7 +25,7 @@ def compare_with_published(release_dir: Path) -> dict[str, Any]:
     if manifest.sample:
         what, todo = "a sample does not have the published size", "build it from complete raw files"
         raise UsageError(what, where=str(release_dir), todo=todo)
-    published = json.loads(PUBLISHED.read_text("utf-8")).get(manifest.dataset)
+    published = read_published(manifest.dataset)
     if published is None:
         todo = f"add them to {PUBLISHED.name}, with their source"
         raise UsageError(f"no published figures for {manifest.dataset}", where=str(release_dir), todo=todo)
@@ -54,27 +33,6 @@ def compare_with_published(release_dir: Path) -> dict[str, Any]:
     lines = [asdict(line) for line in compare_facts(manifest, statistics, published["facts"])]
     head = {"dataset": manifest.dataset, "version": manifest.version, "partial": manifest.partial}
     return head | {"source": published["source"], "lines": lines}
-
-
-def compare_facts(manifest: Manifest, statistics: Mapping[str, Any], facts: Sequence[Mapping[str, Any]]) -> list[Line]:
-    """One line for each fact. A partial release skips the facts of splits that it does not have."""
-    figures, lines = {**statistics, "observed": manifest.observed}, []
-    for fact in facts:
-        path, value, within = fact["path"], fact["value"], fact.get("within", 0)
-        if manifest.partial and path[0] not in figures:
-            continue
-        ours = _at(figures, path)
-        agree = ours is not None and abs(ours - value) <= within
-        lines.append(Line(" ".join(path), value, ours, agree, fact.get("note", "")))
-    return lines
-
-
-def _at(figures: Any, path: Sequence[str]) -> float | None:
-    for step in path:
-        if not isinstance(figures, dict) or step not in figures:
-            return None
-        figures = figures[step]
-    return figures if isinstance(figures, int | float) else None
 
 
 def page(report: Mapping[str, Any]) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
-from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -15,13 +13,13 @@ from hypothesis import strategies as st
 from builders import tasks
 from builders.spec import Dropped
 from builders.tasks import TYPES
+from cards.evidence import Agreement, Evidence, Quote
 from cards.manifest import RawEntry, Recipe
 from cards.render import render
 from tests.support.card_inputs import (
     TASKS,
     card_for,
     definition_for,
-    examples_for,
     finding,
     frames_for,
     front_matter_of,
@@ -69,8 +67,8 @@ def card_with_text(text: str) -> str:
         recipe=Recipe("m", {"words": [text], "one": text}, "e"),
     )
     statistics = {"test": {"labels_statistics": {"labels": {text: {"count": 1}}, "longest": text}}}
-    examples = examples_for(frames) | {"corpus": {"id": text, text: [text] * 20}}
-    return render(definition, manifest, statistics, examples)
+    evidence = Evidence(({"query": text, "relevant": text}, {text: [text] * 20}), (Quote(text, f"{text} twin"),))
+    return render(definition, manifest, statistics, evidence)
 
 
 @pytest.mark.parametrize(
@@ -96,15 +94,40 @@ def test_html_and_templates_of_the_data_are_shown_and_not_run() -> None:
     assert "\u202e" not in card
 
 
-def test_an_example_row_reads_back_as_json_with_long_values_cut() -> None:
+def test_the_first_screen_says_what_decides() -> None:
+    facts = card_for("MultilabelClassification").split("| | |\n| --- | --- |\n")[1].split("\n\n")[0].splitlines()
+    assert facts == [
+        "| Version | 1.9.0, not the newest ([versions](#versions)) |",
+        "| Size | train 3 · test 3 rows · 0.0 MB |",
+        "| Task | MultilabelClassification: tell all labels of a text from its embedding · main score `accuracy` on `test` |",
+        "| Language | Russian (`rus-Cyrl`) |",
+        "| Licence | cc-by-sa-4.0 ([source](<https://example.org/s>)) |",
+        "| Same as published | no figures are published to compare with |",
+        "| Known issues | 1 warning, 1 for information · [see below](#known-issues) |",
+        "| Rebuild | `embedding-datasets build cedr-classification@1.9.0` → content `dddddddddddd…` |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "agreement", "words"),
+    [
+        ("1.0.0", Agreement(17, 17), "all 17 of 17 published figures agree"),
+        ("1.0.0", Agreement(3, 5), "3 of 5 published figures agree"),
+        ("2.0.0", None, "no: version 1.0.0 rebuilds the published data, this one corrects them"),
+    ],
+)
+def test_the_card_says_whether_the_rows_are_the_published_ones(
+    version: str, agreement: Agreement | None, words: str
+) -> None:
     definition, frames = definition_for("STS"), frames_for("STS")
-    row = {"sentence1": "```" * 200, "sentence2": "x", "score": 0.5, "ids": list(range(12))}
-    card = render(definition, manifest_for(definition, frames), {}, {"default": row})
-    match = re.search(r"(?s)## Example\n\n(`+)json\n(.*?)\n\1\n", card)
-    assert match is not None
-    assert len(match[1]) > 300
-    example = json.loads(match[2])
-    assert example == row | {"sentence1": "```" * 100 + " […]", "ids": [*range(10), "[…]"]}
+    card = render(definition, manifest_for(definition, frames, version=version), {}, Evidence(agreement=agreement))
+    assert f"| Same as published | {words} |" in card
+
+
+def test_a_source_that_forbids_derivatives_is_not_quoted() -> None:
+    definition, frames = definition_for("STS"), frames_for("STS")
+    card = render(definition, manifest_for(definition, frames), {}, Evidence(quotable=False))
+    assert "## Look at it\n\nNo texts are shown: the licence does not permit sharing derivatives.\n" in card
 
 
 def test_hand_written_markdown_keeps_its_code_spans_and_opens_no_html() -> None:
@@ -138,7 +161,7 @@ def test_without_a_train_split_the_mteb_snippet_names_the_split_to_train_on(monk
     assert '    train_split = "validation"\n    metadata = mteb.TaskMetadata(' in card_for("Classification")
     definition, frames = definition_for("Classification"), frames_for("Classification")
     del frames["default"]["validation"]
-    card = render(definition, manifest_for(definition, frames, partial=True), {}, examples_for(frames))
+    card = render(definition, manifest_for(definition, frames, partial=True), {}, Evidence())
     assert "cannot be evaluated with mteb" in card
 
 
@@ -157,7 +180,7 @@ def test_a_sample_says_at_the_top_that_it_is_not_the_dataset() -> None:
 def test_a_partial_release_names_its_missing_splits_and_offers_no_evaluation_that_cannot_run() -> None:
     definition, frames = definition_for("MultilabelClassification"), frames_for("MultilabelClassification")
     del frames["default"]["train"]
-    card = render(definition, manifest_for(definition, frames, partial=True), {}, examples_for(frames))
+    card = render(definition, manifest_for(definition, frames, partial=True), {}, Evidence())
     assert "**Partial.** Without the split `train`: this is neither the complete dataset" in card
     assert "mteb.evaluate" not in card
     assert "cannot be evaluated with mteb" in card
@@ -195,68 +218,24 @@ def test_a_card_does_not_depend_on_the_time_or_on_the_versions_of_libraries() ->
     assert card != card_for("Retrieval", content_sha256="0" * 64)
 
 
-def test_statistics_are_one_flat_table_per_split() -> None:
-    card = card_for("MultilabelClassification")
-    for split in ("train", "test"):
-        table = card.split(f"### {split}\n\n")[1].split("\n\n")[0].splitlines()
-        assert table[2:] == [
-            "| num samples | 3,600 |",
-            "| sentence1 statistics / min text length | 1 |",
-            "| sentence1 statistics / average text length | 12.35 |",
-            "| labels statistics / labels / 0 / count | 3 |",
-        ]
-
-
-def test_quantiles_and_language_shares_have_one_row_each() -> None:
-    definition, frames = definition_for("STS"), frames_for("STS")
-    texts = {
-        "text_length_quantiles": {"p01": 3, "p50": 1200, "p99": 20000},
-        "languages": {"texts": 2000, "shares": {"ru": 0.99995, "uk": 0.00005}},
-    }
-    statistics = {"test": {"text1_statistics": texts}}
-    card = render(definition, manifest_for(definition, frames), statistics, examples_for(frames))
-    assert "| text1 statistics / text length quantiles, % 1 / 50 / 99 | 3 / 1,200 / 20,000 |" in card
-    assert "| text1 statistics / languages / texts with 30 letters or more | 2,000 |" in card
-    assert (
-        "| text1 statistics / languages / shares of the texts with 30 letters or more | ru 100.00 %, uk &lt;0.01 % |"
-        in card
-    )
-
-
-def test_findings_are_listed_by_severity_with_their_share() -> None:
-    table = card_for("STS").split("## Findings\n")[1].split("\n## ")[0]
-    rows = [line for line in table.splitlines() if line.startswith("| `")]
-    assert rows == [
-        "| `duplicate_text` | warning | default / test / text | 1,234 | &lt;0.01 % | `id-1` | – |",
-        "| `short_text` | info | default / test / text | 1 | 50.00 % | `id-1` | – |",
-    ]
-
-
-def test_a_known_finding_says_why_it_is_kept() -> None:
-    known = replace(finding("duplicate_text", "warning", 28, 0.01), why="The source has *them*.")
-    card = card_for("STS", findings=(known, finding("short_text", "info", 1, 0.5)))
-    listed = card.split("Why known findings are kept:\n\n")[1].split("\n\n")[0]
-    assert listed == "- `duplicate_text` in default / test / text: The source has *them*."
-    assert "Why known findings are kept" not in card_for("STS")
-
-
 def test_a_clean_release_says_that_it_has_no_findings_and_no_dropped_rows() -> None:
     card = card_for("STS", findings=(), dropped=(), observed={}, prompts=None)
-    assert "## Findings\n\nNo findings.\n" in card
+    assert "## Known issues\n\nNo problems were found.\n" in card
+    assert "| Known issues | none found |" in card
     assert "### Dropped rows\n\nNo rows were dropped.\n" in card
-    assert "### Observed" not in card
-    assert "### Prompts" not in card
+    assert "paragraphs after merging" not in card
+    assert "instruct models" not in card
     full = card_for("STS")
-    assert "### Observed" in full
-    assert "### Prompts" in full
+    assert "| paragraphs after merging | 56,826 |" in full
+    assert "| instruct models | Find the answer |" in full
 
 
 def test_versions_are_listed_newest_first_by_number_and_the_own_one_is_marked() -> None:
-    history = card_for("STS").split("### Versions\n\n")[1].split("\n\n")[0].splitlines()
-    assert history == [
-        "- **1.10.0**: one more column",
-        "- **1.9.0** (this one): nine",
-        "- **1.0.0**: the paper's recipe",
+    history = card_for("STS").split("## Versions\n\n")[1].split("\n\n")[0].splitlines()
+    assert history[2:] == [
+        "| 1.10.0 | one more column | for new results |",
+        "| **1.9.0** (this one) | nine | to compare with published results |",
+        "| 1.0.0 | the paper's recipe | to compare with published results |",
     ]
 
 
@@ -265,11 +244,6 @@ def test_prompts_say_which_is_for_queries_and_which_for_documents() -> None:
     assert "| instruct models | Find the answer |" in card
     assert "| ru-en-RoSBERTa | `search_query` for queries, `search_document` for documents |" in card
     assert "| E5 | `query` |" in card
-
-
-def test_labels_are_listed_by_number() -> None:
-    assert "- **Labels**: 0 `not_entailment`, 1 `entailment`" in card_for("PairClassification")
-    assert "- **Scores**: -1 to 1, higher is more similar" in card_for("STS")
 
 
 def test_a_card_cites_source_and_benchmark_once_each() -> None:

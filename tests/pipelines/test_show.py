@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.spec import version_key
-from pipelines.release import ledger
-from pipelines.report import benchmark_table, published_figures
+from pipelines.release import figures, ledger
+from pipelines.report import benchmark_table
 from tests.support.paths import ROOT
 from tests.support.releases import NAMES, definition_of
 
@@ -109,7 +109,7 @@ def test_the_page_of_a_dataset_fits_80_columns_but_for_addresses(name: str, tmp_
 
 def test_the_benchmark_sizes_match_the_published_figures() -> None:
     """A size that both data files contain is the same in both."""
-    published = json.loads(published_figures.PUBLISHED.read_text("utf-8"))
+    published = json.loads(figures.PUBLISHED.read_text("utf-8"))
     compared = 0
     for name, fact in (benchmark_table.TASKS["rumteb"] | benchmark_table.TASKS["ateb"]).items():
         facts = published.get(name, {"facts": []})["facts"]

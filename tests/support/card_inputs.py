@@ -14,6 +14,7 @@ from builders import tasks
 from builders.catalogue import Definition, Entry
 from builders.column_types import type_name
 from builders.spec import Dropped, Prompts, Source, Tables, Version, dataset
+from cards.evidence import Evidence
 from cards.manifest import Column, File, Finding, Manifest, RawEntry, Recipe, Table
 from cards.render import render
 
@@ -164,16 +165,19 @@ def statistics_for(definition: Definition) -> dict[str, Any]:
     }
 
 
-def examples_for(frames: Frames) -> dict[str, dict[str, Any]]:
-    """The first row of each config."""
-    return {config: next(iter(splits.values())).row(0, named=True) for config, splits in frames.items()}
+def evidence_for(task_type: str, frames: Frames) -> Evidence:
+    """The first row of the first table as an example; in retrieval and reranking, the first query with the first document."""
+    first = {config: next(iter(splits.values())).row(0, named=True) for config, splits in frames.items()}
+    if task_type in {"Retrieval", "Reranking"}:
+        return Evidence(({"query": first["queries"]["text"], "relevant": first["corpus"]["text"]},))
+    return Evidence((next(iter(first.values())),))
 
 
 def card_for(task_type: str, *, source: dict[str, Any] | None = None, **changes: Any) -> str:
     """The card of a release of a task type. changes: fields of its manifest."""
     definition, frames = definition_for(task_type, **(source or {})), frames_for(task_type)
     manifest = manifest_for(definition, frames, **changes)
-    return render(definition, manifest, statistics_for(definition), examples_for(frames))
+    return render(definition, manifest, statistics_for(definition), evidence_for(task_type, frames))
 
 
 def front_matter_of(card: str) -> dict[str, Any]:
@@ -197,5 +201,5 @@ def write_release(release_dir: Path, task_type: str, **changes: Any) -> None:
         frames[table.config][table.split].write_parquet(path)
         tables.append(replace(table, files=(replace(file, bytes=path.stat().st_size),), **changes))
     manifest = replace(manifest, tables=tuple(tables))
-    card = render(definition, manifest, statistics_for(definition), examples_for(frames))
+    card = render(definition, manifest, statistics_for(definition), evidence_for(task_type, frames))
     (release_dir / "README.md").write_text(card, encoding="utf-8")

@@ -10,9 +10,9 @@ import pytest
 
 from builders.errors import UsageError
 from pipelines.make import BuildResult, make
-from pipelines.release import folder
-from pipelines.report import published_figures
-from pipelines.report.published_figures import Line, compare_facts, compare_with_published
+from pipelines.release import figures, folder
+from pipelines.release.figures import Line, compare_facts
+from pipelines.report.published_figures import compare_with_published
 from tests.support.processes import run
 from tests.support.releases import NAMES, definition_of, sample_settings
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cards.manifest import Manifest
 
-PUBLISHED: dict[str, Any] = json.loads(published_figures.PUBLISHED.read_text("utf-8"))
+PUBLISHED: dict[str, Any] = json.loads(figures.PUBLISHED.read_text("utf-8"))
 REAL = (
     "cedr-classification",
     "terra-pairclassification",

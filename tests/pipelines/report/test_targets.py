@@ -8,7 +8,7 @@ import pytest
 
 from builders.errors import ReleaseError, UsageError
 from pipelines.hub import client
-from pipelines.report import published_figures
+from pipelines.release.figures import VERSIONS
 from pipelines.report.targets import Target, locate_target, newest_release, resolve_release, resolve_targets
 
 
@@ -65,23 +65,21 @@ def test_the_figures_of_a_paper_are_compared_with_a_version_that_rebuilds_its_da
     releases = tmp_path / "cedr-classification"
     (releases / "2.0.0").mkdir(parents=True)
     with pytest.raises(ReleaseError, match=r"no version 1\.x of cedr has been built") as caught:
-        locate_target(Target("cedr", releases), versions=published_figures.VERSIONS)
+        locate_target(Target("cedr", releases), versions=VERSIONS)
     assert caught.value.found == "version 2.0.0"
     assert "embedding-datasets build cedr-classification@1.0.0" in str(caught.value.todo)
     for version in ("1.0.0", "1.1.0"):
         (releases / version).mkdir()
-        assert locate_target(Target("cedr", releases), versions=published_figures.VERSIONS)[0].name == version
+        assert locate_target(Target("cedr", releases), versions=VERSIONS)[0].name == version
     named = Target("cedr@2.0.0", releases / "2.0.0")
-    assert locate_target(named, versions=published_figures.VERSIONS)[0].name == "2.0.0", (
-        "a version that is named is taken"
-    )
+    assert locate_target(named, versions=VERSIONS)[0].name == "2.0.0", "a version that is named is taken"
 
 
 def test_the_newest_version_is_chosen_among_the_preferred_ones(tmp_path: Path) -> None:
     assert newest_release(tmp_path) == tmp_path
     for version in ("1.0.0", "1.10.0", "1.2.0", "2.0.0"):
         (tmp_path / version).mkdir()
-    assert newest_release(tmp_path, published_figures.VERSIONS).name == "1.10.0"
+    assert newest_release(tmp_path, VERSIONS).name == "1.10.0"
     assert newest_release(tmp_path).name == "2.0.0"
     (tmp_path / "manifest.json").touch()
     assert newest_release(tmp_path) == tmp_path

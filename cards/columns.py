@@ -1,0 +1,103 @@
+"""What each column of a dataset means, for the card."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from builders import tasks
+from cards import markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cards.manifest import Table
+
+MEANINGS = {
+    ("Retrieval", "corpus", "id"): "the document's id",
+    ("Retrieval", "corpus", "title"): "the document's title, may be empty",
+    ("Retrieval", "corpus", "text"): "the document",
+    ("Retrieval", "queries", "id"): "the query's id",
+    ("Retrieval", "queries", "text"): "the query",
+    ("Retrieval", "qrels", "query-id"): "the query",
+    ("Retrieval", "qrels", "corpus-id"): "the document judged for it",
+    ("Retrieval", "qrels", "score"): "the judgement: above 0 is relevant",
+    ("Retrieval", "top_ranked", "query-id"): "the query",
+    ("Retrieval", "top_ranked", "corpus-ids"): "its candidates, which are to be ranked",
+    ("Classification", "default", "text"): "the text",
+    ("Classification", "default", "label"): "the label: {labels}",
+    ("Classification", "default", "label_text"): "the name of the label",
+    ("MultilabelClassification", "default", "text"): "the text",
+    (
+        "MultilabelClassification",
+        "default",
+        "label",
+    ): "all labels of the text, in ascending order: {labels}; empty for none",
+    ("PairClassification", "default", "sentence1"): "the first text",
+    ("PairClassification", "default", "sentence2"): "the second text",
+    ("PairClassification", "default", "labels"): "{labels}",
+    ("STS", "default", "sentence1"): "the first text",
+    ("STS", "default", "sentence2"): "the second text",
+    ("STS", "default", "score"): "how similar they are: {labels}",
+    ("Clustering", "default", "sentences"): "the text",
+    ("Clustering", "default", "labels"): "the cluster it belongs to",
+}
+ITEM = re.compile(r"(?ms)^- `([\w-]+)`: (.+?)(?=^- |\Z)")
+
+
+@dataclass(frozen=True)
+class DescribedColumn:
+    """A column of a config. meaning: Markdown; empty where nobody says."""
+
+    config: str
+    name: str
+    type: str
+    meaning: str
+
+
+def describe_columns(task: tasks.Task, tables: Sequence[Table], prose: str) -> list[DescribedColumn]:
+    """The columns of each config once, in the order of the manifest.
+
+    prose: a list with the columns that only this dataset has: ``- `source`: where the text is from``. It may also say what a
+    column of the task is in this dataset.
+    """
+    own = {name: " ".join(text.split()) for name, text in ITEM.findall(prose)}
+    described: dict[tuple[str, str], DescribedColumn] = {}
+    for table in tables:
+        for column in table.columns:
+            meaning = own.get(column.name) or _meaning(task, table.config, column.name)
+            described.setdefault(
+                (table.config, column.name), DescribedColumn(table.config, column.name, column.type, meaning)
+            )
+    return list(described.values())
+
+
+def describe_labels(task: tasks.Task) -> str:
+    """The labels of a task by number, or the range of its scores, as Markdown; empty for a task with neither."""
+    if isinstance(task, tasks.STS):
+        return f"{task.low:g} to {task.high:g}, higher is more similar"
+    return ", ".join(f"{index} {markdown.code(name)}" for index, name in enumerate(tasks.label_names(task)))
+
+
+def label_name(task: tasks.Task, key: object) -> str:
+    """The name of a label in the data or in the statistics, where no label at all is `None`."""
+    names = tasks.label_names(task)
+    text = str(key)
+    if text == "None":
+        return "(none)"
+    return names[int(text)] if names and text.isdecimal() and int(text) < len(names) else text
+
+
+def _meaning(task: tasks.Task, config: str, column: str) -> str:
+    if isinstance(task, tasks.BitextMining):
+        first, second = task.pair.split("-")
+        sides = {
+            "sentence1": f"the text in {markdown.code(first)}",
+            "sentence2": f"its translation into {markdown.code(second)}",
+        }
+        return sides.get(column, "the id of the row" if column == "id" else "")
+    name = "Retrieval" if isinstance(task, tasks.Reranking) else task.type.name
+    if column == "id" and (name, config, column) not in MEANINGS:
+        return "the id of the row"
+    return MEANINGS.get((name, config, column), "").format(labels=describe_labels(task))

@@ -1,0 +1,41 @@
+"""What a build hands to the card beside manifest and statistics: rows to look at, texts of findings, agreement with figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Quote:
+    """The text of a finding's first row, and that of the row that makes it a finding (its twin); None where it has none."""
+
+    text: str
+    twin: str | None = None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many of the published figures the statistics of a release have."""
+
+    agreeing: int
+    figures: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the card shows of the rows.
+
+    examples: up to five telling rows, by column; in retrieval and reranking `query`, `relevant` and perhaps `not relevant`.
+    quotes: one for each finding of the manifest, in its order; None where the finding is about no text, or the text may not be
+    quoted. agreement: None where no figures are published, or this release is not meant to have them. quotable: False where the
+    licence forbids derivatives, so that the card shows no text.
+    """
+
+    examples: tuple[Mapping[str, Any], ...] = ()
+    quotes: tuple[Quote | None, ...] = ()
+    agreement: Agreement | None = None
+    quotable: bool = True

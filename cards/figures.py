@@ -1,0 +1,163 @@
+"""The statistics of a release for reading: shares of labels and lengths of texts as bars, and all of them in one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cards import front_matter, markdown
+from cards.bars import bar
+from cards.columns import label_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from builders.tasks import Task
+
+MAX_LABELS = 12  # that are shown one by one
+# The keys of statistics.json in words; any other key is shown with spaces for underscores.
+WORDS = {
+    "num_samples": "rows",
+    "samples_in_train": "texts also in train",
+    "number_of_characters": "characters in all texts",
+    "unique_pairs": "distinct pairs",
+    "num_documents": "documents",
+    "num_queries": "queries",
+    "text_statistics": "text",
+    "text1_statistics": "first text",
+    "text2_statistics": "second text",
+    "sentence1_statistics": "first text",
+    "sentence2_statistics": "second text",
+    "documents_text_statistics": "document",
+    "queries_text_statistics": "query",
+    "label_statistics": "labels",
+    "labels_statistics": "labels",
+    "relevant_docs_statistics": "relevant documents",
+    "top_ranked_statistics": "candidates",
+    "total_text_length": "characters in all",
+    "min_text_length": "shortest",
+    "average_text_length": "average length",
+    "max_text_length": "longest",
+    "unique_texts": "distinct",
+    "min_labels_per_text": "fewest of a text",
+    "average_label_per_text": "average of a text",
+    "max_labels_per_text": "most of a text",
+    "unique_labels": "different ones",
+    "min_score": "lowest score",
+    "avg_score": "average score",
+    "max_score": "highest score",
+    "num_relevant_docs": "all",
+    "min_relevant_docs_per_query": "fewest of a query",
+    "average_relevant_docs_per_query": "average of a query",
+    "max_relevant_docs_per_query": "most of a query",
+    "unique_relevant_docs": "different ones",
+    "num_missing_query_ids": "judged queries that do not exist",
+    "num_missing_corpus_ids": "judged documents that do not exist",
+    "num_top_ranked": "all",
+    "min_top_ranked_per_query": "fewest of a query",
+    "average_top_ranked_per_query": "average of a query",
+    "max_top_ranked_per_query": "most of a query",
+}
+REPEATED = "hf_subset_descriptive_stats"  # the same figures again, as mteb nests them
+
+
+@dataclass(frozen=True)
+class LabelShare:
+    """A label, and for each split its rows with a bar and a share; empty for a split without it."""
+
+    name: str
+    cells: tuple[str, ...]
+
+
+def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[LabelShare]:
+    """The labels with their rows in every split, the most frequent first; what is beyond MAX_LABELS is summed up in one line."""
+    counts = {split: _label_counts(values) for split, values in statistics.items()}
+    rows = {split: values.get("num_samples") or 1 for split, values in statistics.items()}
+    total: dict[str, int] = {}
+    for labels in counts.values():
+        for key, count in labels.items():
+            total[key] = total.get(key, 0) + count
+    order = sorted(total, key=lambda key: (-total[key], key))
+    shown = order if len(order) <= MAX_LABELS else order[: MAX_LABELS - 2]
+    largest = max((count / rows[split] for split, labels in counts.items() for count in labels.values()), default=1)
+    shares = [
+        LabelShare(
+            label_name(task, key),
+            tuple(_share(counts[split].get(key, 0), rows[split], largest) for split in statistics),
+        )
+        for key in shown
+    ]
+    if rest := order[len(shown) :]:
+        cells = []
+        for labels in counts.values():
+            of_split = [labels[key] for key in rest if key in labels]
+            cells.append(f"{min(of_split):,} to {max(of_split):,} each" if of_split else "")
+        shares.append(LabelShare(f"{len(rest):,} more", tuple(cells)))
+    return shares
+
+
+def text_lengths(statistics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """For each kind of text and each split: what, split, and its lengths in characters in words."""
+    lines = []
+    for split, values in statistics.items():
+        for key, figures in values.items():
+            if isinstance(figures, dict) and "text_length_quantiles" in figures and key != REPEATED:
+                quantiles = figures["text_length_quantiles"]
+                words = (
+                    f"shortest {figures['min_text_length']:,}, median {quantiles['p50']:,}, "
+                    f"95 % up to {quantiles['p95']:,}, longest {figures['max_text_length']:,}"
+                )
+                lines.append((WORDS[key], split, words))
+    return lines
+
+
+def statistics_table(task: Task, statistics: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """All statistics in words, each with its value in every split, a dash where a split does not have it."""
+    flat = {split: dict(_flat(task, values)) for split, values in statistics.items()}
+    names = list(dict.fromkeys(name for values in flat.values() for name in values))
+    return [(name, [values.get(name, "–") for values in flat.values()]) for name in names]
+
+
+def _label_counts(values: Mapping[str, Any]) -> dict[str, int]:
+    labels = (values.get("label_statistics") or values.get("labels_statistics") or {}).get("labels") or {}
+    return {key: one["count"] for key, one in labels.items()}
+
+
+def _share(count: int, rows: int, largest: float) -> str:
+    """The rows of a label with its share, and a bar that is full for the largest share of all."""
+    share = count / rows
+    return f"{count:,} `{bar(share / largest)}` {share * 100:.1f} %" if count else ""
+
+
+def _flat(task: Task, values: Mapping[str, Any], path: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
+    """Name and value of every leaf of nested statistics; leaves that are None are skipped.
+
+    A label is data: it is shown by its name, as code. Quantiles and language shares are one leaf.
+    """
+    for key, value in values.items():
+        name = (
+            markdown.code(label_name(task, key)) if path[-1:] == ("labels",) else WORDS.get(key, key.replace("_", " "))
+        )
+        if key == REPEATED:
+            continue
+        if key == "text_length_quantiles":
+            ranks = " / ".join(str(int(quantile.removeprefix("p"))) for quantile in value)
+            yield _name(path, f"length, shortest {ranks} %"), " / ".join(map(markdown.number, value.values()))
+        elif path[-1:] == ("languages",) and key == "texts":
+            yield _name(path, front_matter.LANGUAGE_FIGURES[key]), markdown.number(value)
+        elif path[-1:] == ("languages",) and key == "shares":
+            shares = [f"{language} {markdown.percent(share)}" for language, share in value.items()]
+            yield _name(path, front_matter.LANGUAGE_FIGURES[key]), ", ".join(shares) or "–"
+        elif key == "labels" and isinstance(value, dict):
+            for label, figures in value.items():
+                yield _name(path, markdown.code(label_name(task, label))), markdown.number(figures["count"])
+        elif isinstance(value, dict):
+            yield from _flat(task, value, (*path, name))
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield _name(path, name), markdown.number(value)
+        elif value is not None:
+            yield _name(path, name), markdown.code(value)
+
+
+def _name(path: Sequence[str], name: str) -> str:
+    return ": ".join((*path, name))

@@ -1,0 +1,49 @@
+"""What the card says of each column."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from builders import tasks
+from cards.columns import describe_columns, label_name
+from cards.texts import read_prose
+from pipelines.make import GOLDEN
+from tests.support.card_inputs import TASKS, definition_for, frames_for, manifest_for
+from tests.support.releases import NAMES, definition_of
+
+HAS_OWN = "id", "label_text"
+
+
+@pytest.mark.parametrize("task_type", TASKS)
+def test_every_column_of_a_task_has_a_meaning(task_type: str) -> None:
+    manifest = manifest_for(definition_for(task_type), frames_for(task_type))
+    described = describe_columns(TASKS[task_type], manifest.tables, "")
+    assert len({(one.config, one.name) for one in described}) == len(described)
+    assert [one.name for one in described if not one.meaning] == []
+
+
+def test_the_labels_are_named_with_their_numbers() -> None:
+    manifest = manifest_for(definition_for("PairClassification"), frames_for("PairClassification"))
+    *_, labels = describe_columns(TASKS["PairClassification"], manifest.tables, "")
+    assert labels.meaning == "0 `not_entailment`, 1 `entailment`"
+    assert label_name(TASKS["MultilabelClassification"], "None") == "(none)"
+    assert label_name(tasks.Clustering(), "7") == "7"
+
+
+def test_the_prose_says_what_a_column_of_this_dataset_alone_means() -> None:
+    manifest = manifest_for(definition_for("STS"), frames_for("STS"))
+    prose = "- `score`: as\n  annotated\n- `other`: not here\n"
+    assert [one.meaning for one in describe_columns(TASKS["STS"], manifest.tables, prose)][-1] == "as annotated"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_column_that_a_dataset_adds_is_explained(name: str) -> None:
+    definition = definition_of(name)
+    known = {column for layout in tasks.layouts(definition.dataset.task) for column in (*layout.columns, *HAS_OWN)}
+    golden = GOLDEN / definition.source.name / name / definition.dataset.newest
+    rows = [json.loads(path.read_text("utf-8").partition("\n")[0]) for path in golden.glob("*.jsonl")]
+    added = {column for row in rows for column in row} - known
+    prose = read_prose(definition.source.name, name, definition.dataset.newest).columns
+    assert {column for column in added if f"- `{column}`: " not in prose} == set()

@@ -1,0 +1,66 @@
+"""Statistics for reading."""
+
+from __future__ import annotations
+
+from builders import tasks
+from cards.figures import LabelShare, label_shares, statistics_table, text_lengths
+
+TASK = tasks.MultilabelClassification(labels=("joy", "fear"))
+LENGTHS = {
+    "min_text_length": 3,
+    "max_text_length": 2000,
+    "text_length_quantiles": {"p01": 3, "p50": 1200, "p95": 1500, "p99": 1900},
+}
+
+
+def labels(rows: int, **counts: int) -> dict[str, object]:
+    return {
+        "num_samples": rows,
+        "label_statistics": {"labels": {key: {"count": count} for key, count in counts.items()}},
+    }
+
+
+def test_labels_are_shown_by_name_the_most_frequent_first_with_bars_to_the_largest_share() -> None:
+    statistics = {"train": labels(10, **{"0": 4, "None": 6}), "test": labels(4, **{"1": 1, "0": 3})}
+    assert label_shares(TASK, statistics) == [
+        LabelShare("joy", ("4 `██████████▋` 40.0 %", "3 `████████████████████` 75.0 %")),
+        LabelShare("(none)", ("6 `████████████████` 60.0 %", "")),
+        LabelShare("fear", ("", "1 `██████▋` 25.0 %")),
+    ]
+
+
+def test_many_labels_are_summed_up_in_one_line() -> None:
+    counts = {f"label {number}": 100 - number for number in range(30)}
+    shares = label_shares(tasks.Clustering(), {"test": labels(3000, **counts)})
+    assert len(shares) == 11
+    assert shares[-1] == LabelShare("20 more", ("71 to 90 each",))
+
+
+def test_a_task_without_labels_has_no_shares() -> None:
+    assert (
+        label_shares(tasks.STS(low=0, high=5), {"test": {"num_samples": 3, "label_statistics": {"avg_score": 1.5}}})
+        == []
+    )
+
+
+def test_lengths_of_texts_are_told_in_words() -> None:
+    assert text_lengths({"test": {"queries_text_statistics": LENGTHS, "num_queries": 3}}) == [
+        ("query", "test", "shortest 3, median 1,200, 95 % up to 1,500, longest 2,000")
+    ]
+
+
+def test_all_statistics_are_one_table_with_a_column_for_each_split() -> None:
+    texts = {"average_text_length": 12.3456, "languages": {"texts": 2000, "shares": {"ru": 0.99995, "uk": 0.00005}}}
+    train = labels(3600, **{"0": 3}) | {"text_statistics": LENGTHS | texts, "image_statistics": None}
+    assert statistics_table(
+        TASK, {"train": train, "test": {"num_samples": 2, "hf_subset_descriptive_stats": {"a": 1}}}
+    ) == [
+        ("rows", ["3,600", "2"]),
+        ("labels: `joy`", ["3", "–"]),
+        ("text: shortest", ["3", "–"]),
+        ("text: longest", ["2,000", "–"]),
+        ("text: length, shortest 1 / 50 / 95 / 99 %", ["3 / 1,200 / 1,500 / 1,900", "–"]),
+        ("text: average length", ["12.35", "–"]),
+        ("text: languages: texts with 30 letters or more", ["2,000", "–"]),
+        ("text: languages: shares of the texts with 30 letters or more", ["ru 100.00 %, uk &lt;0.01 %", "–"]),
+    ]
