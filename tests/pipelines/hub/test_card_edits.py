@@ -26,7 +26,7 @@ def edited(hub: LoopbackHub, old: str, new: str) -> bytes:
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ("\n## Limits\n", "\n## Limits\n\nDo not use it for profiling.\n", "+Do not use it for profiling."),
+        ("\n## Before you use it\n", "\n## Before you use it\n\nDo not use it for profiling.\n", "+Do not use it for profiling."),
         ("license: mit", "license: cc-by-4.0", "+license: cc-by-4.0"),
         ("tags:\n", "tags:\n- nli\n", "+- nli"),
     ],
@@ -85,7 +85,7 @@ def test_an_edited_card_is_noticed_without_the_tag_of_its_version_too(
 ) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], options)
-    hub.commit(REPO, {"README.md": edited(hub, "\n## Limits\n", "\n## Limits\n\nOne more.\n")})
+    hub.commit(REPO, {"README.md": edited(hub, "\n## Before you use it\n", "\n## Before you use it\n\nOne more.\n")})
     del hub.repos[REPO].tags["v1.0.0"]
     assert plan(hub, dataset, outcomes["2.0.0"], options).card_edits == (
         "the card was edited; there is no tag with its text as it was published",
@@ -98,7 +98,7 @@ def test_of_a_long_diff_forty_lines_are_shown_and_long_lines_are_cut(
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["1.0.0"], options)
     lines = "".join(f"{number} {'x' * 1_000}\n" for number in range(3_000))
-    hub.commit(REPO, {"README.md": edited(hub, "\n## Limits\n", f"\n## Limits\n{lines}")})
+    hub.commit(REPO, {"README.md": edited(hub, "\n## Before you use it\n", f"\n## Before you use it\n{lines}")})
     edits = plan(hub, dataset, outcomes["2.0.0"], options).card_edits
     assert len(edits) == card_edits.MAX_DIFF + 1
     assert max(map(len, edits)) == card_edits.MAX_WIDTH + 3
@@ -111,7 +111,7 @@ def test_an_edited_card_does_not_keep_an_older_version_from_its_branch(
 ) -> None:
     dataset, outcomes = releases()
     publish(hub, dataset, outcomes["2.0.0"], options)
-    card = edited(hub, "\n## Limits\n", "\n## Limits\n\nOne more.\n")
+    card = edited(hub, "\n## Before you use it\n", "\n## Before you use it\n\nOne more.\n")
     hub.commit(REPO, {"README.md": card})
     publish(hub, dataset, outcomes["1.0.0"], options)
     assert hub.tree(REPO)["README.md"] == card
