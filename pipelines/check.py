@@ -92,7 +92,8 @@ def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
     from pipelines.foreign.column_names import parse_column_map
     from pipelines.foreign.datasets import ForeignOptions
     from pipelines.release.folder import MANIFEST
-    from pipelines.report.checks import check_file, check_folder, check_release
+    from pipelines.report.checks import check_release
+    from pipelines.report.foreign_checks import check_file, check_folder
     from pipelines.report.targets import locate_target
 
     scale = None if options.scale is None else (options.scale[0], options.scale[1])

@@ -15,8 +15,9 @@ from pipelines.foreign.frames import as_tables
 from pipelines.library.records import Check, Difference, Release
 from pipelines.library.releases import release_folders
 from pipelines.release.folder import MANIFEST
-from pipelines.report.checks import check_folder, check_release, check_tables
+from pipelines.report.checks import check_release
 from pipelines.report.differences import compare_releases
+from pipelines.report.foreign_checks import check_folder, check_tables
 from pipelines.report.targets import locate_target, resolve_targets
 from pipelines.report.verdict import Verdict
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from pipelines.foreign.datasets import ForeignOptions
-from pipelines.report.checks import check_folder
+from pipelines.report.foreign_checks import check_folder
 from tests.support.tables import with_edit
 
 if TYPE_CHECKING:

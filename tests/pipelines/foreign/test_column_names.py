@@ -11,7 +11,7 @@ import pytest
 from builders.errors import SourceError, UsageError
 from pipelines.foreign.column_names import parse_column_map, rename_columns
 from pipelines.foreign.datasets import ForeignOptions
-from pipelines.report.checks import check_file
+from pipelines.report.foreign_checks import check_file
 from tests.support.foreign import finding_counts, report_of, write_json_lines
 
 if TYPE_CHECKING:

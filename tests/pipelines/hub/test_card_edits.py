@@ -26,7 +26,11 @@ def edited(hub: LoopbackHub, old: str, new: str) -> bytes:
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ("\n## Before you use it\n", "\n## Before you use it\n\nDo not use it for profiling.\n", "+Do not use it for profiling."),
+        (
+            "\n## Before you use it\n",
+            "\n## Before you use it\n\nDo not use it for profiling.\n",
+            "+Do not use it for profiling.",
+        ),
         ("license: mit", "license: cc-by-4.0", "+license: cc-by-4.0"),
         ("tags:\n", "tags:\n- nli\n", "+- nli"),
     ],
