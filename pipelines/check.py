@@ -6,6 +6,7 @@ With --org ORG: all datasets that an organisation has published, against the led
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,7 @@ def main() -> int:
     from pipelines.report.checks import finding_folder
     from pipelines.report.fail_on import parse_conditions
     from pipelines.report.targets import resolve_targets
+    from pipelines.stages import show_stages
 
     conditions = parse_conditions(options.fail_on)
     codes, sections = [0], []
@@ -64,7 +66,7 @@ def main() -> int:
         try:
             targets = resolve_targets(name, options.output)
         except DatasetError as error:
-            command.print_error(error)
+            _show_failure(name, error, as_json=options.json)
             codes.append(error.exit_code)
             continue
         for target in targets:
@@ -72,13 +74,15 @@ def main() -> int:
                 if options.against:
                     codes.append(_compare(target, as_json=options.json))
                     continue
-                for result in _check(target, options):
+                with show_stages(target.name):
+                    results = _check(target, options)
+                for result in results:
                     codes.append(_show(result, conditions, as_json=options.json))
                     sections += [html.section(result)] if options.html else []
                     if options.findings:
                         write_findings(options.findings / finding_folder(result.report), result.found)
             except DatasetError as error:
-                command.print_error(error)
+                _show_failure(target.name, error, as_json=options.json)
                 codes.append(error.exit_code)
                 sections.append(html.failure(target.name, error))
     if options.html and sections:
@@ -117,8 +121,19 @@ def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool
     if as_json:
         command.print_json(report)
     else:
-        print(text.check_page(report), flush=True)
+        command.print_page(text.check_page(report).splitlines())
+        if findings and command.is_terminal():
+            command.print_page([f"next: embedding-datasets check {shlex.quote(report['path'])} --html report.html"])
     return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
+
+
+def _show_failure(name: str, error: DatasetError, *, as_json: bool) -> None:
+    """Show the error of something that could not be checked. name: what the command line or the folder calls it."""
+    from pipelines.report.failures import failure_as_json
+
+    command.print_error(error)
+    if as_json:
+        command.print_json(failure_as_json(name, None, error) | {"path": name})
 
 
 def _check_organisation(options: argparse.Namespace) -> int:

@@ -24,7 +24,9 @@ def main() -> int:
     options = command.parse(parser())
     from builders.catalogue import needed_files, requested_splits
     from pipelines.raw.locations import locate
+    from pipelines.report.failures import error_as_json
     from pipelines.report.text import table
+    from pipelines.stages import show_stages, stage
 
     settings = command.raw_settings(options)
     sources = {}  # by source and file: datasets of one source share files
@@ -32,11 +34,15 @@ def main() -> int:
         for key in needed_files(definition, requested_splits(definition, options.splits)):
             sources[definition.source.name, key] = definition.source
     code, rows = 0, [["file", "size", "sha256", "state", "from"]]
-    for (_, key), source in sources.items():
+    for number, ((_, key), source) in enumerate(sources.items(), 1):
         try:
-            file = locate(source, key, settings)
+            with show_stages(f"file {number} of {len(sources)}"), stage(f"{source.name}/{source.files[key].name}"):
+                file = locate(source, key, settings)
         except DatasetError as error:
             command.print_error(error)
+            if options.json:
+                name = f"{source.name}/{source.files[key].name}"
+                command.print_json({"name": name, "state": "failed", "error": error_as_json(error)})
             code = code or error.exit_code
             continue
         if options.json:
@@ -44,7 +50,7 @@ def main() -> int:
         state = "verified" if file.verified else "unverified"
         rows.append([f"{source.name}/{file.name}", format_size(file.bytes), file.sha256[:16], state, file.origin])
     if not options.json and len(rows) > 1:
-        print(table(rows))
+        command.print_page(table(rows, width=command.width()).splitlines())
     return code
 
 

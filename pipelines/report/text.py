@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from cards import markdown
 from cards.manifest import count_text
+from pipelines.report.finding_names import finding_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +19,59 @@ if TYPE_CHECKING:
 WIDTH = 80  # of a page, whatever the terminal: the same command prints the same text everywhere
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as aligned columns; the first row is the heading."""
+def table(rows: Sequence[Sequence[str]], *, width: int | None = None) -> str:
+    """Rows as aligned columns; the first row is the heading.
+
+    width: of the terminal: where the columns need more, cells are folded, at spaces or behind `/`, `-`, `_` and commas. None
+    for output that nobody sees on a terminal: each row is one line.
+    """
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+    if width is not None:
+        widths = _fit_columns(rows, widths, width - 2 * (len(widths) - 1))
+    head, *lines = [_table_lines(row, widths) for row in rows]
+    rule = "  ".join("-" * size for size in widths)
+    return "\n".join([*head, rule, *(line for row in lines for line in row)])
+
+
+def _fit_columns(rows: Sequence[Sequence[str]], widths: Sequence[int], space: int) -> list[int]:
+    """Widths with `space` as their sum, or as near as possible: the widest column gives way, while its words stay whole."""
+    fitted = list(widths)
+    words = [
+        max(len(piece.rstrip()) for row in rows for piece in _pieces(row[column])) for column in range(len(widths))
+    ]
+    for least in (words, [min(size, 8) for size in widths]):  # words are broken only if nothing else helps
+        while sum(fitted) > space:
+            wide = [column for column, size in enumerate(fitted) if size > least[column]]
+            if not wide:
+                break
+            fitted[max(wide, key=fitted.__getitem__)] -= 1
+    return fitted
+
+
+def _table_lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """A row of a table as lines, one for each line of its longest cell."""
+    columns = [fold(cell, size) for cell, size in zip(row, widths, strict=True)]
+    lines = zip_longest(*columns, fillvalue="")
+    return ["  ".join(cell.ljust(size) for cell, size in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def fold(cell: str, width: int) -> list[str]:
+    """A text as lines of at most `width` characters, broken at spaces and behind `/`, `-`, `_` and commas, else anywhere."""
+    lines = [""]
+    for piece in _pieces(cell):
+        rest = piece
+        if len((lines[-1] + rest).rstrip()) > width and lines[-1]:
+            lines.append("")
+        while len(rest.rstrip()) > width:
+            lines[-1:] = [rest[:width], ""]
+            rest = rest[width:]
+        lines[-1] += rest
+    return [line.rstrip() for line in lines]
+
+
+def _pieces(cell: str) -> list[str]:
+    """The parts of a text between which a line may end."""
+    return re.split(r"(?<=[\s/,_-])(?=[^\s/,_-])", cell)
 
 
 def wrap(text: str, label: str = "", *, width: int = WIDTH) -> list[str]:
@@ -93,12 +144,15 @@ def check_page(report: Mapping[str, Any]) -> str:
     if report["failed_on"]:
         lines += fact("fails", f"--fail-on {','.join(report['failed_on'])}")
     if report["findings"]:
-        lines += ["", *_findings_table(report["findings"])]
+        lines += ["", *findings_table(report["findings"])]
     return "\n".join(lines)
 
 
-def _findings_table(findings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each finding; below it what tells it from others, its examples, and why it stays."""
+def findings_table(findings: Sequence[Mapping[str, Any]], *, brief: bool = False) -> list[str]:
+    """A line for each finding; below it its plain name, what tells it from others, its examples, and why it stays.
+
+    brief: without the examples and the reason.
+    """
     rows = [["severity", "finding", "count", "share", "where"]]
     for one in findings:
         where = "/".join(filter(None, (one["config"], one["split"], one["column"])))
@@ -119,8 +173,8 @@ def _findings_table(findings: Sequence[Mapping[str, Any]]) -> list[str]:
         reason = f"kept: {one['why']}" if one["why"] else ""
         page += head
         looked_at = "" if one["texts_checked"] is None else f"{one['texts_checked']:,} texts looked at"
-        detail = "; ".join(filter(None, (one["detail"], looked_at)))
-        for text in filter(None, (detail, examples, reason)):
+        detail = "; ".join(filter(None, (finding_name(one["kind"], one["detail"]), one["detail"], looked_at)))
+        for text in filter(None, (detail,) if brief else (detail, examples, reason)):
             page += wrap(text, indent)
     return page
 

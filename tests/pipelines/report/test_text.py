@@ -41,7 +41,7 @@ def test_a_finding_has_its_detail_examples_and_reason_below_it() -> None:
         "  severity  finding     count   share  where",
         "  --------  ----------  -----  ------  -----------------",
         "  warning   split_leak      1  50.00%  default/test/text",
-        "            in train",
+        "            text also in an earlier split, exact; in train",
         "            row 1; row 2",
         "            kept: The source has it.",
     ]

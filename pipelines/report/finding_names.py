@@ -1,0 +1,81 @@
+"""Plain names of the kinds of findings, for people who have not read docs/findings.md."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.audit.duplicates import FOLDED_DETAIL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FINDING_NAMES: Mapping[str, str] = {
+    "missing_table": "a table is missing",
+    "unexpected_table": "a table that the task does not have",
+    "missing_column": "a column is missing",
+    "unexpected_column": "a column that the table may not have",
+    "wrong_type": "a column of another type",
+    "empty_table": "a table without rows",
+    "null_text": "null instead of a text",
+    "null_value": "null instead of a value",
+    "empty_id": "empty id",
+    "duplicate_id": "id of an earlier row",
+    "dangling_qrel": "judgement of a query or document that does not exist",
+    "duplicate_judgement": "the same document judged again",
+    "query_without_positive": "query without a relevant document",
+    "query_without_candidates": "query without candidates",
+    "query_without_negative": "query whose candidates are all relevant",
+    "positive_not_listed": "relevant document that is not a candidate",
+    "dangling_candidate": "candidate that does not exist",
+    "duplicate_candidate": "document twice in a list of candidates",
+    "label_out_of_range": "unknown label",
+    "label_text_differs": "name of another label",
+    "label_unordered": "labels out of order or repeated",
+    "score_out_of_range": "score outside the scale",
+    "one_class_only": "only one label",
+    "label_without_training_rows": "label without training rows",
+    "few_rows_of_label": "label with few training rows",
+    "split_leak": "text also in an earlier split",
+    "near_leak": "nearly the same text in an earlier split",
+    "conflicting_label": "the same text with different labels",
+    "identical_pair": "identical texts that count as different",
+    "unjudged_twin": "copy of a relevant document that is not judged",
+    "query_in_corpus": "query that is also a document",
+    "shared_ids": "query with the id of a document",
+    "duplicate_pair": "repeated pair",
+    "swapped_pair": "pair repeated in reverse order",
+    "duplicate_text": "repeated text",
+    "empty_text": "empty text",
+    "mojibake": "text decoded as another encoding",
+    "encoding_residue": "traces of a wrong decoding",
+    "html_residue": "HTML tags or character references",
+    "preprocessing_residue": "traces of preprocessing",
+    "invisible_character": "invisible characters",
+    "lookalike_word": "word of Latin and Cyrillic letters",
+    "wrong_language": "text in another language",
+    "wrong_script": "text in another script",
+    "short_text": "text of a single character",
+    "surrounding_whitespace": "white space around a text",
+    "double_full_stop": "two full stops at the end",
+    "repeated_sentence": "sentence repeated within a text",
+    "personal_data": "e-mail address or phone number",
+    "prompt_residue": "part of a prompt",
+    "near_duplicate": "nearly the same text in an earlier row",
+    "side_leak": "one side of a pair also in an earlier split",
+    "length_outlier": "unusually long text",
+    "label_leaking_column": "column that tells the label",
+    "label_sorted": "rows sorted by label",
+    "label_imbalance": "label much rarer than others",
+}
+# Findings of these kinds are exact, or made after folding, which their detail then says.
+EXACT_OR_FOLDED = {"split_leak", "conflicting_label", "identical_pair", "duplicate_pair", "duplicate_text"}
+
+
+def finding_name(kind: str, detail: str) -> str:
+    """The plain name of a finding; whether it is exact or folded, where texts are compared in both ways."""
+    name = FINDING_NAMES.get(kind, kind.replace("_", " "))
+    if FOLDED_DETAIL in detail:
+        return f"{name}, folded"
+    # Conflicts between splits, and between pairs in either order, are looked for in both ways at once.
+    is_exact = kind in EXACT_OR_FOLDED and not (kind == "conflicting_label" and detail)
+    return f"{name}, exact" if is_exact else name

@@ -1,0 +1,20 @@
+"""Every kind of finding has a plain name."""
+
+from __future__ import annotations
+
+from pipelines.audit.duplicates import FOLDED_DETAIL
+from pipelines.audit.kinds import KINDS
+from pipelines.report.finding_names import EXACT_OR_FOLDED, FINDING_NAMES, finding_name
+
+
+def test_every_kind_has_a_plain_name() -> None:
+    assert list(FINDING_NAMES) == list(KINDS)
+    assert all("_" not in name and len(name) <= 60 for name in FINDING_NAMES.values())
+    assert KINDS.keys() >= EXACT_OR_FOLDED
+
+
+def test_a_name_says_whether_texts_are_equal_or_only_equal_after_folding() -> None:
+    assert finding_name("split_leak", "in train") == "text also in an earlier split, exact"
+    assert finding_name("split_leak", f"in train, {FOLDED_DETAIL}") == "text also in an earlier split, folded"
+    assert finding_name("conflicting_label", "in train") == "the same text with different labels"
+    assert finding_name("html_residue", "") == "HTML tags or character references"
