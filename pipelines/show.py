@@ -37,7 +37,7 @@ def main() -> int:
     elif len(datasets) > 1:
         heading = ["dataset", "group", "task", "source", "license", "newest", "built"]
         rows = [heading, *([str(row[column]) for column in heading] for row in described)]
-        command.print_page(text.table(rows, width=command.width()).splitlines())
+        command.print_page(text.table(rows, width=command.width(), optional=("license", "source")).splitlines())
     else:
         print(_page(datasets[0][0], described[0]))
     return 0

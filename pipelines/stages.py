@@ -80,8 +80,8 @@ def stage(name: str, *, total: int | None = None, unit: str = "") -> Iterator[Ca
         with _lock:
             _running[:] = [other for other in _running if other is not one]
         seconds = (one.advanced if one.is_finished else time.monotonic()) - one.started
-        counted = f"{_amount(one.done, one.unit)} " if one.done else ""
-        logger.debug("%s: %sin %s", name, counted, format_duration(seconds))
+        amount = f"{_amount(one.done, one.unit)} in " if one.done else ""
+        logger.debug("%s: %s%s", name, amount, format_duration(seconds))
 
 
 def counted(batches: Iterable[pl.DataFrame], advance: Callable[[int], None]) -> Iterator[pl.DataFrame]:
@@ -138,10 +138,10 @@ def _draw(title: str, ended: threading.Event) -> None:
     from tqdm import tqdm
 
     began = time.monotonic()
-    if ended.wait(REFRESH):
-        return
-    with tqdm(bar_format="{desc}", file=sys.stderr, leave=False) as line:
-        while not ended.wait(REFRESH if line.desc else 0):
+    # It exists, not drawn yet, before any progress bar of the block: these come below it then.
+    with tqdm(bar_format="{desc}", file=sys.stderr, leave=False, delay=REFRESH) as line:
+        while not ended.wait(REFRESH):
+            line.delay = 0  # drawn from now on, hence erased at the end
             with _lock:
                 stages = [replace(one) for one in _running]
             now = time.monotonic()
@@ -159,12 +159,12 @@ def _width() -> int:
 def describe_stages(title: str, elapsed: float, stages: list[_Stage], now: float, width: int) -> str:
     """The line: title, time since it began, the stage that tells most, and the others if there is space for them.
 
-    That stage is the last one that began; of those that advanced in the last seconds, if there is one.
+    That stage is the last one that began: of those that advanced in the last seconds, if there are any, else of those that
+    have not counted all of their total.
     """
-    open_stages = [one for one in stages if not one.is_finished]
-    order = sorted(open_stages, key=lambda one: one.done > 0 and now - one.advanced < RECENT)
+    order = sorted(stages, key=lambda one: (not one.is_finished, one.done > 0 and now - one.advanced < RECENT))
     text = f"{format_clock(elapsed)}  {_progress(order[-1], now)}" if order else format_clock(elapsed)
-    others = ", ".join(dict.fromkeys(one.name for one in reversed(order[:-1])))
+    others = ", ".join(dict.fromkeys(one.name for one in reversed(order[:-1]) if not one.is_finished))
     space = width - len(text) - 1
     if len(title) > space:
         title = f"{title[: space - 3]}..." if space >= MIN_TITLE else ""
@@ -174,9 +174,9 @@ def describe_stages(title: str, elapsed: float, stages: list[_Stage], now: float
 
 
 def _progress(one: _Stage, now: float) -> str:
-    """`writing corpus/test 63 %, 14,000 rows/s, 0:05 left`; with no total the amount, with no count only the time."""
+    """`writing corpus/test 63 %, 14,000 rows/s, 0:05 left`; without a total the amount, else the time."""
     seconds = now - one.started
-    if not one.done or seconds <= 0:
+    if not one.done or one.is_finished or seconds <= 0:
         return f"{one.name} {format_clock(seconds)}"
     rate = one.done / seconds
     if one.total is None:

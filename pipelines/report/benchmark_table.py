@@ -52,7 +52,9 @@ def benchmark_page(benchmark: str, descriptions: Sequence[Mapping[str, Any]], wi
         )
     heading = ["dataset", "group", "source", "size", "license", "state", "built"]
     rows = [heading, *(_ateb_row(datasets[name], fact) for name, fact in facts.items())]
-    return "\n".join([text.table(rows, width=width), "", *textwrap.wrap(NOTES[benchmark], WIDTH)])
+    return "\n".join(
+        [text.table(rows, width=width, optional=("license", "source")), "", *textwrap.wrap(NOTES[benchmark], WIDTH)]
+    )
 
 
 def _rumteb_entry(dataset: Mapping[str, Any], fact: Mapping[str, Any]) -> list[str]:

@@ -19,18 +19,32 @@ if TYPE_CHECKING:
 WIDTH = 80  # of a page, whatever the terminal: the same command prints the same text everywhere
 
 
-def table(rows: Sequence[Sequence[str]], *, width: int | None = None) -> str:
+def table(rows: Sequence[Sequence[str]], *, width: int | None = None, optional: Sequence[str] = ()) -> str:
     """Rows as aligned columns; the first row is the heading.
 
-    width: of the terminal: where the columns need more, cells are folded, at spaces or behind `/`, `-`, `_` and commas. None
-    for output that nobody sees on a terminal: each row is one line.
+    width: of the terminal. Where the columns need more, the optional ones are left out, the first named first, which a line at
+    the end says; then cells are folded, at spaces and behind `/`, else behind `-` and `_`. None for output that no terminal
+    shows: each row is one line, with all columns.
     """
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    dropped = []
+    for name in optional if width is not None else ():
+        if sum(_widths(rows)) + 2 * (len(rows[0]) - 1) > (width or 0):
+            column = rows[0].index(name)
+            rows = [[*row[:column], *row[column + 1 :]] for row in rows]
+            dropped.append(name)
+    widths = _widths(rows)
     if width is not None:
         widths = _fit_columns(rows, widths, width - 2 * (len(widths) - 1))
     head, *lines = [_table_lines(row, widths) for row in rows]
     rule = "  ".join("-" * size for size in widths)
-    return "\n".join([*head, rule, *(line for row in lines for line in row)])
+    note = (
+        ["", *wrap(f"(the terminal is too narrow for: {', '.join(dropped)})", width=width or WIDTH)] if dropped else []
+    )
+    return "\n".join([*head, rule, *(line for row in lines for line in row), *note])
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
 
 
 def _fit_columns(rows: Sequence[Sequence[str]], widths: Sequence[int], space: int) -> list[int]:
@@ -56,22 +70,23 @@ def _table_lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def fold(cell: str, width: int) -> list[str]:
-    """A text as lines of at most `width` characters, broken at spaces and behind `/`, `-`, `_` and commas, else anywhere."""
+    """A text as lines of at most `width` characters, as `table` folds it; a longer word is broken anywhere."""
     lines = [""]
-    for piece in _pieces(cell):
-        rest = piece
-        if len((lines[-1] + rest).rstrip()) > width and lines[-1]:
-            lines.append("")
-        while len(rest.rstrip()) > width:
-            lines[-1:] = [rest[:width], ""]
-            rest = rest[width:]
-        lines[-1] += rest
+    for part in re.split(r"(?<=[\s/])(?=[^\s/])", cell):
+        for piece in [part] if len(part.rstrip()) <= width else _pieces(part):
+            rest = piece
+            if lines[-1] and len((lines[-1] + rest).rstrip()) > width:
+                lines.append("")
+            while len(rest.rstrip()) > width:
+                lines[-1:] = [rest[:width], ""]
+                rest = rest[width:]
+            lines[-1] += rest
     return [line.rstrip() for line in lines]
 
 
 def _pieces(cell: str) -> list[str]:
     """The parts of a text between which a line may end."""
-    return re.split(r"(?<=[\s/,_-])(?=[^\s/,_-])", cell)
+    return re.split(r"(?<=[\s/_-])(?=[^\s/_-])", cell)
 
 
 def wrap(text: str, label: str = "", *, width: int = WIDTH) -> list[str]:
