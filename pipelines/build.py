@@ -196,9 +196,12 @@ def _attempt_all(names: list[tuple[str, str]], settings: BuildSettings) -> list[
 
 
 def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | Failure:
-    from builders import catalogue
-    from pipelines.make import make
-    from pipelines.report.redaction import failure_of, unexpected_failure
+    from pipelines.stages import stage
+
+    with stage("starting"):  # the first of these imports takes a second
+        from builders import catalogue
+        from pipelines.make import make
+        from pipelines.report.redaction import failure_of, unexpected_failure
 
     try:
         return make(catalogue.load(catalogue.entries()[name]), version, settings)

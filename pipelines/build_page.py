@@ -6,7 +6,7 @@ import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pipelines.report.text import fact, findings_table
+from pipelines.report.text import by_severity, fact, findings_table
 from pipelines.terminal import format_duration
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def page(result: BuildResult, publication: Publication | None, *, timed: bool) -
     if publication is not None:
         lines.append(f"  on Hub    {publication.state}: {publication.url}, {publication.plan.tag}")
     if manifest.findings:
-        listed = [asdict(one) for one in manifest.findings]
+        listed = by_severity([asdict(one) for one in manifest.findings])
         lines += ["", *findings_table(listed[:SHOWN_FINDINGS], brief=True)]
         if (more := len(listed) - SHOWN_FINDINGS) > 0:
             lines.append(f"  and {more} more: see {result.release_dir / 'README.md'}")

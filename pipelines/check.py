@@ -74,7 +74,7 @@ def main() -> int:
                 if options.against:
                     codes.append(_compare(target, as_json=options.json))
                     continue
-                with show_stages(target.name):
+                with show_stages("/".join(Path(target.name).parts[-2:])):
                     results = _check(target, options)
                 for result in results:
                     codes.append(_show(result, conditions, as_json=options.json))

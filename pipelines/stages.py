@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from builders.spec import Raw
 
 REFRESH = 0.5  # seconds between two drawings
-RECENT = 2.0  # seconds: a stage that advanced since then is drawn rather than one that cannot count
 MIN_TITLE = 8  # characters: a shorter title says nothing
 BYTES = "bytes"
 
@@ -159,10 +158,9 @@ def _width() -> int:
 def describe_stages(title: str, elapsed: float, stages: list[_Stage], now: float, width: int) -> str:
     """The line: title, time since it began, the stage that tells most, and the others if there is space for them.
 
-    That stage is the last one that began: of those that advanced in the last seconds, if there are any, else of those that
-    have not counted all of their total.
+    That stage is the last one that began: of those that have counted something, if there are any, but not all of their total.
     """
-    order = sorted(stages, key=lambda one: (not one.is_finished, one.done > 0 and now - one.advanced < RECENT))
+    order = sorted(stages, key=lambda one: (not one.is_finished, one.done > 0))
     text = f"{format_clock(elapsed)}  {_progress(order[-1], now)}" if order else format_clock(elapsed)
     others = ", ".join(dict.fromkeys(one.name for one in reversed(order[:-1]) if not one.is_finished))
     space = width - len(text) - 1
@@ -192,7 +190,9 @@ def _rate(rate: float, unit: str) -> str:
 
 
 def _amount(count: int, unit: str) -> str:
-    return format_size(count) if unit == BYTES else f"{count:,} {unit}"
+    if unit == BYTES:
+        return format_size(count)
+    return f"{count:,} {unit.removesuffix('s') if count == 1 else unit}"
 
 
 def format_clock(seconds: float) -> str:

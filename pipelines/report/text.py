@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from cards import markdown
-from cards.manifest import count_text
+from cards.manifest import SEVERITIES, count_text
 from pipelines.report.finding_names import finding_name
 
 if TYPE_CHECKING:
@@ -163,11 +163,17 @@ def check_page(report: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def by_severity(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The findings, errors first, else in their order."""
+    return sorted(findings, key=lambda one: SEVERITIES.index(one["severity"]))
+
+
 def findings_table(findings: Sequence[Mapping[str, Any]], *, brief: bool = False) -> list[str]:
     """A line for each finding; below it its plain name, what tells it from others, its examples, and why it stays.
 
     brief: without the examples and the reason.
     """
+    findings = by_severity(findings)
     rows = [["severity", "finding", "count", "share", "where"]]
     for one in findings:
         where = "/".join(filter(None, (one["config"], one["split"], one["column"])))

@@ -47,6 +47,14 @@ def test_a_finding_has_its_detail_examples_and_reason_below_it() -> None:
     ]
 
 
+def test_errors_come_first_in_a_table_of_findings() -> None:
+    findings = [finding(severity=severity, kind=severity) for severity in ("info", "warning", "error")]
+    page = check_page(report(findings=findings)).splitlines()
+    assert [line.split()[0] for line in page if line.startswith(("  error", "  warning", "  info"))] == [
+        "error", "warning", "info",
+    ]  # fmt: skip
+
+
 def test_a_check_fits_80_columns() -> None:
     words = "words " * 40
     findings = [
