@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,7 +154,7 @@ def _results(
                 yield result
         return
     # Threads of polars do not survive a fork: every worker is a new process.
-    processes = min(jobs, len(per_source))
+    processes, began = min(jobs, len(per_source)), time.monotonic()
     with (
         ProcessPoolExecutor(
             processes, get_context("spawn"), workers.prepare_worker, initargs=(terminal.verbosity(),)
@@ -167,7 +168,7 @@ def _results(
             future.add_done_callback(_on_end(names, advance))
         try:
             for future in pending:
-                with show_stages(f"{processes} at a time"):
+                with show_stages(f"{processes} workers", began=began):
                     results = future.result()
                 yield from results
         except BrokenProcessPool:

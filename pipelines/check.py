@@ -146,6 +146,7 @@ def _check_organisation(options: argparse.Namespace) -> int:
     from pipelines.raw.cache import default_cache
     from pipelines.release.ledger import LEDGER, read_ledger
     from pipelines.report import organisation_report
+    from pipelines.stages import show_stages, stage
 
     if versioned := [name for name in options.names if "@" in name]:
         raise UsageError("--org checks all versions", found=versioned[0], todo="leave out the version")
@@ -155,8 +156,14 @@ def _check_organisation(options: argparse.Namespace) -> int:
         hub = client.connect()
         recorded = publication_ledger(hub, options.ledger) is not None
         expected = Expectations(entries, recorded, options.output, default_cache(), download=not options.no_download)
-        repositories = organisation.find_repositories(hub, options.org, expected, names)
-        for dataset in organisation.inspect_repositories(hub, repositories, expected):
+        with show_stages(options.org):
+            repositories = organisation.find_repositories(hub, options.org, expected, names)
+        inspected = organisation.inspect_repositories(hub, repositories, expected)
+        while True:
+            with show_stages(options.org), stage(f"dataset {len(datasets) + 1}"):
+                dataset = next(inspected, None)
+            if dataset is None:
+                break
             datasets.append(dataset)
             if options.json:
                 command.print_json(organisation_report.to_json(dataset))

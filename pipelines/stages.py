@@ -91,16 +91,17 @@ def counted(batches: Iterable[pl.DataFrame], advance: Callable[[int], None]) -> 
 
 
 @contextmanager
-def show_stages(title: str) -> Iterator[None]:
+def show_stages(title: str, *, began: float | None = None) -> Iterator[None]:
     """Draw the stages that run during the block in one line on stderr, twice a second; only commands call this.
 
+    began: since when to count the time, as time.monotonic() says it; by default since now.
     Nothing is drawn where stderr is not a terminal, with --quiet, or in a block that takes less than REFRESH seconds.
     """
     if not shows_progress():
         yield
         return
     ended = threading.Event()
-    ticker = threading.Thread(target=_draw, args=(title, ended), name="stages", daemon=True)
+    ticker = threading.Thread(target=_draw, args=(title, began or time.monotonic(), ended), name="stages", daemon=True)
     ticker.start()
     try:
         yield
@@ -132,11 +133,10 @@ def _watch(raw: Raw, stack: ExitStack) -> Callable[[int], None]:
     return update
 
 
-def _draw(title: str, ended: threading.Event) -> None:
+def _draw(title: str, began: float, ended: threading.Event) -> None:
     """Draw the line until the block ends. tqdm keeps it apart from progress bars and log messages."""
     from tqdm import tqdm
 
-    began = time.monotonic()
     # It exists, not drawn yet, before any progress bar of the block: these come below it then.
     with tqdm(bar_format="{desc}", file=sys.stderr, leave=False, delay=REFRESH) as line:
         while not ended.wait(REFRESH):
@@ -174,14 +174,16 @@ def describe_stages(title: str, elapsed: float, stages: list[_Stage], now: float
 def _progress(one: _Stage, now: float) -> str:
     """`writing corpus/test 63 %, 14,000 rows/s, 0:05 left`; without a total the amount, else the time."""
     seconds = now - one.started
+    if (
+        one.total is not None and one.unit and 1 < one.total < 100
+    ):  # a few files or sources, of which none is like the other
+        return f"{one.name} {one.done} of {_amount(one.total, one.unit)}"
     if not one.done or one.is_finished or seconds <= 0:
         return f"{one.name} {format_clock(seconds)}"
     rate = one.done / seconds
     if one.total is None:
         return f"{one.name} {_amount(one.done, one.unit)}, {_rate(rate, one.unit)}"
     left = format_clock((one.total - one.done) / rate)
-    if one.total < 100:  # a few files or sources, of which none is like the other
-        return f"{one.name} {one.done} of {_amount(one.total, one.unit)}"
     return f"{one.name} {100 * one.done // one.total} %, {_rate(rate, one.unit)}, {left} left"
 
 

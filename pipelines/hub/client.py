@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +19,7 @@ from pipelines.raw import responses, user_agent
 from pipelines.raw.download import Patience
 from pipelines.raw.waiting import describe_end, describe_wait, seconds_before_retry
 from pipelines.safe_text import mask_tokens
+from pipelines.terminal import shows_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -86,7 +86,7 @@ def connect(
     """
     if constants.HF_HUB_OFFLINE:
         raise error("connections to the Hub are disabled", found="HF_HUB_OFFLINE is set", todo="unset it")
-    if not sys.stderr.isatty():
+    if not shows_progress():
         disable_progress_bars()
     api = HfApi(
         endpoint=endpoint, token=token, library_name=user_agent.NAME, library_version=user_agent.package_version()

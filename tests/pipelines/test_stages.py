@@ -120,8 +120,8 @@ def test_a_stage_ends_where_its_block_raises() -> None:
         ([running("raw files", 1, 3, "files")], "set 1:01  raw files 1 of 3 files"),
         # One that counts before one that cannot, and last what is read to its end.
         ([running("writing", 500), running("card")], "set 1:01  writing 500 rows, 50 rows/s; also card"),
-        ([running("recipe"), running("reading", 7, 7, "bytes")], "set 1:01  recipe 0:10"),
-        ([running("reading", 7, 7, "bytes")], "set 1:01  reading 0:10"),
+        ([running("recipe"), running("reading", 7000, 7000, "bytes")], "set 1:01  recipe 0:10"),
+        ([running("reading", 7000, 7000, "bytes")], "set 1:01  reading 0:10"),
     ],
 )  # fmt: skip
 def test_the_line_names_the_stage_that_tells_most(open_stages: list[stages._Stage], line: str) -> None:
