@@ -174,9 +174,7 @@ def describe_stages(title: str, elapsed: float, stages: list[_Stage], now: float
 def _progress(one: _Stage, now: float) -> str:
     """`writing corpus/test 63 %, 14,000 rows/s, 0:05 left`; without a total the amount, else the time."""
     seconds = now - one.started
-    if (
-        one.total is not None and one.unit and 1 < one.total < 100
-    ):  # a few files or sources, of which none is like the other
+    if one.total is not None and one.unit and 1 < one.total < 100:  # a few files or sources: each takes its own time
         return f"{one.name} {one.done} of {_amount(one.total, one.unit)}"
     if not one.done or one.is_finished or seconds <= 0:
         return f"{one.name} {format_clock(seconds)}"

@@ -48,7 +48,7 @@ def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _fit_columns(rows: Sequence[Sequence[str]], widths: Sequence[int], space: int) -> list[int]:
-    """Widths with `space` as their sum, or as near as possible: the widest column gives way, while its words stay whole."""
+    """Widths with `space` as their sum, or as near as possible: the widest column shrinks, while its words stay whole."""
     fitted = list(widths)
     words = [
         max(len(piece.rstrip()) for row in rows for piece in _pieces(row[column])) for column in range(len(widths))
