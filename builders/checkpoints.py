@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+
+logger = logging.getLogger(__name__)
+
+
+def log_taken_over(what: str, folders: Sequence[Path]) -> None:
+    """Log how many of some steps an earlier build has finished, if any. what: a noun for them, such as `shards of passages`."""
+    if finished := sum(folder.is_dir() for folder in folders):
+        logger.info("%d of %d %s taken over from an earlier build", finished, len(folders), what)
 
 
 def run_once(folder: Path, step: Callable[[Path], object]) -> Path:

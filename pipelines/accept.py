@@ -40,7 +40,8 @@ def main() -> int:
         raise ReleaseError("no build report found", where=str(options.report), todo="name a build-report.json")
     entries = new_entries(report, names, lock, ledger)
     shown = [one for one in report.datasets if names is None or one.dataset in names]
-    print(table([["dataset", "state", "files", "new digests", "figures that agree"], *map(_row, shown)]))
+    rows = [["dataset", "state", "files", "new digests", "figures that agree"], *map(_row, shown)]
+    command.print_page(table(rows, width=command.width()).splitlines())
     for one in shown:
         for error in one.errors:
             print(f"{one.name}: {error.what}; {', '.join(filter(None, (error.where, error.found)))}")

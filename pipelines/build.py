@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +13,10 @@ from pipelines import command
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from builders.catalogue import Definition
-    from cards.manifest import Finding
     from pipelines.hub.publishing import Publication
     from pipelines.make import BuildPlan, BuildResult, BuildSettings
     from pipelines.report.build_record import Record
@@ -37,6 +37,7 @@ def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = _parse()
     from pipelines.make import BuildSettings
+    from pipelines.report.failures import failure_as_json
     from pipelines.report.redaction import Failure, failure_of
 
     datasets = command.resolve_datasets(options.names)
@@ -47,9 +48,14 @@ def main() -> int:
     push = _pusher(options.push) if options.push else None  # before hours of building: is publishing permitted at all?
     code = 0
     with _recorded(datasets, settings, options.report) as record:
-        for result in _results(datasets, settings, jobs=options.jobs):
+        for (definition, version), result in zip(
+            datasets, _results(datasets, settings, jobs=options.jobs), strict=True
+        ):
+            name = definition.dataset.name
             if isinstance(result, Failure):
                 record("failed", None, result)  # which logs the error
+                if options.json:
+                    command.print_json(failure_as_json(name, version, result.error))
                 code = code or result.error.exit_code
                 continue
             failure, publication = None, None
@@ -59,9 +65,11 @@ def main() -> int:
                 except DatasetError as error:
                     failure = failure_of(error)
             record(result.state, result.manifest, failure)
-            _show(result, publication, as_json=options.json)
+            _show(result, publication, as_json=options.json, is_only=len(datasets) == 1)
             if failure is not None:
                 command.print_error(failure.error)
+                if options.json:
+                    command.print_json(failure_as_json(name, version, failure.error))
                 code = code or PublishError.exit_code
     return code
 
@@ -130,7 +138,8 @@ def _results(
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    from pipelines import workers
+    from pipelines import terminal, workers
+    from pipelines.stages import show_stages, stage
 
     per_source = [
         [(definition.dataset.name, version) for definition, version in group]
@@ -139,22 +148,43 @@ def _results(
     if jobs == 1 or len(per_source) == 1:
         for names in per_source:
             for name, version in names:
-                yield _attempt(name, version, settings)
+                with show_stages(name):
+                    result = _attempt(name, version, settings)
+                yield result
         return
     # Threads of polars do not survive a fork: every worker is a new process.
-    processes = min(jobs, len(per_source))
+    processes, began = min(jobs, len(per_source)), time.monotonic()
     with (
-        ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=workers.prepare_worker) as pool,
+        ProcessPoolExecutor(
+            processes, get_context("spawn"), workers.prepare_worker, initargs=(terminal.verbosity(),)
+        ) as pool,
         workers.terminate_workers(),
+        stage("building", total=len(per_source), unit="sources") as advance,
     ):
         with workers.hold_interrupts(), workers.own_packages_first():
-            all_results = pool.map(_attempt_all, per_source, [settings] * len(per_source))
+            pending = [pool.submit(_attempt_all, names, settings) for names in per_source]
+        for names, future in zip(per_source, pending, strict=True):
+            future.add_done_callback(_on_end(names, advance))
         try:
-            for results in all_results:
+            for future in pending:
+                with show_stages(f"{processes} workers", began=began):
+                    results = future.result()
                 yield from results
         except BrokenProcessPool:
             todo = "run it again: what is built is not built twice. If memory was short, with a lower --jobs"
             raise DatasetError("a parallel build was killed, and the others with it", todo=todo) from None
+
+
+def _on_end(names: list[tuple[str, str]], advance: Callable[[int], None]) -> Callable[[object], None]:
+    """A function that counts the source with these datasets, and on a terminal says that it has ended."""
+    from pipelines.terminal import shows_progress
+
+    def count(_: object) -> None:
+        advance(1)
+        if shows_progress():
+            logger.info("finished: %s", ", ".join(name for name, _ in names))
+
+    return count
 
 
 def _attempt_all(names: list[tuple[str, str]], settings: BuildSettings) -> list[BuildResult | Failure]:
@@ -166,9 +196,12 @@ def _attempt_all(names: list[tuple[str, str]], settings: BuildSettings) -> list[
 
 
 def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | Failure:
-    from builders import catalogue
-    from pipelines.make import make
-    from pipelines.report.redaction import failure_of, unexpected_failure
+    from pipelines.stages import stage
+
+    with stage("starting"):  # the first of these imports takes a second
+        from builders import catalogue
+        from pipelines.make import make
+        from pipelines.report.redaction import failure_of, unexpected_failure
 
     try:
         return make(catalogue.load(catalogue.entries()[name]), version, settings)
@@ -200,66 +233,24 @@ def _pusher(org: str) -> Callable[[BuildResult], Publication]:
     return push
 
 
-def _show(result: BuildResult, publication: Publication | None, *, as_json: bool) -> None:
-    if as_json:
-        command.print_json(_as_json(result, publication))
-        return
-    from pipelines.report.text import fact
+def _show(result: BuildResult, publication: Publication | None, *, as_json: bool, is_only: bool) -> None:
+    """Print a result. is_only: whether it is the only one, and the next step is named."""
+    from pipelines import build_page
 
-    manifest = result.manifest
-    marks = [mark for mark, applies in (("sample", manifest.sample), ("partial", manifest.partial)) if applies]
-    if not all(file.verified for file in manifest.raw) and not manifest.sample:
-        marks.append("unverified raw files")
-    print(f"{result.dataset} {result.version}: {', '.join([result.state, *marks])}")
-    lines = fact("rows", ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items()))
-    lines += fact("content", manifest.content_sha256)
-    for number, one in enumerate(manifest.dropped):
-        lines += fact("" if number else "dropped", f"{one.count:,} {one.split}: {one.reason}")
-    if manifest.findings:
-        lines += fact("findings", _findings(manifest.findings))
-    print("\n".join(lines))
-    print(f"  in        {result.release_dir}")
-    if publication is not None:
-        print(f"  on Hub    {publication.state}: {publication.url}, {publication.plan.tag}")
+    if as_json:
+        command.print_json(build_page.to_json(result, publication))
+        return
+    command.print_page(build_page.page(result, publication, timed=command.is_terminal()))
     for note in result.notes:
         logger.info(note)
-
-
-def _as_json(result: BuildResult, publication: Publication | None) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    manifest = result.manifest
-    published = {
-        "repo": publication.plan.repo,
-        "tag": publication.plan.tag,
-        "state": publication.state,
-        "commit": publication.commit,
-        "url": publication.url,
-    } if publication else None  # fmt: skip
-    return {
-        "dataset": result.dataset,
-        "version": result.version,
-        "state": result.state,
-        "path": str(result.release_dir),
-        "rows": manifest.rows,
-        "content_sha256": manifest.content_sha256,
-        "sample": manifest.sample,
-        "partial": manifest.partial,
-        "dropped": [asdict(one) for one in manifest.dropped],
-        "findings": [asdict(one) for one in manifest.findings],
-        **({"published": published} if published else {}),
-    }
-
-
-def _findings(findings: Sequence[Finding]) -> str:
-    shown = [f"{one.kind} {one.count_text} ({'/'.join(filter(None, (one.config, one.split)))})" for one in findings]
-    more = f"; and {len(shown) - 4} more: see README.md" if len(shown) > 4 else ""
-    return "; ".join(shown[:4]) + more
+    if is_only and command.is_terminal():
+        command.print_page([build_page.next_step(result)])
 
 
 def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, org: str | None, *, as_json: bool) -> int:
     """Show what a build would do; returns the exit code that it would end with, as far as that is known."""
     from pipelines.make import plan_build
+    from pipelines.report.failures import failure_as_json
     from pipelines.report.missing_files_page import log_missing_files
 
     code, lacking = 0, []
@@ -268,6 +259,8 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
             plan = plan_build(definition, version, settings)
         except DatasetError as error:
             command.print_error(error)
+            if as_json:
+                command.print_json(failure_as_json(definition.dataset.name, version, error))
             code = code or error.exit_code
             continue
         if plan.state == "impossible":

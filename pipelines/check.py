@@ -6,6 +6,7 @@ With --org ORG: all datasets that an organisation has published, against the led
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,7 @@ def main() -> int:
     from pipelines.report.checks import finding_folder
     from pipelines.report.fail_on import parse_conditions
     from pipelines.report.targets import resolve_targets
+    from pipelines.stages import show_stages
 
     conditions = parse_conditions(options.fail_on)
     codes, sections = [0], []
@@ -65,7 +67,7 @@ def main() -> int:
         try:
             targets = resolve_targets(name, options.output)
         except DatasetError as error:
-            command.print_error(error)
+            _show_failure(name, error, as_json=options.json)
             codes.append(error.exit_code)
             continue
         for target in targets:
@@ -73,13 +75,15 @@ def main() -> int:
                 if options.against:
                     codes.append(_compare(target, as_json=options.json))
                     continue
-                for result in _check(target, options):
+                with show_stages("/".join(Path(target.name).parts[-2:])):
+                    results = _check(target, options)
+                for result in results:
                     codes.append(_show(result, conditions, as_json=options.json))
                     sections += [html.section(result)] if options.html else []
                     if options.findings:
                         write_findings(options.findings / finding_folder(result.report), result.found)
             except DatasetError as error:
-                command.print_error(error)
+                _show_failure(target.name, error, as_json=options.json)
                 codes.append(error.exit_code)
                 sections.append(html.failure(target.name, error))
     if options.html and sections:
@@ -91,29 +95,12 @@ def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
     from pipelines.audit.languages import SAMPLE
     from pipelines.foreign.column_names import parse_column_map
     from pipelines.foreign.datasets import ForeignOptions
-    from pipelines.release.folder import MANIFEST
-    from pipelines.report.checks import check_release
-    from pipelines.report.foreign_checks import check_file, check_folder
-    from pipelines.report.targets import locate_target
+    from pipelines.report.target_checks import check_target
 
     scale = None if options.scale is None else (options.scale[0], options.scale[1])
     columns = parse_column_map(options.map)
     foreign = ForeignOptions(options.task, tuple(options.language), tuple(options.subset), scale, columns)
-    sample = None if options.audit_language == "all" else SAMPLE
-    if target.file:
-        results = check_file(target.file, foreign, language_sample=sample)
-        for result in results:
-            result.report["path"] = target.name
-        return results
-    dataset_dir, fetched = locate_target(target, foreign.subsets)
-    if (dataset_dir / MANIFEST).exists():
-        results = [check_release(dataset_dir, language_sample=sample, fetched=fetched)]
-    else:
-        name = target.repository[0] if target.repository else dataset_dir.resolve().name
-        results = check_folder(dataset_dir, name, foreign, language_sample=sample)
-    for result in results:
-        result.report.update(path=target.name, revision=fetched.folder.name if fetched else None)
-    return results
+    return check_target(target, foreign, language_sample=None if options.audit_language == "all" else SAMPLE)
 
 
 def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool) -> int:
@@ -126,8 +113,19 @@ def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool
     if as_json:
         command.print_json(report)
     else:
-        print(text.check_page(report), flush=True)
+        command.print_page(text.check_page(report).splitlines())
+        if findings and command.is_terminal():
+            command.print_page([f"next: embedding-datasets check {shlex.quote(report['path'])} --html report.html"])
     return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
+
+
+def _show_failure(name: str, error: DatasetError, *, as_json: bool) -> None:
+    """Show the error of something that could not be checked. name: what the command line or the folder calls it."""
+    from pipelines.report.failures import failure_as_json
+
+    command.print_error(error)
+    if as_json:
+        command.print_json(failure_as_json(name, None, error) | {"path": name})
 
 
 def _check_organisation(options: argparse.Namespace) -> int:
@@ -140,6 +138,7 @@ def _check_organisation(options: argparse.Namespace) -> int:
     from pipelines.raw.cache import default_cache
     from pipelines.release.ledger import LEDGER, read_ledger
     from pipelines.report import organisation_report
+    from pipelines.stages import show_stages, stage
 
     if versioned := [name for name in options.names if "@" in name]:
         raise UsageError("--org checks all versions", found=versioned[0], todo="leave out the version")
@@ -149,8 +148,14 @@ def _check_organisation(options: argparse.Namespace) -> int:
         hub = client.connect()
         recorded = publication_ledger(hub, options.ledger) is not None
         expected = Expectations(entries, recorded, options.output, default_cache(), download=not options.no_download)
-        repositories = organisation.find_repositories(hub, options.org, expected, names)
-        for dataset in organisation.inspect_repositories(hub, repositories, expected):
+        with show_stages(options.org):
+            repositories = organisation.find_repositories(hub, options.org, expected, names)
+        inspected = organisation.inspect_repositories(hub, repositories, expected)
+        while True:
+            with show_stages(options.org), stage(f"dataset {len(datasets) + 1}"):
+                dataset = next(inspected, None)
+            if dataset is None:
+                break
             datasets.append(dataset)
             if options.json:
                 command.print_json(organisation_report.to_json(dataset))

@@ -10,6 +10,7 @@ import argparse
 import json
 import logging
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -17,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from builders.errors import DatasetError, UsageError, error_line
 from pipelines import interrupts
-from pipelines.safe_text import SafeOutput
-from pipelines.terminal import configure_logging, discard_output
+from pipelines.safe_text import SafeOutput, safe_text
+from pipelines.terminal import color_words, configure_logging, discard_output, has_colors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 def parser(command: str, description: str, examples: str) -> argparse.ArgumentParser:
     """A parser with a --help that teaches: what the command does, its options, examples, exit codes."""
-    return argparse.ArgumentParser(
+    created = argparse.ArgumentParser(
         prog=f"{PROGRAM} {command}",
         description=description,
         epilog=f"examples:\n{examples}\n\nexit codes: 0 done, 1 failed, 2 usage, 3 a source is missing or wrong, "
@@ -44,6 +45,12 @@ def parser(command: str, description: str, examples: str) -> argparse.ArgumentPa
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    loudness = created.add_mutually_exclusive_group()
+    loudness.add_argument("-q", "--quiet", action="store_true", help="show errors and results only")
+    loudness.add_argument(
+        "-v", "--verbose", action="store_true", help="show what is done, from where and how long it took"
+    )
+    return created
 
 
 def add_raw_options(arguments: argparse.ArgumentParser) -> None:
@@ -91,8 +98,10 @@ def positive_int(text: str) -> int:
 
 
 def parse(arguments: argparse.ArgumentParser) -> argparse.Namespace:
-    """The command line; options and names may come in any order: `build a --output o b`."""
-    return arguments.parse_intermixed_args()
+    """The command line; options and names may come in any order: `build a --output o b`. --quiet and --verbose take effect."""
+    options = arguments.parse_intermixed_args()
+    configure_logging(int(options.verbose) - int(options.quiet))
+    return options
 
 
 def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
@@ -117,6 +126,26 @@ def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
 def print_error(error: DatasetError) -> None:
     """Show an error on stderr."""
     logger.error("%s", error)
+
+
+def is_terminal() -> bool:
+    """Whether results go to a terminal, not to a file or another program."""
+    return sys.stdout.isatty()
+
+
+def width() -> int | None:
+    """The columns of the terminal that results go to; None where they go elsewhere, and nothing needs to fit."""
+    return shutil.get_terminal_size().columns if is_terminal() else None
+
+
+def print_page(lines: Sequence[str]) -> None:
+    """Lines of text on stdout; on a terminal, severities and verdicts have colours, unless NO_COLOR is set."""
+    text = "".join(f"{line}\n" for line in lines)
+    if isinstance(sys.stdout, SafeOutput) and has_colors(sys.stdout):
+        sys.stdout.trusted.write(color_words(safe_text(text)))
+    else:
+        sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def print_json(value: Any) -> None:

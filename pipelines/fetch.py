@@ -30,8 +30,10 @@ def main() -> int:
     from builders.catalogue import needed_files, requested_splits
     from pipelines.raw.locations import locate
     from pipelines.raw.missing_files import missing_file_of
+    from pipelines.report.failures import error_as_json
     from pipelines.report.missing_files_page import log_missing_files
     from pipelines.report.text import table
+    from pipelines.stages import show_stages, stage
 
     settings = command.raw_settings(options)
     definitions = [definition for definition, _ in command.resolve_datasets(options.names)]
@@ -43,15 +45,19 @@ def main() -> int:
         return _dry_run(definitions, settings, options.splits, as_json=options.json)
     failed: dict[str, MissingFile] = {}
     code, rows = 0, [["file", "size", "sha256", "state", "from"]]
-    for (_, key), source in sources.items():
+    for number, ((_, key), source) in enumerate(sources.items(), 1):
         try:
-            file = locate(source, key, settings)
+            with show_stages(f"file {number} of {len(sources)}"), stage(f"{source.name}/{source.files[key].name}"):
+                file = locate(source, key, settings)
         except DatasetError as error:
             missing = missing_file_of(error) if len(sources) > 1 else None
             if missing is None or (missing.reason == "unavailable" and missing.name not in failed):
                 command.print_error(error)  # the summary says all of the others
             if missing is not None:
                 failed[missing.name] = missing
+            if options.json:
+                name = f"{source.name}/{source.files[key].name}"
+                command.print_json({"name": name, "state": "failed", "error": error_as_json(error)})
             code = code or error.exit_code
             continue
         if options.json:
@@ -59,7 +65,7 @@ def main() -> int:
         state = "verified" if file.verified else "unverified"
         rows.append([f"{source.name}/{file.name}", format_size(file.bytes), file.sha256[:16], state, file.origin])
     if not options.json and len(rows) > 1:
-        print(table(rows))
+        command.print_page(table(rows, width=command.width()).splitlines())
     if failed:
         log_missing_files(definitions, settings, options.splits, failed.values())
     return code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -20,6 +21,7 @@ from pipelines.release.comparison import describe_difference
 from pipelines.release.staging import dataset_lock, recover_release, staged_release
 from pipelines.release.writing import write_release
 from pipelines.report.checks import check_release
+from pipelines.stages import stage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +56,7 @@ class BuildSettings:
 
 @dataclass(frozen=True)
 class BuildResult:
-    """The result for one dataset. notes: what the user should know."""
+    """The result for one dataset. notes: what the user should know. seconds: how long it took."""
 
     dataset: str
     version: str
@@ -62,6 +64,7 @@ class BuildResult:
     release_dir: Path
     manifest: Manifest
     notes: tuple[str, ...] = ()
+    seconds: float = 0
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,7 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
     Raises SourceError, RecipeError, FindingsError or ReleaseError; the release that was there before stays. What the dataset
     lacks is one error that lists all of it, before anything is downloaded.
     """
+    began = time.monotonic()
     require_complete(definition, version, sample=_is_sample(settings))
     dataset = definition.dataset
     splits = requested_splits(definition, settings.splits)
@@ -99,7 +103,7 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
             if not settings.force and is_current(release_dir, old, identity):
                 if findings_dir is not None:
                     write_findings(findings_dir, check_release(release_dir, language_sample=SAMPLE).found)
-                return BuildResult(dataset.name, version, "up to date", release_dir, old)
+                return BuildResult(dataset.name, version, "up to date", release_dir, old, (), time.monotonic() - began)
             _refuse_to_replace_complete(release_dir, old, identity, force=settings.force)
         checkpoints = checkpoint_dir(settings.raw.cache, identity) if dataset.checkpoints else nullcontext()
         with checkpoints as own_dir, staged_release(release_dir) as staging_dir:
@@ -107,7 +111,7 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
             manifest = write_release(definition, identity, raw, staging_dir, own_dir, findings_dir=findings_dir)
             _refuse_other_content(release_dir, old, manifest, settings)
     notes = (*count_unfinished(definition), *_record(manifest, settings.ledger))
-    return BuildResult(dataset.name, version, "built", release_dir, manifest, notes)
+    return BuildResult(dataset.name, version, "built", release_dir, manifest, notes, time.monotonic() - began)
 
 
 def plan_build(definition: Definition, version: str, settings: BuildSettings) -> BuildPlan:
@@ -136,8 +140,15 @@ def _find_inputs(definition: Definition, splits: tuple[str, ...], settings: Buil
     keys, source = needed_files(definition, splits), definition.source
     if settings.sample:
         require_golden(source, keys, settings.golden)
-        return {key: golden_input(source, key, settings.golden, limit=settings.limit) for key in keys}
-    return {key: find_input(source, key, settings.raw, limit=settings.limit) for key in keys}
+    found: dict[str, Input] = {}
+    with stage("raw files", total=len(keys), unit="files") as advance:
+        for key in keys:
+            if settings.sample:
+                found[key] = golden_input(source, key, settings.golden, limit=settings.limit)
+            else:
+                found[key] = find_input(source, key, settings.raw, limit=settings.limit)
+            advance(1)
+    return found
 
 
 def _identity(

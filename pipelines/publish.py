@@ -31,6 +31,8 @@ def main() -> int:
     """Publish what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = _parse()
     from pipelines.hub import card_edits, client, planning, publication_record, publishing
+    from pipelines.report.failures import failure_as_json
+    from pipelines.stages import show_stages
 
     datasets = command.resolve_datasets(options.names)
     if options.repo_name and len(datasets) > 1:
@@ -52,13 +54,16 @@ def main() -> int:
             if options.dry_run:
                 plan, publication = planning.make_plan(definition, release_dir, settings, hub), None
             else:
-                publication = publishing.publish(definition, release_dir, settings, hub)
+                with show_stages(name):
+                    publication = publishing.publish(definition, release_dir, settings, hub)
                 plan = publication.plan
             _show(plan, publication, as_json=options.json)
             if publication is None:
                 card_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
         except DatasetError as error:
             command.print_error(error)
+            if options.json:
+                command.print_json(failure_as_json(name, version, error))
             code = code or error.exit_code
             failed |= set() if options.dry_run else {name}
     return code

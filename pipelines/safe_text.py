@@ -59,6 +59,15 @@ class SafeOutput:
     def __getattr__(self, attribute: str) -> object:
         return getattr(self._stream, attribute)
 
+    @property
+    def trusted(self) -> TextIO:
+        """The stream itself, for what was made safe and then got colours."""
+        return self._stream
+
+    def isatty(self) -> bool:
+        """Whether the stream is a terminal."""
+        return self._stream.isatty()
+
     def write(self, text: str) -> int:
         """Write a text, made safe."""
         try:

@@ -37,10 +37,11 @@ def main() -> int:
             command.print_json(row)
     elif len(options.names) == 1 and options.names[0].casefold() in benchmark_table.TASKS:
         name = options.names[0].casefold()
-        print(benchmark_table.benchmark_page(name, described))
+        command.print_page(benchmark_table.benchmark_page(name, described, command.width()).splitlines())
     elif len(datasets) > 1:
         heading = ["dataset", "group", "task", "source", "license", "newest", "built"]
-        print(text.table([heading, *([str(row[column]) for column in heading] for row in described)]))
+        rows = [heading, *([str(row[column]) for column in heading] for row in described)]
+        command.print_page(text.table(rows, width=command.width(), optional=("license", "source")).splitlines())
     else:
         print(_page(datasets[0][0], described[0]))
     return 0

@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipelines.safe_text import safe_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from tqdm import tqdm
 
-    from builders.spec import Raw
-
 LOGGERS = ("builders", "cards", "pipelines", "__main__")  # __main__: a command that runs as `embedding-datasets build`
-_settings = {"progress": False}  # a program that imports this package gets no bars; a command turns them on
+# Words that are coloured where they begin a line of a page or follow a name and a colon: they say how bad something is.
+RED, GREEN, YELLOW, CYAN = 31, 32, 33, 36
+COLORS = dict.fromkeys(("error", "defective", "damaged", "compromised"), RED)
+COLORS |= {"warning": YELLOW, "no problems": GREEN, "next": CYAN}
+COLORED = re.compile(rf"^((?:\S+ \S+: |\S+: |  )?)({'|'.join(COLORS)})(?=$|[\s:,;])", re.MULTILINE)
+_settings = {
+    "verbose": 0,
+    "progress": False,
+}  # a program that imports this package gets no bars; a command turns them on
 UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
 
 
@@ -33,6 +36,7 @@ class _TerminalHandler(logging.Handler):
         try:
             level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
             text = safe_text(level + self.format(record))
+            text = color_words(text) if level and has_colors(sys.stderr) else text
             if (loaded := sys.modules.get("tqdm")) is not None:  # without it, no bar is on the screen
                 loaded.tqdm.write(text, file=sys.stderr)
             else:
@@ -43,22 +47,29 @@ class _TerminalHandler(logging.Handler):
             self.handleError(record)
 
 
-def configure_logging(verbose: int = 0) -> None:
-    """Show the log messages of this project on stderr: INFO and above, DEBUG too where `verbose` is not 0.
+def configure_logging(verbose: int = 0, *, progress: bool = True) -> None:
+    """Show the log messages of this project on stderr: INFO and above.
 
-    Every command and every worker process calls it; a second call changes the level only.
+    verbose: above 0, DEBUG too (--verbose); below 0, errors only and no progress (--quiet). progress: whether progress may be
+    drawn; not in worker processes, which share one terminal. Every command and every worker process calls it; a second call
+    changes levels and progress only.
     """
-    _settings["progress"] = True
+    _settings.update(verbose=verbose, progress=progress and verbose >= 0)
     for name in LOGGERS:
         configured = logging.getLogger(name)
-        configured.setLevel(logging.DEBUG if verbose else logging.INFO)
+        configured.setLevel(logging.DEBUG if verbose > 0 else logging.ERROR if verbose < 0 else logging.INFO)
         if not any(isinstance(handler, _TerminalHandler) for handler in configured.handlers):
             configured.addHandler(_TerminalHandler())
 
 
+def verbosity() -> int:
+    """What configure_logging() was last given: 1 for --verbose, -1 for --quiet."""
+    return _settings["verbose"]
+
+
 def shows_progress() -> bool:
-    """Whether progress is drawn: by a command, on a terminal."""
-    return _settings["progress"] and sys.stderr.isatty()
+    """Whether progress is drawn: by a command on a terminal, unless it is quiet or this is a worker."""
+    return bool(_settings["progress"]) and sys.stderr.isatty()
 
 
 def discard_output(descriptor: int) -> None:
@@ -69,12 +80,31 @@ def discard_output(descriptor: int) -> None:
         os.close(target)
 
 
+def has_colors(stream: Any) -> bool:
+    """Whether colours may be written to a stream: a terminal that has them, without NO_COLOR (https://no-color.org)."""
+    return bool(stream.isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def color_words(text: str) -> str:
+    """A text that is safe already, with colours for the words of COLORS."""
+    return COLORED.sub(lambda match: f"{match[1]}\x1b[{COLORS[match[2]]}m{match[2]}\x1b[0m", text)
+
+
 def format_size(size: int) -> str:
     """A number of bytes in decimal units, with at most one decimal: "378.7 MB"."""
     if size < 1000:
         return f"{size} byte" if size == 1 else f"{size} bytes"
     factor, unit = next((factor, unit) for factor, unit in UNITS if size >= factor)
     return f"{size / factor:.1f}".removesuffix(".0") + f" {unit}"
+
+
+def format_duration(seconds: float) -> str:
+    """A time in words, with a decimal below ten seconds: "1.2 s", "41 s", "12 min 5 s", "2 h 3 min"."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def progress_bar(label: str, total: int | None, *, done: int = 0, delay: float = 0) -> tqdm[NoReturn]:
@@ -92,25 +122,3 @@ def progress_bar(label: str, total: int | None, *, done: int = 0, delay: float =
         delay=delay,
         leave=False,
     )
-
-
-@contextmanager
-def show_read_progress(files: Mapping[str, Raw]) -> Iterator[dict[str, Raw]]:
-    """The same raw files, each with a progress bar while it is read; without bars where shows_progress() is false."""
-    with ExitStack() as stack:
-        yield {
-            key: replace(raw, watch=_progress_callback(raw, stack)) if shows_progress() else raw
-            for key, raw in files.items()
-        }
-
-
-def _progress_callback(raw: Raw, stack: ExitStack) -> Callable[[int], None]:
-    """A function of the offset in a file; its first call creates the bar, which `stack` closes."""
-    bars: list[tqdm[NoReturn]] = []
-
-    def update(offset: int) -> None:
-        if not bars:
-            bars.append(stack.enter_context(progress_bar(f"reading {raw.name}", raw.path.stat().st_size, delay=1)))
-        bars[0].update(offset - bars[0].n)
-
-    return update

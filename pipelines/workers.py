@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def prepare_worker() -> None:
-    """Prepare a process of a pool: it logs as its parent does, and ends when the parent asks for it (SIGTERM) or is gone."""
-    configure_logging()
+def prepare_worker(verbose: int = 0) -> None:
+    """Prepare a process of a pool: it logs as its parent does, and ends when the parent asks for it (SIGTERM) or is gone.
+
+    verbose: as for configure_logging. A worker draws no progress: its terminal is that of its parent and of the other workers.
+    """
+    configure_logging(verbose, progress=False)
     threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
 
 

@@ -17,6 +17,7 @@ from builders.shaping.labels import label_key
 from pipelines.audit.findings import FindingRows, findings_where, table_finding, with_examples, without_rows
 from pipelines.audit.tables import Frames, count_rows, read_column
 from pipelines.audit.training_labels import check_training_labels
+from pipelines.stages import stage
 
 if TYPE_CHECKING:
     from cards.manifest import Finding
@@ -38,7 +39,8 @@ def audit_integrity(
     first of a dataset (`--limit`), where a split with one label, and labels with few rows, are only info. Rows are checked only
     if all tables, columns and types are right, and the rules of the task type only if all rows are.
     """
-    return with_examples(_check_stages(task, frames, splits, sample=sample), frames)
+    with stage("audit of integrity"):
+        return with_examples(_check_stages(task, frames, splits, sample=sample), frames)
 
 
 def _check_stages(task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: bool) -> list[FindingRows]:

@@ -19,6 +19,7 @@ from builders.shaping.sampling import hash_order
 from cards.front_matter import MIN_LETTERS
 from pipelines.audit.detectors import guess_fasttext, guess_langdetect, guess_langid, langdetect_languages
 from pipelines.audit.tables import model_inputs, row_id, text_layouts
+from pipelines.stages import counted, stage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -72,7 +73,8 @@ def sample_tables(task: tasks.Task, frames: Frames) -> SampledTexts:
     for layout in text_layouts(task):
         for split in (split for split in task.splits if split in frames[layout.config]):
             batches = sample_texts(frames[layout.config][split], model_inputs(layout))
-            samples[layout.config, split] = pl.concat(batches)
+            with stage(f"languages of {layout.config}/{split}", unit="rows") as advance:
+                samples[layout.config, split] = pl.concat(counted(batches, advance))
     return samples
 
 

@@ -31,9 +31,10 @@ from pipelines.audit.shingles import (
     take_rows,
 )
 from pipelines.audit.similarity_join import Sets, join_similar
+from pipelines.stages import counted, stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     import numpy.typing as npt
@@ -55,10 +56,15 @@ def find_near_duplicates(
     found in that split: the first that is the same after folding, else another near-duplicate), all uint32, and is_same (after
     folding), without repeats of row and split, sorted by both.
     """
-    rows, bands = compute_bands(_read_batches(frame.select(**texts)))
-    is_compared = compared.to_numpy()[rows]
-    candidates = candidate_rows(rows[is_compared], bands[is_compared])
-    return join_similar(_read_sets(frame, texts, candidates), splits.to_numpy())
+    with stage("near-duplicates", total=len(splits), unit="rows") as advance:
+        rows, bands = compute_bands(counted(_read_batches(frame.select(**texts)), advance))
+    with stage("near-duplicates: selecting candidates"):
+        is_compared = compared.to_numpy()[rows]
+        candidates = candidate_rows(rows[is_compared], bands[is_compared])
+    with stage("near-duplicates: reading candidates", total=len(candidates), unit="rows") as advance:
+        sets = _read_sets(frame, texts, candidates, advance)
+    with stage("near-duplicates: comparing candidates"):
+        return join_similar(sets, splits.to_numpy())
 
 
 def _read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
@@ -78,9 +84,10 @@ def _read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:
         yield batch[positions - start].insert_column(0, pl.Series("__row", positions, pl.UInt32))
 
 
-def _read_sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array) -> Sets:
+def _read_sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array, advance: Callable[[int], None]) -> Sets:
     """The shingles of some rows, as the definition has them: a set for each choice of kinds that its texts have."""
-    chunks = (chunk for batch in _read_rows(frame.select(**texts), rows) for chunk in batch.iter_slices(EXACT_ROWS))
+    batches = counted(_read_rows(frame.select(**texts), rows), advance)
+    chunks = (chunk for batch in batches for chunk in batch.iter_slices(EXACT_ROWS))
     empty = _shingle_sets(pl.DataFrame(schema={"__row": pl.UInt32} | dict.fromkeys(texts, pl.String)))
     parts = [empty, *(map_in_order(_shingle_sets, chunks) if len(rows) else ())]
     rows_of_sets, texts_of_sets, has_letters, is_long = (

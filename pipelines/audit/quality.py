@@ -31,9 +31,10 @@ from pipelines.audit.tables import model_inputs, text_layouts
 from pipelines.audit.text_hashes import hash_seed
 from pipelines.audit.texts import audit_texts
 from pipelines.audit.wrong_language import audit_languages, audit_scripts, expected_languages
+from pipelines.stages import counted, stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     import polars as pl
 
@@ -68,9 +69,11 @@ def audit_tables(
 
     def find_foreign_texts(layout: tasks.Layout, split: str, expected: Mapping[str, set[str]]) -> list[FindingRows]:
         if sampled_texts is not None and language_sample == SAMPLE:
-            return audit_languages(layout, split, expected, [sampled_texts()[layout.config, split]])
-        batches = sample_texts(frames[layout.config][split], model_inputs(layout), language_sample)
-        return audit_languages(layout, split, expected, batches)
+            batches: Iterable[pl.DataFrame] = [sampled_texts()[layout.config, split]]
+        else:
+            batches = sample_texts(frames[layout.config][split], model_inputs(layout), language_sample)
+        with stage("audit of languages", unit="rows") as advance:
+            return audit_languages(layout, split, expected, counted(batches, advance))
 
     with ThreadPoolExecutor(1) as executor:  # language detection keeps one core busy; the other families use the rest
         pending = [
@@ -104,16 +107,20 @@ def _audit_families(
         )
         for group in groups:
             near_duplicates = find_near_duplicates_by_split(layout, frames[layout.config], group)
-            findings += audit_duplicates(task, layout, group, near_duplicates)
-            findings += audit_leaks(task, layout, group, near_duplicates)
-        findings += audit_labels(task, layout, frames, by_split)
+            with stage("audit of duplicates and leaks"):
+                findings += audit_duplicates(task, layout, group, near_duplicates)
+                findings += audit_leaks(task, layout, group, near_duplicates)
+        with stage("audit of labels"):
+            findings += audit_labels(task, layout, frames, by_split)
     for split in splits:
         if ("default", split) in surveys:
-            findings += find_identical_pairs(task, surveys["default", split], split)
-            findings += find_leaking_columns(task, frames, split)
-            findings += find_sorted_labels(task, surveys["default", split], ("default", split, task.type.label))
+            with stage("audit of labels"):
+                findings += find_identical_pairs(task, surveys["default", split], split)
+                findings += find_leaking_columns(task, frames, split)
+                findings += find_sorted_labels(task, surveys["default", split], ("default", split, task.type.label))
         if ("corpus", split) in surveys:
-            findings += audit_judgements(task, frames, split, surveys["corpus", split], seed)
+            with stage("audit of judgements"):
+                findings += audit_judgements(task, frames, split, surveys["corpus", split], seed)
     return findings
 
 

@@ -30,6 +30,7 @@ from pipelines.audit.relevance_statistics import (
 from pipelines.audit.tables import Frames, Location, available_splits, count_rows
 from pipelines.audit.text_hashes import hash_seed
 from pipelines.audit.text_statistics import TextStatistics, describe_texts
+from pipelines.stages import stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,10 +148,11 @@ def describe_tables(
     what languages.sample_tables does, if the caller has it.
     """
     seed = hash_seed(task, frames) if seed is None else seed
-    texts = describe_texts(
-        task, frames, seed, sample_tables(task, frames) if sampled_texts is None else sampled_texts()
-    )
-    return {split: _describe_split(task, frames, split, texts, seed) for split in available_splits(task, frames)}
+    sampled = sample_tables(task, frames) if sampled_texts is None else sampled_texts()
+    with stage("statistics of texts"):
+        texts = describe_texts(task, frames, seed, sampled)
+    with stage("statistics"):
+        return {split: _describe_split(task, frames, split, texts, seed) for split in available_splits(task, frames)}
 
 
 def as_json(statistics: Mapping[str, SplitStatistics]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from pipelines.audit.text_hashes import collision_free_seed
 from pipelines.audit.text_patterns import suspects
 from pipelines.audit.texts import TEXT_CONDITIONS, TextForms, condition_column
 from pipelines.audit.wrong_language import WRONG_SCRIPT, script_conditions
+from pipelines.stages import stage
 
 if TYPE_CHECKING:
     from pipelines.audit.tables import Frames
@@ -80,7 +81,8 @@ def survey_tables(
         suspect = {_suspect(column): suspects(text) for column, text in texts.items()}
         # In steps, so that each is computed once and not for each of the conditions.
         rows = table.with_row_index("position").with_columns(**received).with_columns(**suspect).select(**columns)
-        surveys[layout.config, split] = rows.collect(engine="streaming")
+        with stage(f"audit of texts in {layout.config}/{split}"):
+            surveys[layout.config, split] = rows.collect(engine="streaming")
     return surveys
 
 

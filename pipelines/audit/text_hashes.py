@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pipelines.audit.tables import text_columns
+from pipelines.stages import stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,8 @@ def collision_free_seed(texts: Sequence[pl.LazyFrame]) -> int:
     numbers.
     """
     combined = pl.concat(texts) if texts else pl.LazyFrame({"text": []}, {"text": pl.String})
-    return next(seed for seed in itertools.count() if _is_collision_free(combined, seed))
+    with stage("hashing texts"):
+        return next(seed for seed in itertools.count() if _is_collision_free(combined, seed))
 
 
 def _is_collision_free(texts: pl.LazyFrame, seed: int) -> bool:

@@ -20,6 +20,7 @@ from pipelines.hub.verification import verify_snapshot
 from pipelines.release import folder
 from pipelines.release.comparison import describe_difference
 from pipelines.release.staging import dataset_lock
+from pipelines.stages import stage
 from pipelines.terminal import format_size
 
 if TYPE_CHECKING:
@@ -178,10 +179,11 @@ def _commit(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOptions) -
     additions = [CommitOperationAdd(path, content) for path, content in plan.writes.items()]
     deletions = [CommitOperationDelete(path, is_folder=False) for path in plan.deletes]
     # A .gitignore in the repository must not exclude files of a release.
-    hub.api.preupload_lfs_files(
-        plan.repo, additions, repo_type="dataset", revision=plan.branch, create_pr=options.create_pr, free_memory=False,
-        gitignore_content="# a release is published whole\n",
-    )  # fmt: skip
+    with stage("uploading"):
+        hub.api.preupload_lfs_files(
+            plan.repo, additions, repo_type="dataset", revision=plan.branch, create_pr=options.create_pr, free_memory=False,
+            gitignore_content="# a release is published whole\n",
+        )  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         made = hub.api.create_commit(

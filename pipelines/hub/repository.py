@@ -18,6 +18,7 @@ from pipelines.files import locked
 from pipelines.hub.client import TransferError, Trouble, call, call_failed, unless_answered
 from pipelines.raw.digests import hash_content
 from pipelines.release import folder
+from pipelines.stages import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -139,7 +140,8 @@ def download(hub: HubClient, repo: str, at: Snapshot, path: str, folder: Path) -
             raise TransferError(f"the file that arrived is not the one on the Hub: {digest}")
         return Path(arrived)
 
-    return call(hub, f"downloading {path}", repo, ask)
+    with stage(f"downloading {path}"):
+        return call(hub, f"downloading {path}", repo, ask)
 
 
 def read_file(hub: HubClient, repo: str, at: Snapshot, path: str) -> bytes | None:

@@ -128,6 +128,9 @@ def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience
     """Send requests until the file is complete: the wait between them doubles, and is reset when new bytes arrive."""
     part.discard_if_unusable()
     failures, most_received = 0, part.size
+    if part.size and not part.is_complete:
+        logger.info("%s: resuming the download at %s", request.name, format_size(part.size))
+    logger.debug("%s: downloading %s", request.name, request.url)
     with _client(request, patience) as client, progress_bar(request.name, request.pin.bytes, done=part.size) as bar:
         while not part.is_complete:
             try:

@@ -21,6 +21,7 @@ from pipelines.raw.lock_file import record_digest
 from pipelines.raw.missing import by_hand_instructions, missing_file_error, nested_archive_error, placement
 from pipelines.raw.pins import placeholder_error, wrong_file_error
 from pipelines.raw.urls import HUB, file_url, hub_token
+from pipelines.terminal import format_size
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,6 +107,8 @@ def locate(source: Source, key: str, settings: RawSettings, *, limit: int | None
     # Also for a file of the cache: the command that downloaded it may have been killed before it recorded the digest.
     if stored.origin != "raw-dir" and not stored.verified and not isinstance(stored_request.file.location, ByHand):
         _record(stored_request, stored.digest)
+    known = "verified" if verified else "unverified"
+    logger.debug("%s: %s from %s, %s: %s", request.name, known, stored.origin, format_size(digest.bytes), stored.path)
     return LocatedFile(raw, file.name, file_url(file.location), digest.sha256, digest.bytes, verified, stored.origin)
 
 

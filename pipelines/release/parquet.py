@@ -23,6 +23,7 @@ from builders.errors import ReleaseError
 from builders.tasks import config_folder
 from cards.manifest import Column, File, Table
 from pipelines.release.content_hash import TableHash
+from pipelines.stages import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,21 +47,24 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, release_dir: Path, config: s
     parts: list[Path] = []
     writer, space_left = None, 0
     beside = ThreadPoolExecutor(1)
+    height = None if isinstance(frame, pl.LazyFrame) else frame.height
     try:
-        # While one group is compressed, another thread hashes it and the next is prepared.
-        for group, size in chain(prefetch(_row_groups(_batches(frame, schema))), [(schema.empty_table(), 0)]):
-            if parts and not group.num_rows:
-                break  # the empty group at the end gives a table without rows a file too
-            hashed = beside.submit(content.update, group)
-            num_bytes += size
-            if writer is None or space_left < size:
-                if writer is not None:
-                    writer.close()
-                parts.append(data_dir / f"{split}-{len(parts):05d}.part")
-                writer, space_left = _open_writer(pq, parts[-1], schema), SHARD_BYTES
-            writer.write_table(group, row_group_size=max(group.num_rows, 1))
-            hashed.result()
-            space_left -= size
+        with stage(f"writing {config}/{split}", total=height, unit="rows") as advance:
+            # While one group is compressed, another thread hashes it and the next is prepared.
+            for group, size in chain(prefetch(_row_groups(_batches(frame, schema))), [(schema.empty_table(), 0)]):
+                if parts and not group.num_rows:
+                    break  # the empty group at the end gives a table without rows a file too
+                hashed = beside.submit(content.update, group)
+                num_bytes += size
+                if writer is None or space_left < size:
+                    if writer is not None:
+                        writer.close()
+                    parts.append(data_dir / f"{split}-{len(parts):05d}.part")
+                    writer, space_left = _open_writer(pq, parts[-1], schema), SHARD_BYTES
+                writer.write_table(group, row_group_size=max(group.num_rows, 1))
+                hashed.result()
+                space_left -= size
+                advance(group.num_rows)
     finally:
         beside.shutdown()
         if writer is not None:
@@ -78,15 +82,18 @@ def hash_table(release_dir: Path, table: Table) -> str:
 
     Raises ReleaseError for a file that is missing or is not valid Parquet, and for other columns than the table's.
     """
-    content = TableHash(_pairs(table.columns))
-    for file in table.files:
-        try:
-            with pq.ParquetFile(release_dir / file.path) as parquet:
-                _refuse_other_types(parquet.schema_arrow, table, file)
-                for group in range(parquet.num_row_groups):
-                    content.update(parquet.read_row_group(group, columns=[column.name for column in table.columns]))
-        except (OSError, pa.ArrowException, KeyError, ValueError) as error:  # ValueError: names that are not UTF-8
-            raise ReleaseError("a file of the release cannot be read", where=file.path, found=str(error)) from None
+    content, names = TableHash(_pairs(table.columns)), [column.name for column in table.columns]
+    with stage(f"reading back {table.location}", total=table.rows, unit="rows") as advance:
+        for file in table.files:
+            try:
+                with pq.ParquetFile(release_dir / file.path) as parquet:
+                    _refuse_other_types(parquet.schema_arrow, table, file)
+                    for number in range(parquet.num_row_groups):
+                        group = parquet.read_row_group(number, columns=names)
+                        content.update(group)
+                        advance(group.num_rows)
+            except (OSError, pa.ArrowException, KeyError, ValueError) as error:  # ValueError: names that are not UTF-8
+                raise ReleaseError("a file of the release cannot be read", where=file.path, found=str(error)) from None
     return content.hexdigest()
 
 

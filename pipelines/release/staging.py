@@ -26,6 +26,7 @@ import polars as pl
 from builders.errors import ReleaseError
 from pipelines.files import locked
 from pipelines.release.folder import MANIFEST
+from pipelines.stages import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,8 +55,9 @@ def staged_release(release_dir: Path) -> Iterator[Path]:
     new.mkdir(parents=True)
     try:
         yield new
-        _sync(new)
-        _replace(release_dir, new)
+        with stage("moving into place"):
+            _sync(new)
+            _replace(release_dir, new)
     except (OSError, pl.exceptions.ComputeError) as error:
         raise _disk_error(release_dir, error) or error from error
     finally:

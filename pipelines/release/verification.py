@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.folder import DOCUMENTS
 from pipelines.release.parquet import count_rows, describe_file, hash_table
+from pipelines.stages import BYTES, stage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,10 +45,13 @@ def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
 
 def _damaged_files(release_dir: Path, table: Table) -> list[str]:
     damaged = []
-    for file in table.files:
-        path = release_dir / file.path
-        if not path.is_file():
-            damaged.append(f"{file.path} is missing")
-        elif (present := describe_file(path, release_dir)).sha256 != file.sha256:
-            damaged.append(f"{file.path} has changed: {present.bytes} bytes, sha256 {present.sha256[:16]}...")
+    total = sum(file.bytes for file in table.files)
+    with stage(f"comparing files of {table.location}", total=total, unit=BYTES) as advance:
+        for file in table.files:
+            path = release_dir / file.path
+            if not path.is_file():
+                damaged.append(f"{file.path} is missing")
+            elif (present := describe_file(path, release_dir)).sha256 != file.sha256:
+                damaged.append(f"{file.path} has changed: {present.bytes} bytes, sha256 {present.sha256[:16]}...")
+            advance(file.bytes)
     return damaged

@@ -24,7 +24,7 @@ from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.examples import choose_examples
 from pipelines.release.figures import count_agreeing
 from pipelines.release.quotes import quote_findings
-from pipelines.terminal import show_read_progress
+from pipelines.stages import read_stages, stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +70,8 @@ def write_release(
     findings = _with_known(definition, identity, [one.finding for one in found])
     manifest = _manifest(identity, tables, written, findings)
     folder.write_json(release_dir / folder.STATISTICS, described)
-    card = render(definition, manifest, described, _evidence(definition, manifest, described, frames, found))
+    with stage("card"):
+        card = render(definition, manifest, described, _evidence(definition, manifest, described, frames, found))
     (release_dir / folder.CARD).write_text(card, encoding="utf-8", newline="\n")
     manifest = replace(manifest, documents=folder.describe_documents(release_dir))
     (release_dir / folder.MANIFEST).write_bytes(encode(manifest))
@@ -83,15 +84,16 @@ def _run_recipe(
     """The tables that the recipe returns, and their files. What the recipe wrote into the folder SCRATCH is left there."""
     scratch = release_dir / SCRATCH
     scratch.mkdir()
-    with show_read_progress(raw) as files:
-        tables = definition.dataset.recipe(
-            RawFiles(identity.splits, files, scratch, checkpoints), **identity.recipe.options
-        )
-    written = [
-        parquet.write_table(frame, release_dir, config, split)
-        for config, splits in tables.frames.items()
-        for split, frame in splits.items()
-    ]
+    with read_stages(raw) as files:  # until the tables are written: a lazy one reads its files only then
+        with stage("making rows"):
+            tables = definition.dataset.recipe(
+                RawFiles(identity.splits, files, scratch, checkpoints), **identity.recipe.options
+            )
+        written = [
+            parquet.write_table(frame, release_dir, config, split)
+            for config, splits in tables.frames.items()
+            for split, frame in splits.items()
+        ]
     return tables, written
 
 

@@ -40,8 +40,8 @@ NOTES = {
 }
 
 
-def benchmark_page(benchmark: str, descriptions: Sequence[Mapping[str, Any]]) -> str:
-    """The table of a benchmark, for the terminal. descriptions: of its datasets, by `pipelines.show.describe`."""
+def benchmark_page(benchmark: str, descriptions: Sequence[Mapping[str, Any]], width: int | None = None) -> str:
+    """The table of a benchmark. descriptions: of its datasets, by `pipelines.show.describe`. width: as for text.table."""
     datasets, facts = {row["dataset"]: row for row in descriptions}, dict(TASKS[benchmark])
     facts |= {name: UNLISTED for name in datasets if name not in facts}
     if benchmark == "rumteb":
@@ -52,7 +52,9 @@ def benchmark_page(benchmark: str, descriptions: Sequence[Mapping[str, Any]]) ->
         )
     heading = ["dataset", "group", "source", "size", "license", "state", "built"]
     rows = [heading, *(_ateb_row(datasets[name], fact) for name, fact in facts.items())]
-    return f"{text.table(rows)}\n\n{NOTES[benchmark]}"
+    return "\n".join(
+        [text.table(rows, width=width, optional=("license", "source")), "", *textwrap.wrap(NOTES[benchmark], WIDTH)]
+    )
 
 
 def _rumteb_entry(dataset: Mapping[str, Any], fact: Mapping[str, Any]) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from cards import markdown
-from cards.manifest import count_text
+from cards.manifest import SEVERITIES, count_text
+from pipelines.report.finding_names import finding_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,11 +19,74 @@ if TYPE_CHECKING:
 WIDTH = 80  # of a page, whatever the terminal: the same command prints the same text everywhere
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as aligned columns; the first row is the heading."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+def table(rows: Sequence[Sequence[str]], *, width: int | None = None, optional: Sequence[str] = ()) -> str:
+    """Rows as aligned columns; the first row is the heading.
+
+    width: of the terminal. Where the columns need more, the optional ones are left out, the first named first, which a line at
+    the end says; then cells are folded, at spaces and behind `/`, else behind `-` and `_`. None for output that no terminal
+    shows: each row is one line, with all columns.
+    """
+    dropped = []
+    for name in optional if width is not None else ():
+        if sum(_widths(rows)) + 2 * (len(rows[0]) - 1) > (width or 0):
+            column = rows[0].index(name)
+            rows = [[*row[:column], *row[column + 1 :]] for row in rows]
+            dropped.append(name)
+    widths = _widths(rows)
+    if width is not None:
+        widths = _fit_columns(rows, widths, width - 2 * (len(widths) - 1))
+    head, *lines = [_table_lines(row, widths) for row in rows]
+    rule = "  ".join("-" * size for size in widths)
+    note = (
+        ["", *wrap(f"(the terminal is too narrow for: {', '.join(dropped)})", width=width or WIDTH)] if dropped else []
+    )
+    return "\n".join([*head, rule, *(line for row in lines for line in row), *note])
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+
+
+def _fit_columns(rows: Sequence[Sequence[str]], widths: Sequence[int], space: int) -> list[int]:
+    """Widths with `space` as their sum, or as near as possible: the widest column shrinks, while its words stay whole."""
+    fitted = list(widths)
+    words = [
+        max(len(piece.rstrip()) for row in rows for piece in _pieces(row[column])) for column in range(len(widths))
+    ]
+    for least in (words, [min(size, 8) for size in widths]):  # words are broken only if nothing else helps
+        while sum(fitted) > space:
+            wide = [column for column, size in enumerate(fitted) if size > least[column]]
+            if not wide:
+                break
+            fitted[max(wide, key=fitted.__getitem__)] -= 1
+    return fitted
+
+
+def _table_lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """A row of a table as lines, one for each line of its longest cell."""
+    columns = [fold(cell, size) for cell, size in zip(row, widths, strict=True)]
+    lines = zip_longest(*columns, fillvalue="")
+    return ["  ".join(cell.ljust(size) for cell, size in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def fold(cell: str, width: int) -> list[str]:
+    """A text as lines of at most `width` characters, as `table` folds it; a longer word is broken anywhere."""
+    lines = [""]
+    for part in re.split(r"(?<=[\s/])(?=[^\s/])", cell):
+        for piece in [part] if len(part.rstrip()) <= width else _pieces(part):
+            rest = piece
+            if lines[-1] and len((lines[-1] + rest).rstrip()) > width:
+                lines.append("")
+            while len(rest.rstrip()) > width:
+                lines[-1:] = [rest[:width], ""]
+                rest = rest[width:]
+            lines[-1] += rest
+    return [line.rstrip() for line in lines]
+
+
+def _pieces(cell: str) -> list[str]:
+    """The parts of a text between which a line may end."""
+    return re.split(r"(?<=[\s/_-])(?=[^\s/_-])", cell)
 
 
 def wrap(text: str, label: str = "", *, width: int = WIDTH) -> list[str]:
@@ -93,12 +159,21 @@ def check_page(report: Mapping[str, Any]) -> str:
     if report["failed_on"]:
         lines += fact("fails", f"--fail-on {','.join(report['failed_on'])}")
     if report["findings"]:
-        lines += ["", *_findings_table(report["findings"])]
+        lines += ["", *findings_table(report["findings"])]
     return "\n".join(lines)
 
 
-def _findings_table(findings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each finding; below it what tells it from others, its examples, and why it stays."""
+def by_severity(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The findings, errors first, else in their order."""
+    return sorted(findings, key=lambda one: SEVERITIES.index(one["severity"]))
+
+
+def findings_table(findings: Sequence[Mapping[str, Any]], *, brief: bool = False) -> list[str]:
+    """A line for each finding; below it its plain name, what tells it from others, its examples, and why it stays.
+
+    brief: without the examples and the reason.
+    """
+    findings = by_severity(findings)
     rows = [["severity", "finding", "count", "share", "where"]]
     for one in findings:
         where = "/".join(filter(None, (one["config"], one["split"], one["column"])))
@@ -119,8 +194,8 @@ def _findings_table(findings: Sequence[Mapping[str, Any]]) -> list[str]:
         reason = f"kept: {one['why']}" if one["why"] else ""
         page += head
         looked_at = "" if one["texts_checked"] is None else f"{one['texts_checked']:,} texts looked at"
-        detail = "; ".join(filter(None, (one["detail"], looked_at)))
-        for text in filter(None, (detail, examples, reason)):
+        detail = "; ".join(filter(None, (finding_name(one["kind"], one["detail"]), one["detail"], looked_at)))
+        for text in filter(None, (detail,) if brief else (detail, examples, reason)):
             page += wrap(text, indent)
     return page
 

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from builders.spec import Raw
-from pipelines.terminal import configure_logging, format_size, progress_bar, show_read_progress
+from pipelines.terminal import configure_logging, format_duration, format_size, progress_bar
 from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 class Terminal(io.StringIO):
@@ -45,6 +43,22 @@ def test_sizes_have_a_unit_and_at_most_one_decimal(size: int, text: str) -> None
     assert format_size(size) == text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0.0 s"),
+        (1.24, "1.2 s"),
+        (9.96, "10 s"),
+        (41.4, "41 s"),
+        (59.7, "1 min 0 s"),
+        (725, "12 min 5 s"),
+        (7400, "2 h 3 min"),
+    ],
+)
+def test_durations_are_short(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text
+
+
 def test_a_message_appears_once_however_often_logging_is_configured(
     logger: logging.Logger, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -67,6 +81,13 @@ def test_debug_messages_need_verbose(logger: logging.Logger, capsys: pytest.Capt
     assert capsys.readouterr().err == ""
 
 
+def test_a_quiet_command_shows_errors_only(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(verbose=-1)
+    logger.info("a note")
+    logger.error("no such file")
+    assert capsys.readouterr().err == "error: no such file\n"
+
+
 def test_messages_of_other_libraries_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
     logging.getLogger("httpx").info("HTTP Request: GET https://example.org")
     assert capsys.readouterr().err == ""
@@ -79,20 +100,6 @@ def test_a_message_does_not_tear_a_progress_bar(logger: logging.Logger, monkeypa
         logger.info("in between")
     lines = terminal.getvalue().replace("\r", "\n").split("\n")
     assert "in between" in lines
-
-
-def test_reading_a_file_moves_its_progress_bar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(bytes(100))
-    raw = Raw("demo/file", path)
-    with show_read_progress({"file": raw}) as files:
-        assert files["file"].watch is None
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with show_read_progress({"file": raw}) as files:
-        watch = files["file"].watch
-        assert watch is not None
-        watch(40)
-        watch(100)
 
 
 def test_tqdm_is_imported_only_to_draw() -> None:

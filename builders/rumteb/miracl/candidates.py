@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.checkpoints import run_once
+from builders.checkpoints import log_taken_over, run_once
 from builders.rumteb.miracl.bm25 import count, rank
 from builders.rumteb.miracl.passages import checkpoint, is_duplicate
 from builders.shaping.sampling import too_few
@@ -26,9 +26,11 @@ def rank_passages(
     Term counts of every shard are a checkpoint.
     """
     text = pl.when(~is_duplicate(duplicates)).then(pl.concat_str("title", "text", separator=" ")).alias("text")
+    folders = [checkpoint(raw, f"words-{number:02d}") for number in range(len(shards))]
+    log_taken_over("shards of term counts", folders)
     counted = [
-        run_once(checkpoint(raw, f"words-{number:02d}"), partial(_count, questions["text"], shard.select(text)))
-        for number, shard in enumerate(shards)
+        run_once(folder, partial(_count, questions["text"], shard.select(text)))
+        for folder, shard in zip(folders, shards, strict=True)
     ]
     best = rank(questions["text"], counted, depth=depth)
     return best.select(questions["id"].gather(best["query"]).alias("query-id"), "passage")

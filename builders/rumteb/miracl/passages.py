@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.batches import map_in_order
-from builders.checkpoints import run_once
+from builders.checkpoints import log_taken_over, run_once
 from builders.errors import SourceError
 from builders.reading import json_batches
 
@@ -32,8 +32,10 @@ def read_passages(raw: RawFiles) -> list[pl.LazyFrame]:
     """
     shards: list[pl.LazyFrame] = []
     start = 0
-    for number, key in enumerate(SHARDS):
-        folder = run_once(checkpoint(raw, f"passages-{number:02d}"), partial(_store_shard, raw.whole(key)))
+    folders = [checkpoint(raw, f"passages-{number:02d}") for number in range(len(SHARDS))]
+    log_taken_over("shards of passages", folders)
+    for key, folder in zip(SHARDS, folders, strict=True):
+        run_once(folder, partial(_store_shard, raw.whole(key)))
         if files := sorted(folder.iterdir()):
             stored = pl.scan_ipc(files, glob=False, row_index_name="passage", row_index_offset=start)
             shards.append(stored.with_columns(pl.col("passage").cast(pl.Int64)).rename({"docid": "id"}))

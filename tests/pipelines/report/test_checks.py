@@ -73,7 +73,15 @@ def test_the_exit_code_is_0_for_a_sound_dataset_and_4_for_a_defective_one(
     code, out, err = run_check(capsys, monkeypatch, str(tmp_path / "nothing"), str(sound), str(broken), "--json")
     assert code == 2
     assert "no such folder" in err
-    reports = [json.loads(line) for line in out.splitlines()]
+    failure, *reports = [json.loads(line) for line in out.splitlines()]
+    assert failure == {
+        "dataset": str(tmp_path / "nothing"), "version": None, "state": "failed", "path": str(tmp_path / "nothing"),
+        "error": failure["error"],
+    }  # fmt: skip
+    assert failure["error"] == {
+        "what": "no such folder", "where": str(tmp_path / "nothing"), "found": None, "expected": failure["error"]["expected"],
+        "todo": failure["error"]["todo"], "exit_code": 2,
+    }  # fmt: skip
     assert [(report["dataset"], report["path"], len(report["defects"])) for report in reports] == [
         ("sound", str(sound), 0), ("broken", str(broken), 1),
     ]  # fmt: skip
@@ -212,8 +220,8 @@ def test_what_the_hub_does_not_have_is_an_error(hub: LoopbackHub, tmp_path: Path
         "org/set@v9": "no such repository",
         "org/set": "no tables found",
     }.items():
-        code, reports, err = check_on_hub(hub, tmp_path, name)
-        assert (code, reports) == (3, [])
+        code, [failure], err = check_on_hub(hub, tmp_path, name)
+        assert (code, failure["state"], failure["error"]["exit_code"]) == (3, "failed", 3)
         assert words in err
 
 
@@ -222,8 +230,8 @@ def test_front_matter_on_the_hub_that_expands_without_end_is_an_error(hub: Loopb
     lines = ["v0: &v0 [x, x]", *(f"v{number}: &v{number} [*v{number - 1}, *v{number - 1}]" for number in range(1, 30))]
     write_card(dataset_dir, "\n".join(lines))
     push(hub, dataset_dir)
-    code, reports, err = check_on_hub(hub, tmp_path, "org/set")
-    assert (code, reports) == (3, [])
+    code, [failure], err = check_on_hub(hub, tmp_path, "org/set")
+    assert (code, failure["error"]["what"]) == (3, "invalid YAML in the front matter")
     assert "invalid YAML in the front matter" in err
 
 

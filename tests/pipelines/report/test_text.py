@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.release.comparison import Change
-from pipelines.report.text import check_page, difference_page
+from pipelines.report.text import check_page, difference_page, fold, table
 
 LONG = "a-rather-long-name-of-a-config-that-somebody-chose-and-nobody-shortened"
 
@@ -41,10 +41,18 @@ def test_a_finding_has_its_detail_examples_and_reason_below_it() -> None:
         "  severity  finding     count   share  where",
         "  --------  ----------  -----  ------  -----------------",
         "  warning   split_leak      1  50.00%  default/test/text",
-        "            in train",
+        "            text also in an earlier split, exact; in train",
         "            row 1; row 2",
         "            kept: The source has it.",
     ]
+
+
+def test_errors_come_first_in_a_table_of_findings() -> None:
+    findings = [finding(severity=severity, kind=severity) for severity in ("info", "warning", "error")]
+    page = check_page(report(findings=findings)).splitlines()
+    assert [line.split()[0] for line in page if line.startswith(("  error", "  warning", "  info"))] == [
+        "error", "warning", "info",
+    ]  # fmt: skip
 
 
 def test_a_check_fits_80_columns() -> None:
@@ -88,3 +96,46 @@ def test_long_names_of_figures_keep_their_beginning_and_end() -> None:
     [line] = [line for line in difference_page(difference) if line.startswith("text_statistics")]
     assert "..." in line
     assert "/ count  1  2" in line
+
+
+def test_a_table_without_a_width_has_a_line_for_each_row() -> None:
+    rows = [["file", "license"], ["x" * 100, "mit"]]
+    assert table(rows, optional=["license"]).splitlines()[2] == f"{'x' * 100}  mit"
+
+
+def test_a_table_folds_its_cells_to_the_width_of_the_terminal() -> None:
+    rows = [["file", "size"], ["document_mt/Europarl7/test_en.txt", "1,234 KB"]]
+    assert table(rows, width=80) == table(rows)
+    assert table(rows, width=36).splitlines() == [
+        "file                        size",
+        "--------------------------  --------",
+        "document_mt/Europarl7/      1,234 KB",
+        "test_en.txt",
+    ]
+
+
+def test_optional_columns_are_left_out_of_a_narrow_table() -> None:
+    rows = [["name", "license", "task"], ["a-name", "cc-by-nc-nd-4.0", "Reranking"]]
+    assert table(rows, width=20, optional=["license"]).splitlines() == [
+        "name    task",
+        "------  ---------",
+        "a-name  Reranking",
+        "",
+        "(the terminal is too",
+        "  narrow for:",
+        "  license)",
+    ]
+
+
+def test_no_line_of_a_table_is_longer_than_the_terminal() -> None:
+    rows = [["a", "b", "c"], ["word " * 30, "x" * 100, "some/path/" * 9]]
+    for width in (40, 80, 120):
+        assert max(widths(table(rows, width=width))) <= width
+
+
+def test_a_word_is_broken_only_where_it_is_longer_than_a_line() -> None:
+    assert fold("massive-intent-classification", 20) == ["massive-intent-", "classification"]
+    assert fold("549,367 / 9,842", 10) == ["549,367 /", "9,842"]
+    assert fold("data/test_en.txt", 12) == ["data/", "test_en.txt"]
+    assert fold("x" * 12, 5) == ["xxxxx", "xxxxx", "xx"]
+    assert fold("", 5) == [""]

@@ -1,0 +1,136 @@
+"""What a command shows on a terminal, in a pipe, with --quiet and --verbose, and for programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipelines import build, check, command, fetch, publish, show, stages
+from pipelines.terminal import configure_logging
+from tests.support.terminals import terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def default_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(stages, "REFRESH", 0.05)
+    yield
+    configure_logging()
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Run a command in this process."""
+
+    def run_main(main: Callable[[], int], *arguments: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["embedding-datasets", *arguments])
+        return main()
+
+    return run_main
+
+
+def test_a_terminal_shows_the_stages_of_a_build_then_its_time_findings_and_the_next_step(
+    run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with terminal(monkeypatch) as screen:
+        assert run(build.main, "cedr", "--sample", "--output", str(tmp_path)) == 0
+        assert run(check.main, str(tmp_path / "cedr-classification" / "3.0.0")) == 0
+    stages_of = r"{} \d+:\d\d  [a-z]+".format
+    assert any(re.match(stages_of("cedr-classification"), line) for line in screen.lines)
+    assert any(re.match(stages_of("cedr-classification/3.0.0"), line) for line in screen.lines)
+    release_dir = tmp_path / "cedr-classification" / "3.0.0"
+    [built] = [line for line in screen.lines if line.startswith("cedr-classification 3.0.0: built in ")]
+    assert built.endswith(" s, sample")
+    assert f"next: embedding-datasets check {release_dir}" in screen.lines
+    assert f"next: embedding-datasets check {release_dir} --html report.html" in screen.lines
+    assert "\x1b[33mwarning\x1b[0m" in screen.raw
+
+
+def test_a_pipe_gets_the_result_alone(
+    run: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run(build.main, "cedr", "--sample", "--output", str(tmp_path)) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith("cedr-classification 3.0.0: built, sample\n")
+    assert "warning" in out
+    assert "next:" not in out
+    assert "\x1b" not in out
+
+
+def test_a_quiet_command_shows_its_result_and_no_progress(
+    run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with terminal(monkeypatch) as screen:
+        assert run(build.main, "terra", "--quiet", "--sample", "--output", str(tmp_path)) == 0
+    assert screen.lines[0].startswith("terra-pairclassification")
+    assert not any(re.search(r"\d:\d\d  ", line) for line in screen.lines)
+
+
+def test_a_verbose_command_says_what_it_does_and_how_long_it_takes(
+    run: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run(build.main, "terra", "-v", "--sample", "--output", str(tmp_path)) == 0
+    err = capsys.readouterr().err
+    assert "debug: raw files: 1 file in 0.0 s" in err
+    assert "debug: writing default/dev: 14 rows in " in err
+    assert "debug: near-duplicates: " in err
+
+
+@pytest.mark.parametrize("variable", [("NO_COLOR", "1"), ("TERM", "dumb")], ids=lambda pair: pair[0])
+def test_no_color_means_no_escapes(
+    variable: tuple[str, str], run: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with terminal(monkeypatch) as screen:
+        monkeypatch.setenv(*variable)
+        command.print_page(["  warning  x", "set: no problems"])
+    assert screen.raw == "  warning  x\r\nset: no problems\r\n"
+
+
+def test_colors_never_come_from_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    with terminal(monkeypatch) as screen:
+        command.print_page(["  warning  \x1b[31mx"])
+    assert screen.raw == "  \x1b[33mwarning\x1b[0m  \\u001b[31mx\r\n"
+
+
+@pytest.mark.parametrize("names", [(), ("rumteb",), ("ateb",)], ids=["all", "rumteb", "ateb"])
+def test_the_catalogue_fits_80_columns(
+    names: tuple[str, ...], run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with terminal(monkeypatch) as screen:
+        run(show.main, *names, "--output", str(tmp_path))
+    assert max(map(len, screen.lines)) <= 80
+    assert all(
+        word in " ".join(" ".join(screen.lines).split()) for word in ("Retrieval", "Classification") if not names
+    )
+
+
+def failures(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_json_has_an_object_for_each_dataset_that_failed(
+    run: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    nothing = ["--raw-dir", str(tmp_path), "--cache", str(tmp_path / "cache"), "--offline", "--json"]
+    keys = ["what", "where", "found", "expected", "todo", "exit_code"]
+    assert run(build.main, "cedr", "terra", *nothing, "--output", str(tmp_path / "out")) == 3
+    cedr, terra = failures(capsys)
+    assert (terra["dataset"], terra["version"], terra["state"]) == ("terra-pairclassification", "1.0.0", "failed")
+    assert (cedr["dataset"], cedr["state"]) == ("cedr-classification", "failed")
+    assert isinstance(terra["error"], dict)
+    assert list(terra["error"]) == keys
+    assert terra["error"]["exit_code"] == 3
+    assert run(fetch.main, "terra", *nothing) == 3
+    [file] = failures(capsys)
+    assert (file["name"], file["state"], file["error"]) == ("terra/val.jsonl", "failed", terra["error"])
+    assert run(publish.main, "terra", "--org", "org", "--dry-run", "--json", "--output", str(tmp_path / "out")) == 5
+    [unpublished] = failures(capsys)
+    assert (unpublished["dataset"], unpublished["state"]) == ("terra-pairclassification", "failed")
