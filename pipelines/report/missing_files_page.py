@@ -55,10 +55,7 @@ def missing_files_page(
     if not lines:
         return []
     folder = raw.raw_dir or "DIR"
-    members = any(file.members for file in missing)
-    place = (
-        f"files that you have: put them below {folder}, under these names{' (an archive or what is in it)' * members}"
-    )
+    place = f"files that you have: put them below {folder}, under these names"
     return [*lines, "", *_wrapped(place if raw.raw_dir else f"{place}, and pass --raw-dir DIR")]
 
 
@@ -136,6 +133,8 @@ def _file_lines(file: MissingRawFile) -> list[str]:
     lines = [f"  {file.name}" + (f"  {format_size(file.bytes)}" if file.bytes is not None else "")]
     if file.reason == "gated":
         lines += _wrapped(file.url or "", "    ")
+    if file.members:
+        lines += _wrapped(f"or, extracted: {', '.join(f'{file.source.name}/{one}' for one in file.members)}", "    ")
     if file.instructions is not None:
         lines += _wrapped(file.instructions.rstrip("."), "    ")
     return lines
