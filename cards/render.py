@@ -77,7 +77,7 @@ def render(
         dataset=dataset,
         manifest=manifest,
         examples=examples,
-        prose=_read_filled_prose(dataset, manifest),
+        prose=read_filled_prose(dataset, manifest),
         recipe=read_docstring(dataset.recipe),
         languages=[front_matter.language(code)[1] for code in dataset.languages],
         labels=_labels(dataset.task),
@@ -99,7 +99,7 @@ def render(
     )
 
 
-def _read_filled_prose(dataset: Dataset, manifest: Manifest) -> Prose:
+def read_filled_prose(dataset: Dataset, manifest: Manifest) -> Prose:
     """The prose of a dataset with the numbers of one release in it."""
     prose = read_prose(manifest.source, dataset.name, manifest.version)
     rows = {(table.config, table.split): table.rows for table in manifest.tables}

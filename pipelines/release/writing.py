@@ -1,4 +1,4 @@
-"""A release written from raw files: recipe, Parquet, audit, statistics, card, manifest."""
+"""A release written from raw files: recipe, Parquet, audit, statistics, card, Croissant, manifest."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from builders import tasks
 from builders.errors import FindingsError, ReleaseError
 from builders.spec import RawFiles
+from cards.croissant import render_croissant
 from cards.manifest import FORMAT, Manifest, encode
 from cards.render import render
 from pipelines.audit import integrity, known_findings, quality, statistics, text_hashes
@@ -71,6 +72,8 @@ def write_release(
     examples = choose_examples(definition.dataset.task, frames, shown, found)
     card = render(definition, manifest, described, examples)
     (release_dir / folder.CARD).write_text(card, encoding="utf-8", newline="\n")
+    croissant = render_croissant(definition, manifest)
+    (release_dir / folder.CROISSANT).write_text(croissant, encoding="utf-8", newline="\n")
     manifest = replace(manifest, documents=folder.describe_documents(release_dir))
     (release_dir / folder.MANIFEST).write_bytes(encode(manifest))
     return manifest
