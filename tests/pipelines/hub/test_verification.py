@@ -50,6 +50,14 @@ def edited_statistics(tree: dict[str, bytes]) -> dict[str, bytes | None]:
     return {"statistics.json": tree["statistics.json"] + b" "}
 
 
+def edited_croissant(tree: dict[str, bytes]) -> dict[str, bytes | None]:
+    return {"croissant.json": tree["croissant.json"] + b" "}
+
+
+def no_croissant(_tree: dict[str, bytes]) -> dict[str, bytes | None]:
+    return {"croissant.json": None}
+
+
 def edited_card_with_its_digest(tree: dict[str, bytes]) -> dict[str, bytes | None]:
     """An edited card, and the manifest with its digest."""
     card = tree["README.md"] + b"One more line.\n"
@@ -65,8 +73,10 @@ NAMED = [
     (edited_data_files, "data/dev-00001-of-00002.parquet would not be loaded as default/dev"),
     (edited_card, "README.md was edited after the build"),
     (edited_statistics, "statistics.json was edited after the build"),
+    (edited_croissant, "croissant.json was edited after the build"),
+    (no_croissant, "the release on the Hub lacks a file: croissant.json"),
 ]
-IDS = ["a stray file", "edited data_files", "an edited card", "edited statistics"]
+IDS = ["a stray file", "edited data_files", "an edited card", "edited statistics", "edited croissant", "no croissant"]
 
 
 def connect(hub: LoopbackHub) -> HubClient:
