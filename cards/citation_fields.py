@@ -1,6 +1,6 @@
 r"""The fields of a BibTeX entry as plain text: who wrote it, and when.
 
-    author = {St{\"u}ker, Sebastian and {Yandex}}    ->    Sebastian Stüker; Yandex, an organisation
+`author = {St{\"u}ker, Sebastian and {Yandex}}` names Sebastian Stüker and the organisation Yandex.
 """
 
 from __future__ import annotations

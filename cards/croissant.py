@@ -80,12 +80,7 @@ SPDX = {
     "afl-3.0": "AFL-3.0", "apache-2.0": "Apache-2.0", "bsd-2-clause": "BSD-2-Clause", "bsd-3-clause": "BSD-3-Clause",
     "mit": "MIT", "odbl": "ODbL-1.0", "odc-by": "ODC-By-1.0", "pddl": "PDDL-1.0",
 }  # fmt: skip
-ANNOTATORS = {
-    "crowdsourced": "crowd workers annotated them",
-    "expert-generated": "experts annotated them",
-    "machine-generated": "programs annotated them",
-    "found": "they were found in the source",
-}
+ANNOTATORS = {"crowdsourced": "crowd workers", "expert-generated": "experts", "machine-generated": "programs"}
 MAINTENANCE = "A released version keeps its rows; other rows are a new version."
 
 
@@ -150,11 +145,11 @@ def _describe_responsible_use(definition: Definition, manifest: Manifest, prose:
     source, task = definition.source, definition.dataset.task
     evaluated = tasks.evaluated_split(task)
     notes = definition.dataset.versions[manifest.version].notes
-    annotations = "; ".join(ANNOTATORS.get(one, one) for one in source.annotations)
+    annotators = " and ".join(ANNOTATORS[one] for one in source.annotations if one in ANNOTATORS)
     return {
         "rai:dataCollection": "\n\n".join(_blocks(prose.provenance)),
         "rai:dataCollectionRawData": "\n\n".join(_blocks(prose.source)),
-        "rai:dataAnnotationProtocol": f"Labels and judgements: {annotations}. See rai:dataCollection.",
+        "rai:dataAnnotationProtocol": f"Annotated by {annotators}. See rai:dataCollection." if annotators else "",
         "rai:dataPreprocessingProtocol": _items(prose.decisions),
         "rai:dataUseCases": f"Evaluation of text embeddings ({task.type.name}): {task.type.summary}. "
         f"The main score is {task.type.main_score} on {evaluated}.",

@@ -67,11 +67,12 @@ def describe_tables(dataset: Dataset, manifest: Manifest) -> list[dict[str, Any]
     configs = _configs(dataset, manifest)
     names = dict.fromkeys(table.split for table in manifest.tables)
     splits = [{f"{SPLITS}/name": name, f"{SPLITS}/url": SPLIT_KINDS.get(name, "cr:Split")} for name in names]
-    sets = [_enumeration(SPLITS, "The splits of the dataset.", "cr:Split", {"name": "sc:Text", "url": "sc:URL"}, splits)]
+    types = {"name": "sc:Text", "url": "sc:URL"}
+    sets = [_enumeration(SPLITS, "The splits of the dataset.", "cr:Split", types, splits)]
     if labels := tasks.label_names(dataset.task):
-        records = [{f"{LABELS}/id": number, f"{LABELS}/name": name} for number, name in enumerate(labels)]
+        numbered = [{f"{LABELS}/id": number, f"{LABELS}/name": name} for number, name in enumerate(labels)]
         types = {"id": "sc:Integer", "name": "sc:Text"}
-        sets.append(_enumeration(LABELS, "The labels, by the number that the rows hold.", "sc:Enumeration", types, records))
+        sets.append(_enumeration(LABELS, "The labels, by number.", "sc:Enumeration", types, numbered))
     return sets + [_record_set(name, tables, dataset.task) for name, tables in configs.items()]
 
 
@@ -121,7 +122,7 @@ def _record_set(name: str, tables: list[Table], task: Task) -> dict[str, Any]:
         "name": name,
         "description": f"The rows of the config {name}: {counts}.",
     }
-    if any(column.name == "id" for column in columns) and name.endswith(("corpus", "queries")):
+    if tables[0].config in {"corpus", "queries"}:
         described["key"] = [{"@id": split_field}, {"@id": f"{record_set}/id"}]
     split = {
         "@type": "cr:Field",
@@ -173,7 +174,7 @@ def _field(record_set: str, file_set: str, column: Column, task: Task) -> dict[s
     if is_label and isinstance(task, tasks.STS):
         described["description"] = f"{task.low:g} to {task.high:g}, higher is more similar."
     elif is_label and tasks.label_names(task):
-        described["description"] = f"Ids of the record set {LABELS}." if is_list else f"An id of the record set {LABELS}."
+        described["description"] = f"{'Ids' if is_list else 'An id'} of the record set {LABELS}."
         if not is_list:
             described["references"] = {"field": {"@id": f"{LABELS}/id"}}
     return described | {"source": {"fileSet": {"@id": file_set}, "extract": {"column": column.name}}}

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.skipif(
-        importlib.util.find_spec("mlcroissant") is None, reason="mlcroissant is not installed: pip install '.[consumers]'"
+        importlib.util.find_spec("mlcroissant") is None,
+        reason="mlcroissant is not installed: pip install '.[consumers]'",
     ),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # mlcroissant uses rdflib and pandas as they were
 ]
@@ -111,9 +112,7 @@ def test_one_split_is_read_alone(golden_release: Callable[[str], BuildResult]) -
     dataset = open_croissant(outcome.release_dir / folder.CROISSANT)
     rows = rows_of(outcome.release_dir, outcome.manifest, "default", "default")
     for split in ("train", "test"):
-        read = read_rows(
-            open_croissant(outcome.release_dir / folder.CROISSANT), "default", {"default/split": split}
-        )
+        read = read_rows(open_croissant(outcome.release_dir / folder.CROISSANT), "default", {"default/split": split})
         assert read == [row for row in rows if row["default/split"] == split]
     assert read_rows(dataset, "labels")[0] == {"labels/id": 0, "labels/name": "joy"}
     assert {row["splits/name"] for row in read_rows(dataset, "splits")} == {"train", "test"}

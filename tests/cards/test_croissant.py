@@ -155,7 +155,15 @@ def test_the_prose_of_the_card_is_there_item_by_item() -> None:
     assert croissant["rai:dataCollection"].startswith("The labels were crowdsourced on Yandex Toloka")
     assert "\n" not in croissant["rai:dataCollection"].split("\n\n", maxsplit=1)[0]
     assert croissant["rai:dataPreprocessingProtocol"][0].startswith("The raw rows are used as they are")
-    assert "crowd workers annotated them" in croissant["rai:dataAnnotationProtocol"]
+    assert croissant["rai:dataAnnotationProtocol"] == "Annotated by crowd workers. See rai:dataCollection."
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    definition = definition_for("Classification")
+    definition = replace(definition, source=replace(definition.source, annotations=("found",)))
+    manifest = manifest_for(definition, frames_for("Classification"), findings=(), dropped=(), observed={})
+    croissant = json.loads(render_croissant(definition, manifest))
+    assert {"rai:dataAnnotationProtocol", "dqv:hasQualityMeasurement", "usageInfo"} & croissant.keys() == set()
 
 
 def test_a_sample_says_so() -> None:
@@ -181,7 +189,9 @@ def test_hostile_texts_stay_strings() -> None:
         dropped=(Dropped(hostile, 1),),
         findings=(finding("split_leak", "info", 1, 0.5, detail=hostile, why=hostile),),
         observed={hostile: 1},
-        recipe=replace(manifest_for(definition, {}).recipe, options={"words": hostile, "nan": float("nan"), "no": None}),
+        recipe=replace(
+            manifest_for(definition, {}).recipe, options={"words": hostile, "nan": float("nan"), "no": None}
+        ),
     )
     text = render_croissant(definition, manifest)
     assert "<" not in text, "it may be put into a <script> of a web page"

@@ -355,9 +355,7 @@ def test_check_finds_changed_missing_and_stray_files(settings: BuildSettings) ->
 
 
 @pytest.mark.parametrize("name", ["README.md", "statistics.json", "croissant.json"])
-def test_check_finds_an_edited_document_and_a_build_writes_it_again(
-    name: str, settings: BuildSettings
-) -> None:
+def test_check_finds_an_edited_document_and_a_build_writes_it_again(name: str, settings: BuildSettings) -> None:
     release_dir = build(settings).release_dir
     written = (release_dir / name).read_bytes()
     (release_dir / name).write_bytes(written + b"\n")

@@ -99,6 +99,20 @@ def test_a_version_without_croissant_does_not_keep_that_of_the_version_before(
     assert publish(hub, dataset, old, options).state == "already published"
 
 
+def test_a_croissant_of_somebody_else_is_replaced_and_the_plan_says_so(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+) -> None:
+    dataset, outcomes = releases()
+    old = make(dataset, "1.0.0", settings)
+    documents = tuple(one for one in old.manifest.documents if one.path != "croissant.json")
+    (old.release_dir / "manifest.json").write_bytes(encode(replace(old.manifest, documents=documents)))
+    publish(hub, dataset, old, options)
+    assert "croissant.json" not in hub.tree(REPO)
+    hub.commit(REPO, {"croissant.json": b"{}"})
+    notes = plan(hub, dataset, outcomes["2.0.0"], options).notes
+    assert "croissant.json on main is somebody else's: it is replaced" in notes
+
+
 def test_an_edited_croissant_is_not_published(
     hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
 ) -> None:
