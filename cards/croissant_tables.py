@@ -3,8 +3,8 @@
 A config has the name that it loads by, its record set the same one, as in the Croissant that the Hub makes of a dataset. The
 column `text` of the config `default` is the field `default/text`.
 
-What mlcroissant 1.1 can read decided four things. It finds no files in a file set that is `containedIn` the files themselves, so a
-file set names the paths of its files. It applies the regular expression of a split twice, so the expression matches a split's
+What mlcroissant 1.1 can read decided four things. It finds no files in a file set that is `containedIn` the files, so a file
+set names the paths of its files. It applies the regular expression of a split twice, so the expression matches a split's
 name too. It reads every table that a field `references`, so judgements do not reference the corpus: reading a thousand of them
 would read gigabytes. It stops at a reference without `field`, which the specification writes and the Hub does not.
 """
