@@ -55,7 +55,7 @@ class File:
 
 @dataclass(frozen=True)
 class Document:
-    """A file that describes a release, `README.md` or `statistics.json`: its name, size in bytes, sha256 in hex."""
+    """A file that describes a release, such as `README.md`: its name, size in bytes, sha256 in hex."""
 
     path: DocumentName
     bytes: Count
@@ -171,9 +171,9 @@ class Identity:
 class Manifest:
     """All that is known of a release. The fields up to `prompts` that Identity has too mean the same.
 
-    content_sha256: identity of all rows (pipelines.release.content_hash). documents: card and statistics; none in manifests from
-    before they were recorded. observed: numbers that the recipe counted. tools, built_at: versions of libraries and the time (ISO
-    8601, UTC), outside every hash.
+    content_sha256: identity of all rows (pipelines.release.content_hash). documents: card, statistics and croissant.json; older
+    manifests lack the last, or all. observed: numbers that the recipe counted. tools, built_at: versions of libraries and the
+    time (ISO 8601, UTC), outside every hash.
     """
 
     format: int = 1

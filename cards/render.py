@@ -54,7 +54,7 @@ def render(
     head = yaml.safe_dump(front_matter.metadata(definition, manifest), sort_keys=False, allow_unicode=True, width=120)
     splits = _splits(manifest)
     citations = [bibtex(key) for key in citation_keys(definition)]
-    prose = _read_filled_prose(dataset, manifest)
+    prose = read_filled_prose(dataset, manifest)
     configs = front_matter.config_names(dataset, front_matter.tables_by_config(manifest))
     return _template().render(
         front_matter=head,
@@ -92,7 +92,7 @@ def render(
     )
 
 
-def _read_filled_prose(dataset: Dataset, manifest: Manifest) -> Prose:
+def read_filled_prose(dataset: Dataset, manifest: Manifest) -> Prose:
     """The prose of a dataset with the numbers of one release in it."""
     prose = read_prose(manifest.source, dataset.name, manifest.version)
     rows = {(table.config, table.split): table.rows for table in manifest.tables}

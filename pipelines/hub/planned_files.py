@@ -34,7 +34,7 @@ def different_documents(hub: HubClient, repo: str, at: Snapshot, writes: Mapping
     A card may be edited together with its digest in the manifest.
     """
     faults = []
-    for path in (folder.CARD, folder.STATISTICS, folder.MANIFEST):
+    for path in filter(writes.__contains__, (*folder.DOCUMENTS, folder.MANIFEST)):
         published, ours = repository.read_file(hub, repo, at, path), content_of(writes[path])
         if path == folder.MANIFEST and published is not None:
             published, ours = (encode(replace(decode(one, path), built_at="", tools={})) for one in (published, ours))
@@ -56,10 +56,19 @@ def _loading_faults(
 
 
 def stale_files(at: Snapshot, manifests: Iterable[Manifest], wanted: Container[str]) -> list[str]:
-    """The files of an older release: Parquet in the folders of the manifests' configs. Everything else is somebody else's."""
+    """The files of an older release: Parquet in the folders of the manifests' configs, and documents that this one lacks.
+
+    Everything else is somebody else's.
+    """
+    manifests = list(manifests)
     folders = {config_folder(table.config) for manifest in manifests for table in manifest.tables}
+    documents = {name for manifest in manifests for name in folder.document_names(manifest)}
     paths = [PurePosixPath(path) for path in at.digests if path not in wanted]
-    return [str(path) for path in paths if path.suffix == ".parquet" and str(path.parent) in folders]
+    return [
+        str(path)
+        for path in paths
+        if str(path) in documents or (path.suffix == ".parquet" and str(path.parent) in folders)
+    ]
 
 
 def refuse_other_files(repo: str, paths: Iterable[str], writes: Mapping[str, bytes | Path], manifest: Manifest) -> None:

@@ -22,7 +22,7 @@ from pipelines.hub.verification import edited_documents_at, fetch_verified, load
 from pipelines.release import comparison, folder, ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
     from pathlib import Path
 
     from builders.catalogue import Definition
@@ -199,6 +199,9 @@ def _plan_commit(
     if begun:
         notes.append(f"{target.branch} holds a damaged copy of this release: it is written again")
     notes += [f"keys kept from the card on the Hub: {', '.join(added)}"] if added else []
+    notes += [
+        f"{path} on {target.branch} is somebody else's: it is replaced" for path in _foreign_documents(target, writes)
+    ]
     planned = content_of(writes[folder.CARD]) if begun else None
     edits = () if plan.newest else card_edits.find_card_edits(hub, repo, card, target.published, refs, planned=planned)
     against = next((one for one in refs.versions if version_key(one) < version_key(plan.version)), None)
@@ -219,6 +222,12 @@ def _plan_commit(
         plan, writes=writes, unchanged=unchanged, deletes=tuple(deletes), against=against, changes=tuple(changes),
         notes=tuple(notes), card_edits=edits,
     )  # fmt: skip
+
+
+def _foreign_documents(target: Target, writes: Container[str]) -> list[str]:
+    """The files that the documents of a release replace and that are not those of the release before."""
+    theirs = folder.DOCUMENTS if target.published is None else folder.document_names(target.published)
+    return [name for name in folder.DOCUMENTS if name in writes and name in target.at.digests and name not in theirs]
 
 
 def require_same_rows(

@@ -41,7 +41,7 @@ def published_files(
 
     Raises ReleaseError where keys are to be kept and our card has no front matter.
     """
-    names = [folder.CARD, folder.MANIFEST, folder.STATISTICS, *(file.path for file in manifest.files)]
+    names = [folder.MANIFEST, *folder.document_names(manifest), *(file.path for file in manifest.files)]
     writes: dict[str, bytes | Path] = {name: release_dir / name for name in names}
     card = name_repository((release_dir / folder.CARD).read_text("utf-8"), manifest.dataset, repo)
     card = card if newest is None else _name_newest(card, newest)

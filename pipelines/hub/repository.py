@@ -210,12 +210,12 @@ def _lock_file(commit_dir: Path) -> Path:
 
 
 def _fetch(hub: HubClient, repo: str, at: Snapshot, target: Path) -> None:
-    """Download card, manifest, statistics, and the files that the manifest names."""
+    """Download the manifest, and the documents and data files that it names."""
     where = f"{repo} at {at.sha[:12]}"
     if folder.MANIFEST not in at.digests:
         raise ReleaseError("no release on the Hub at this revision", where=where, found="no manifest.json")
     manifest = decode(download(hub, repo, at, folder.MANIFEST, target).read_bytes(), f"{where}: manifest.json")
-    paths = [folder.CARD, folder.STATISTICS, *(file.path for file in manifest.files)]
+    paths = [*folder.document_names(manifest), *(file.path for file in manifest.files)]
     missing = [path for path in paths if path not in at.digests]
     if missing:
         raise ReleaseError("the release on the Hub lacks a file", where=where, found=missing[0])

@@ -1,6 +1,6 @@
 """Whether a repository shows, at a snapshot, the release that its manifest says.
 
-What counts is what a reader gets: the files that `load_dataset` reads there, their rows, the card and the statistics.
+What counts is what a reader gets: the files that `load_dataset` reads there, their rows, the card and the other documents.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import ReleaseError
+from cards.manifest import decode
 from pipelines.hub import repository
 from pipelines.release import folder
 from pipelines.release.loading import find_loading_faults
@@ -26,7 +27,7 @@ def verify_snapshot(hub: HubClient, repo: str, at: Snapshot, cache: Path, *, dow
     """The faults of the release at a snapshot, a sentence for each: its files, rows and documents, and what else would be loaded.
 
     download: fetch the data files and hash their rows; else compare the digests that the Hub lists with those of the manifest,
-    and fetch card, manifest and statistics alone.
+    and fetch manifest and documents alone.
 
     Raises the client's error where the Hub cannot be read.
     """
@@ -71,17 +72,22 @@ def edited_documents_at(hub: HubClient, repo: str, at: Snapshot, manifest: Manif
 
 
 def _fetch_documents(hub: HubClient, repo: str, at: Snapshot, target: Path) -> Manifest:
-    """The manifest of a release, downloaded into a folder with its card and its statistics."""
-    for path in (folder.MANIFEST, *folder.DOCUMENTS):
-        content = repository.read_file(hub, repo, at, path)
-        if content is None:
-            raise ReleaseError("the release on the Hub lacks a file", where=repo, found=path)
-        (target / path).write_bytes(content)
-    return folder.require_manifest(target)
+    """The manifest of a release; its documents are downloaded into a folder."""
+    manifest = decode(_require_file(hub, repo, at, folder.MANIFEST), f"{repo}: {folder.MANIFEST}")
+    for path in folder.document_names(manifest):
+        (target / path).write_bytes(_require_file(hub, repo, at, path))
+    return manifest
+
+
+def _require_file(hub: HubClient, repo: str, at: Snapshot, path: str) -> bytes:
+    content = repository.read_file(hub, repo, at, path)
+    if content is None:
+        raise ReleaseError("the release on the Hub lacks a file", where=repo, found=path)
+    return content
 
 
 def _compare_documents(repo: str, at: Snapshot, fetched: Path, manifest: Manifest) -> list[str]:
-    """What else than the release would be loaded, and how its card and statistics differ from the manifest's."""
+    """What else than the release would be loaded, and how its documents differ from the manifest's."""
     card = (fetched / folder.CARD).read_bytes()
     return find_loading_faults(at.digests, card, manifest, repo) + folder.edited_documents(fetched, manifest)
 

@@ -1,7 +1,7 @@
 """A release in its folder: the names of its files, its manifest, its tables.
 
 outputs/<dataset>/<version>/
-  README.md  manifest.json  statistics.json
+  README.md  manifest.json  statistics.json  croissant.json
   data/<split>-00000-of-0000N.parquet        for config `default`
   <config>/<split>-00000-of-0000N.parquet    for every other config
 """
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from cards.manifest import Table
 
-MANIFEST, STATISTICS, CARD = "manifest.json", "statistics.json", "README.md"
-DOCUMENTS = (CARD, STATISTICS)  # what describes the rows
+MANIFEST, STATISTICS, CARD, CROISSANT = "manifest.json", "statistics.json", "README.md", "croissant.json"
+DOCUMENTS = (CARD, STATISTICS, CROISSANT)  # what describes the rows
+OPTIONAL = frozenset({CROISSANT})  # releases that were built before it was written lack it
 
 
 def read_manifest(release_dir: Path) -> Manifest | None:
@@ -61,7 +62,7 @@ def require_manifest(release_dir: Path) -> Manifest:
 
 
 def has_all_files(release_dir: Path, manifest: Manifest) -> bool:
-    """Whether every data file of a release is there in its size, and card and statistics are those of the manifest.
+    """Whether every data file of a release is there in its size, and its documents are those of the manifest.
 
     `verify_release` reads the bytes of the data files too.
     """
@@ -78,22 +79,28 @@ def find_damage(release_dir: Path, manifest: Manifest) -> list[str]:
             damage.append(f"{file.path} is missing")
         else:
             damage += [f"{file.path} has {size:,} bytes, not {file.bytes:,}"] if size != file.bytes else []
-    damage += [f"{name} is missing" for name in DOCUMENTS if not (release_dir / name).is_file()]
+    damage += [f"{name} is missing" for name in document_names(manifest) if not (release_dir / name).is_file()]
     return damage + edited_documents(release_dir, manifest)
 
 
+def document_names(manifest: Manifest) -> tuple[str, ...]:
+    """The documents of a release, in the order of DOCUMENTS: an older one has only those that its manifest lists."""
+    listed = {document.path for document in manifest.documents}
+    return tuple(name for name in DOCUMENTS if name not in OPTIONAL or name in listed)
+
+
 def describe_document(name: str, content: bytes) -> Document:
-    """The manifest's entry of a card or of statistics."""
+    """The manifest's entry of a document."""
     return Document(name, len(content), hashlib.sha256(content).hexdigest())
 
 
 def describe_documents(release_dir: Path) -> tuple[Document, ...]:
-    """The manifest's entries of the card and the statistics in a folder."""
+    """The manifest's entries of the documents in a folder."""
     return tuple(describe_document(name, (release_dir / name).read_bytes()) for name in DOCUMENTS)
 
 
 def edited_documents(release_dir: Path, manifest: Manifest, names: Container[str] = DOCUMENTS) -> list[str]:
-    """What differs between the card and the statistics in a folder and those of the manifest, a line for each.
+    """What differs between the documents in a folder and those of the manifest, a line for each.
 
     A missing file is not listed, nor is one that an older manifest holds no digest of.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipelines.release.content_hash import dataset_sha256
-from pipelines.release.folder import DOCUMENTS
+from pipelines.release.folder import document_names
 from pipelines.release.parquet import count_rows, describe_file, hash_table
 from pipelines.stages import BYTES, stage
 
@@ -19,7 +19,7 @@ def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
     """The problems of a release: files missing, changed or not in the manifest; tables with other rows than the manifest's.
 
     Every data file is read and every row hashed: an empty list means that the rows are those of the manifest's content_sha256.
-    Card and statistics need only exist: see pipelines.release.folder.edited_documents.
+    Card, statistics and croissant.json need only exist: see pipelines.release.folder.edited_documents.
 
     Raises ReleaseError for a file that has the manifest's digest and is not valid Parquet, or has columns of other types.
     """
@@ -37,7 +37,7 @@ def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
     named = {file.path for file in manifest.files}
     present = [path.relative_to(release_dir).as_posix() for path in sorted(release_dir.rglob("*.parquet"))]
     problems += [f"{path} is in no table of the manifest" for path in present if path not in named]
-    problems += [f"{name} is missing" for name in DOCUMENTS if not (release_dir / name).is_file()]
+    problems += [f"{name} is missing" for name in document_names(manifest) if not (release_dir / name).is_file()]
     if not problems and dataset_sha256(hashes) != manifest.content_sha256:
         problems.append("content_sha256 is not that of the tables")
     return problems

@@ -1,4 +1,4 @@
-"""A release written from raw files: recipe, Parquet, audit, statistics, card, manifest."""
+"""A release written from raw files: recipe, Parquet, audit, statistics, card, Croissant, manifest."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from builders import tasks
 from builders.errors import FindingsError, ReleaseError
 from builders.licences import permits_derivatives
 from builders.spec import RawFiles
+from cards.croissant import render_croissant
 from cards.evidence import Evidence
 from cards.manifest import FORMAT, Manifest, encode
 from cards.render import render
@@ -73,6 +74,8 @@ def write_release(
     with stage("card"):
         card = render(definition, manifest, described, _evidence(definition, manifest, described, frames, found))
     (release_dir / folder.CARD).write_text(card, encoding="utf-8", newline="\n")
+    croissant = render_croissant(definition, manifest)
+    (release_dir / folder.CROISSANT).write_text(croissant, encoding="utf-8", newline="\n")
     manifest = replace(manifest, documents=folder.describe_documents(release_dir))
     (release_dir / folder.MANIFEST).write_bytes(encode(manifest))
     return manifest

@@ -41,11 +41,11 @@ def build(settings: BuildSettings, name: str = NAME) -> BuildResult:
     return make(definition_of(name), "1.0.0", settings)
 
 
-def test_a_release_holds_only_card_manifest_statistics_and_data(settings: BuildSettings) -> None:
+def test_a_release_holds_only_data_manifest_and_documents(settings: BuildSettings) -> None:
     outcome = build(settings)
     assert outcome.release_dir == settings.output / NAME / "1.0.0"
-    files = {"README.md", "manifest.json", "statistics.json", "data", "data/dev-00000-of-00001.parquet"}
-    assert set(tree(outcome.release_dir)) == files
+    files = {"README.md", "manifest.json", "statistics.json", "croissant.json"}
+    assert set(tree(outcome.release_dir)) == files | {"data", "data/dev-00000-of-00001.parquet"}
     assert sorted(path.name for path in settings.output.rglob("*") if path.name.startswith(".")) == []
 
 
@@ -63,7 +63,7 @@ def test_the_manifest_has_the_documented_keys(settings: BuildSettings) -> None:
     assert {"module", "options", "sha256"} <= set(manifest["recipe"])
     assert manifest["documents"] == [
         {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        for name in ("README.md", "statistics.json")
+        for name in ("README.md", "statistics.json", "croissant.json")
         for content in [(outcome.release_dir / name).read_bytes()]
     ]
     assert read_manifest(outcome.release_dir) == outcome.manifest
@@ -82,7 +82,7 @@ def test_force_rebuilds_the_same_rows(settings: BuildSettings) -> None:
     assert second.manifest.content_sha256 == first.manifest.content_sha256
 
 
-@pytest.mark.parametrize("name", ["README.md", "statistics.json", "data/dev-00000-of-00001.parquet"])
+@pytest.mark.parametrize("name", ["README.md", "statistics.json", "croissant.json", "data/dev-00000-of-00001.parquet"])
 def test_a_release_with_a_missing_file_is_rebuilt(settings: BuildSettings, name: str) -> None:
     (build(settings).release_dir / name).unlink()
     assert build(settings).state == "built"
@@ -369,10 +369,8 @@ def test_check_finds_changed_missing_and_stray_files(settings: BuildSettings) ->
     assert "queries/test-00001-of-00001.parquet is in no table" in problems
 
 
-@pytest.mark.parametrize("name", ["README.md", "statistics.json"])
-def test_check_finds_an_edited_card_and_edited_statistics_and_a_build_writes_them_again(
-    name: str, settings: BuildSettings
-) -> None:
+@pytest.mark.parametrize("name", ["README.md", "statistics.json", "croissant.json"])
+def test_check_finds_an_edited_document_and_a_build_writes_it_again(name: str, settings: BuildSettings) -> None:
     release_dir = build(settings).release_dir
     written = (release_dir / name).read_bytes()
     (release_dir / name).write_bytes(written + b"\n")
@@ -394,6 +392,26 @@ def test_a_release_without_digests_of_its_documents_is_not_called_edited(setting
     (outcome.release_dir / "README.md").write_text("An old card.")
     assert check_release(outcome.release_dir, language_sample=SAMPLE).report["problems"] == []
     assert build(settings).state == "up to date"
+
+
+def test_a_release_from_before_croissant_passes_and_the_next_build_adds_it(settings: BuildSettings) -> None:
+    outcome = build(settings)
+    written = (outcome.release_dir / "croissant.json").read_bytes()
+    documents = tuple(one for one in outcome.manifest.documents if one.path != "croissant.json")
+    old = replace(outcome.manifest, documents=documents, report_sha256="0" * 64)  # other code made its report
+    (outcome.release_dir / "manifest.json").write_bytes(encode(old))
+    (outcome.release_dir / "croissant.json").unlink()
+    assert check_release(outcome.release_dir, language_sample=SAMPLE).report["problems"] == []
+    again = build(settings)
+    assert again.state == "built"
+    assert again.manifest.content_sha256 == outcome.manifest.content_sha256
+    assert (outcome.release_dir / "croissant.json").read_bytes() == written
+
+
+def test_a_missing_croissant_is_a_problem(settings: BuildSettings) -> None:
+    release_dir = build(settings).release_dir
+    (release_dir / "croissant.json").unlink()
+    assert check_release(release_dir, language_sample=SAMPLE).report["problems"] == ["croissant.json is missing"]
 
 
 @pytest.mark.parametrize("exchange", [True, False], ids=["atomic exchange", "two renames"])

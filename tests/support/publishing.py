@@ -129,7 +129,8 @@ def verified_hash(tree: dict[str, bytes]) -> str | None:
     if not release_files:
         return None
     manifest = decode(tree["manifest.json"], "the Hub")
-    assert release_files == {"manifest.json", "statistics.json", *(file.path for file in manifest.files)}
+    documents = {document.path for document in manifest.documents} - {"README.md"}
+    assert release_files == {"manifest.json", *documents, *(file.path for file in manifest.files)}
     for file in manifest.files:
         assert hashlib.sha256(tree[file.path]).hexdigest() == file.sha256
     assert f'revision="v{manifest.version}"' in tree["README.md"].decode()

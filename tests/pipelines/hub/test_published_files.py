@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from builders.errors import PublishError
 from cards.front_matter import metadata
 from cards.manifest import decode, encode
 from pipelines.hub.published_files import OUR_KEYS
@@ -47,7 +48,7 @@ def test_front_matter_keys_added_by_others_survive_and_our_keys_win(
         "viewer": False, "extra_gated_prompt": "Будьте добры", False: 1
     }  # fmt: skip
     assert body == built_card.split("---\n", 2)[2]
-    [card, _] = decode(hub.tree(REPO)["manifest.json"], "the Hub").documents
+    [card, *_] = decode(hub.tree(REPO)["manifest.json"], "the Hub").documents
     assert card.sha256 == hashlib.sha256(merged.encode()).hexdigest(), "the digest is that of the published card"
 
 
@@ -81,6 +82,46 @@ def test_a_release_from_before_digests_of_documents_is_published_with_its_manife
     publish(hub, dataset, outcome, options)
     assert hub.tree(REPO, "v1.0.0")["manifest.json"] == old
     assert hub.tree(REPO, "v1.0.0")["README.md"] == published_card(outcome)
+
+
+def test_a_version_without_croissant_does_not_keep_that_of_the_version_before(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    assert hub.tree(REPO)["croissant.json"] == (outcomes["1.0.0"].release_dir / "croissant.json").read_bytes()
+    old = make(dataset, "2.0.0", settings)
+    documents = tuple(one for one in old.manifest.documents if one.path != "croissant.json")
+    (old.release_dir / "manifest.json").write_bytes(encode(replace(old.manifest, documents=documents)))
+    (old.release_dir / "croissant.json").unlink()
+    assert publish(hub, dataset, old, options).state == "published"
+    assert "croissant.json" not in hub.tree(REPO)
+    assert publish(hub, dataset, old, options).state == "already published"
+
+
+def test_a_croissant_of_somebody_else_is_replaced_and_the_plan_says_so(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+) -> None:
+    dataset, outcomes = releases()
+    old = make(dataset, "1.0.0", settings)
+    documents = tuple(one for one in old.manifest.documents if one.path != "croissant.json")
+    (old.release_dir / "manifest.json").write_bytes(encode(replace(old.manifest, documents=documents)))
+    publish(hub, dataset, old, options)
+    assert "croissant.json" not in hub.tree(REPO)
+    hub.commit(REPO, {"croissant.json": b"{}"})
+    notes = plan(hub, dataset, outcomes["2.0.0"], options).notes
+    assert "croissant.json on main is somebody else's: it is replaced" in notes
+
+
+def test_an_edited_croissant_is_not_published(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+) -> None:
+    outcome = make(releases()[0], "1.0.0", settings)
+    (outcome.release_dir / "croissant.json").write_text("{}")
+    with pytest.raises(PublishError, match="damaged") as caught:
+        publish(hub, releases()[0], outcome, options)
+    assert "croissant.json was edited after the build" in str(caught.value)
+    assert not hub.repos
 
 
 def test_a_card_edited_on_the_hub_does_not_keep_the_next_version_from_being_compared(

@@ -77,12 +77,21 @@ def test_a_commit_that_was_never_tagged_is_tagged_where_all_digests_are_ours(
         ({"README.md": b"another card"}, "README.md: the Hub has other bytes"),
         ({"manifest.json": b"{}"}, "manifest.json: the Hub has other bytes"),
         ({"statistics.json": b"{}"}, "statistics.json: the Hub has other bytes"),
+        ({"croissant.json": b"{}"}, "croissant.json: the Hub has other bytes"),
         (
             {"data/dev-00000-of-00009.parquet": b"PAR1"},
             "data/dev-00000-of-00009.parquet would be loaded as default/dev",
         ),
     ],
-    ids=["other data", "no data", "another card", "another manifest", "other statistics", "a stray file"],
+    ids=[
+        "other data",
+        "no data",
+        "another card",
+        "another manifest",
+        "other statistics",
+        "another croissant.json",
+        "a stray file",
+    ],
 )
 def test_a_commit_with_other_bytes_than_ours_is_not_tagged(
     hub: LoopbackHub, by_digest: PublishOptions, releases: Any, monkeypatch: pytest.MonkeyPatch,

@@ -50,6 +50,10 @@ def edited_statistics(tree: dict[str, bytes]) -> dict[str, bytes | None]:
     return {"statistics.json": tree["statistics.json"] + b" "}
 
 
+def edited_croissant(tree: dict[str, bytes]) -> dict[str, bytes | None]:
+    return {"croissant.json": tree["croissant.json"] + b" "}
+
+
 def edited_card_with_its_digest(tree: dict[str, bytes]) -> dict[str, bytes | None]:
     """An edited card, and the manifest with its digest."""
     card = tree["README.md"] + b"One more line.\n"
@@ -65,8 +69,9 @@ NAMED = [
     (edited_data_files, "data/dev-00001-of-00002.parquet would not be loaded as default/dev"),
     (edited_card, "README.md was edited after the build"),
     (edited_statistics, "statistics.json was edited after the build"),
+    (edited_croissant, "croissant.json was edited after the build"),
 ]
-IDS = ["a stray file", "edited data_files", "an edited card", "edited statistics"]
+IDS = ["a stray file", "edited data_files", "an edited card", "edited statistics", "an edited croissant.json"]
 
 
 def connect(hub: LoopbackHub) -> HubClient:
@@ -91,6 +96,18 @@ def test_a_commit_that_does_not_show_the_release_is_told_by_what_differs(
     edited = repository.require_snapshot(connection, REPO, "main")
     faults = verify_snapshot(connection, REPO, edited, options.cache, download=download)
     assert any(fault.startswith(words) for fault in faults), faults
+
+
+@pytest.mark.parametrize("download", [True, False])
+def test_a_document_that_the_manifest_lists_must_be_there(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, *, download: bool
+) -> None:
+    publish(hub, *first(releases()), options)
+    hub.commit(REPO, {"croissant.json": None})
+    connection = connect(hub)
+    at = repository.require_snapshot(connection, REPO, "main")
+    faults = verify_snapshot(connection, REPO, at, options.cache, download=download)
+    assert faults == ["the release on the Hub lacks a file: croissant.json"]
 
 
 def test_without_download_data_files_are_compared_by_the_digests_that_the_hub_lists(

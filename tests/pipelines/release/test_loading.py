@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from cards.manifest import Manifest
 
 CEDR = "cedr-classification"
-OTHERS = [".gitattributes", "LICENSE", "notes.txt", "docs/figure.png", "README.md", "manifest.json", "statistics.json"]
+OTHERS = [
+    ".gitattributes", "LICENSE", "notes.txt", "docs/figure.png", "README.md", "manifest.json", "statistics.json", "croissant.json"
+]  # fmt: skip
 
 
 def listing(manifest: Manifest) -> list[str]:
