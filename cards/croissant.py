@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from builders.spec import Source
     from cards.manifest import Manifest
-    from cards.render import Prose
+    from cards.texts import Prose
 
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 # The context that mlcroissant expects. `http` and `https` are as it compares them.
