@@ -67,6 +67,11 @@ def verbosity() -> int:
     return _settings["verbose"]
 
 
+def summary_level(*, failed: bool) -> int:
+    """The level to log a summary at: INFO, or ERROR where --quiet would hide what failed."""
+    return logging.ERROR if failed and _settings["verbose"] < 0 else logging.INFO
+
+
 def shows_progress() -> bool:
     """Whether progress is drawn: by a command on a terminal, unless it is quiet or this is a worker."""
     return bool(_settings["progress"]) and sys.stderr.isatty()

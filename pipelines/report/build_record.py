@@ -16,6 +16,7 @@ from pipelines.report.build_outcomes import describe_failure, describe_release, 
 from pipelines.report.build_report import begin_report, update_report
 from pipelines.report.missing_files_page import missing_files_summary
 from pipelines.report.redaction import ROOT, report_error
+from pipelines.terminal import summary_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,7 +84,8 @@ def record_build(
         if len(datasets) > 1:
             ended += [("pending", None)] * (len(datasets) - len(ended))
             lines = _summary(datasets, ended, splits, raw)
-            logger.info("\n".join([*lines, *([f"  report       {report}"] if report else [])]))
+            level = summary_level(failed=any(error is not None for _, error in ended))
+            logger.log(level, "\n".join([*lines, *([f"  report       {report}"] if report else [])]))
 
 
 def _log_failure(name: str, error: DatasetError, unavailable: set[str], *, several: bool) -> None:

@@ -13,7 +13,7 @@ from builders.catalogue import entries, requested_splits
 from pipelines.raw.cache import default_cache
 from pipelines.raw.missing_files import NeededFiles, find_buildable, find_missing_files
 from pipelines.report.text import WIDTH
-from pipelines.terminal import format_size
+from pipelines.terminal import format_size, summary_level
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -86,7 +86,7 @@ def log_missing_files(
     needs = [NeededFiles(definition, requested_splits(definition, splits)) for definition in definitions]
     lines = missing_files_summary(needs, raw, splits, failed)
     if lines:
-        logger.info("\n".join(lines))
+        logger.log(summary_level(failed=True), "\n".join(lines))
 
 
 def count_missing(number: int) -> str:

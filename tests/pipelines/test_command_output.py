@@ -74,6 +74,16 @@ def test_a_quiet_command_shows_its_result_and_no_progress(
     assert not any(re.search(r"\d:\d\d  ", line) for line in screen.lines)
 
 
+def test_a_quiet_command_still_says_which_files_are_missing(
+    run: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folders = ["--offline", "--cache", str(tmp_path / "cache"), "--output", str(tmp_path / "outputs")]
+    assert run(build.main, "cedr", "terra", "--quiet", *folders) == 3
+    err = capsys.readouterr().err
+    assert "error: 2 datasets: 2 failed: 2 raw files are missing\n" in err
+    assert "  terra/TERRa.zip" in err
+
+
 def test_a_verbose_command_says_what_it_does_and_how_long_it_takes(
     run: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
