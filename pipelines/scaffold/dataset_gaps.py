@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from builders import catalogue
 from builders.errors import DatasetError, error_line
+from cards.columns import describe_columns
 from cards.completeness import find_text_gaps
 from cards.gaps import Gap, marked_lines
+from cards.texts import prose_path, read_prose
 from pipelines.make import BuildSettings, make
 from pipelines.raw.inputs import missing_golden_files
 from pipelines.raw.lock_file import LOCK_FILE
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition, Entry
     from builders.spec import Source
+    from cards.manifest import Manifest
 
 
 def find_gaps(entries: Sequence[Entry], *, build: bool) -> list[Gap]:
@@ -102,7 +105,7 @@ def _build_gaps(definition: Definition, golden: Path) -> Iterator[Gap]:
         settings = BuildSettings(Path(folder), raw, sample=True, golden=golden, ledger=Path(folder) / "ledger.json")
         for version in definition.dataset.versions:
             try:
-                content = make(definition, version, settings).manifest.content_sha256
+                manifest = make(definition, version, settings).manifest
             except DatasetError as error:
                 what = f"the sample of {name}@{version} does not build: {error.what}"
                 yield Gap(what, error.where or where, error.todo or "correct the recipe", error.expected, error.found)
@@ -111,11 +114,24 @@ def _build_gaps(definition: Definition, golden: Path) -> Iterator[Gap]:
                 what = f"the recipe of {name}@{version} fails"
                 yield Gap(what, _line(error, definition.entry.path), "correct it", found=_words(error))
                 continue
+            content = manifest.content_sha256
+            yield from _column_gaps(definition, manifest)
             if content in contents:
                 what = f"the samples of versions {contents[content]} and {version} have the same rows"
                 todo = "add records on which the versions differ"
                 yield Gap(what, str(golden / definition.source.name / "raw"), todo, level="finish")
             contents.setdefault(content, version)
+
+
+def _column_gaps(definition: Definition, manifest: Manifest) -> Iterator[Gap]:
+    """Columns that neither the task nor the prose explains."""
+    source, name = definition.source.name, manifest.dataset
+    prose = read_prose(source, name, manifest.version).columns
+    for column in describe_columns(definition.dataset.task, manifest.tables, prose):
+        if not column.meaning:
+            todo = f"say what it means in the section '## Columns' of '# {name}': - `{column.name}`: ..."
+            what = f"nobody says what the column {column.name} of {name} means"
+            yield Gap(what, str(prose_path(source)), todo, level="finish")
 
 
 def _line(error: Exception, path: Path) -> str:

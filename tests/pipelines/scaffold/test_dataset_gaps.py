@@ -13,7 +13,7 @@ from builders import catalogue
 from builders.rumteb import terra
 from builders.spec import Tables, Version
 from pipelines.make import GOLDEN
-from pipelines.scaffold import checkout
+from pipelines.scaffold import checkout, dataset_gaps
 from pipelines.scaffold.dataset_gaps import find_gaps
 
 if TYPE_CHECKING:
@@ -102,3 +102,10 @@ def test_a_builder_that_cannot_be_imported_is_named_with_its_line(monkeypatch: p
     monkeypatch.setattr("pipelines.scaffold.dataset_gaps.catalogue.load", fail)
     [gap] = gaps_of("terra")
     assert "terra.py: the builder cannot be imported; found ValueError: terra: ruMTEB has a prompt" in gap
+
+
+def test_a_column_that_nobody_explains_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = dataset_gaps.read_prose
+    monkeypatch.setattr(dataset_gaps, "read_prose", lambda *names: replace(read(*names), columns=""))
+    text = "\n".join(gaps_of("cedr", build=True))
+    assert text.count("nobody says what the column source of cedr-classification means") == 1
