@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-COMMANDS = {"accept", "build", "check", "command", "decide", "diff", "fetch", "publish", "show"}
+COMMANDS = {"accept", "build", "check", "command", "decide", "diff", "fetch", "publish", "show", "site"}
 # A module may import those in its own layer's package and in the layers below it. One line is one layer.
 LAYERS = (
     {"builders"},
@@ -29,6 +29,7 @@ LAYERS = (
     {"pipelines.foreign"},
     {"pipelines.hub"},
     {"pipelines.report"},
+    {"pipelines.site_pages"},
     {"pipelines.make"},
     {f"pipelines.{command}" for command in COMMANDS},
     {"pipelines.command_line"},
