@@ -27,9 +27,9 @@ function recordElement({ change, kind }, record) {
     sides.push(sideElement(viewer.new, change, change.new_columns, after, inOrder(before, change.old_columns, change.new_columns)));
   } else {
     const columns = kind === "added" ? change.new_columns : change.old_columns;
-    sides.push(sideElement(kind === "added" ? `only in ${viewer.new}` : `only in ${viewer.old}`, change, columns, record[2], null));
+    sides.push(make("div", { class: "side" }, valuesElement(columns, textsOf(change, columns), record[2])));
   }
-  return make("article", { class: "row" }, make("header", {}, make("span", { class: "name" }, textNodes(name, ""))), make("div", { class: kind === "changed" ? "sides" : "" }, ...sides));
+  return make("article", { class: "row" }, make("header", {}, make("span", { class: "name" }, textNodes(name, "")), make("span", { text: kind === "changed" ? "" : `only in ${kind === "added" ? viewer.new : viewer.old}` })), make("div", { class: kind === "changed" ? "sides" : "" }, ...sides));
 }
 
 async function showScreen(start, scroll) {

@@ -18,7 +18,7 @@ function update() {
     row.hidden = !fits;
     shown += fits;
   }
-  document.getElementById("status").textContent = `${shown} of ${rows.length} datasets`;
+  document.getElementById("status").textContent = `${shown} of ${rows.length} dataset${rows.length === 1 ? "" : "s"}`;
   const values = { q: search.value.trim(), sort: order.key && (order.descending ? "-" : "") + order.key };
   for (const one of filters) values[one.dataset.filter] = one.value;
   const entries = Object.entries(values).filter(([, value]) => value);

@@ -33,6 +33,8 @@ function toggle(button, open) {
   const area = byId(`finding-${button.dataset.finding}`).querySelector(".finding-rows");
   area.hidden = !open;
   button.setAttribute("aria-expanded", String(open));
+  button.dataset.text ||= button.textContent;
+  button.textContent = open ? "Hide the rows" : button.dataset.text;
   if (open && !area.childElementCount) showRows(viewer.findings[button.dataset.finding - 1], area, 0).catch((error) => area.append(error.message));
 }
 

@@ -16,6 +16,7 @@ function rowElement(record, place) {
   const one = table();
   const label = one.label && one.label !== "score" ? one.columns.indexOf(one.label) : -1;
   const hidden = new Set([...(label >= 0 ? [one.label] : []), ...(viewer.labels.length ? ["label_text"] : [])]);
+  if (one.columns.includes("id") && String(values[one.columns.indexOf("id")]) === name) hidden.add("id");
   const columns = one.columns.filter((column) => !hidden.has(column));
   const shown = columns.map((column) => values[one.columns.indexOf(column)]);
   const link = make("a", { class: "name", href: rowLink(state.table, name, position), title: "a link to this row" }, textNodes(name, state.search));
