@@ -125,21 +125,21 @@ def match_rows(before: Table, after: Table, old: pl.LazyFrame, new: pl.LazyFrame
     columns, common = _common_columns(before, after)
     if not common:
         none = pl.Series(dtype=pl.UInt32)
-        every = [pl.int_range(rows, dtype=pl.UInt32, eager=True) for rows in (before.rows, after.rows)]
-        return RowMatch((), columns, *every, pl.DataFrame({"old": none, "new": none}), reordered=False)
+        removed, added = (pl.int_range(rows, dtype=pl.UInt32, eager=True) for rows in (before.rows, after.rows))
+        return RowMatch((), columns, removed, added, pl.DataFrame({"old": none, "new": none}), reordered=False)
     key = _key(common, old, new)
     old_rows, new_rows = (_hashed(frame, key, common) for frame in (old, new))
     match = list(key) or [HASH, COPY]
-    removed = old_rows.join(new_rows, on=match, how="anti").sort(POSITION)
-    added = new_rows.join(old_rows, on=match, how="anti").sort(POSITION)
+    gone = old_rows.join(new_rows, on=match, how="anti").sort(POSITION)
+    came = new_rows.join(old_rows, on=match, how="anti").sort(POSITION)
     both = old_rows.join(new_rows, on=match, how="inner", suffix="_new").sort(f"{POSITION}_new")
     changed = both.filter(both[HASH] != both[f"{HASH}_new"]) if key else both.clear()
-    equal = not (columns or removed.height or added.height or changed.height)
+    equal = not (columns or gone.height or came.height or changed.height)
     return RowMatch(
         key,
         columns,
-        removed[POSITION],
-        added[POSITION],
+        gone[POSITION],
+        came[POSITION],
         changed.select(old=POSITION, new=f"{POSITION}_new"),
         reordered=equal and not both[POSITION].is_sorted(),
     )

@@ -1,14 +1,15 @@
 """A card as HTML: GitHub's Markdown, in which no text of a dataset can become markup.
 
-Of HTML in the card, `<details>`, `<summary>` and `<br>` pass, without their attributes; all other HTML is shown as text. Images are
-shown as their description: a page of the site loads nothing from elsewhere. Links lead to http and https addresses or to places in
-the card.
+Of HTML in the card, `<details>`, `<summary>` and `<br>` pass, without their attributes; all other HTML is shown as text. Images
+are shown as their description: a page of the site loads nothing from elsewhere. Links lead to http and https addresses or to
+places in the card.
 """
 
 from __future__ import annotations
 
 import html
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
@@ -41,7 +42,7 @@ def render_card(card: str) -> Markup:
 def _mark_headings(tokens: list[Token]) -> None:
     """Give headings the names that links in the card use, as on GitHub, and lower them by one level."""
     names: dict[str, int] = {}
-    for token, following in zip(tokens, tokens[1:], strict=False):
+    for token, following in pairwise(tokens):
         if token.type == "heading_open":
             words = "".join(one.content for one in following.children or () if one.type in ("text", "code_inline"))
             name = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")

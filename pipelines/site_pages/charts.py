@@ -77,9 +77,7 @@ def bar_chart(title: str, split: str, counts: Mapping[str, int], total: int, *, 
 
 def length_charts(statistics: Mapping[str, Any]) -> list[LengthChart]:
     """The lengths of the texts in each split, those of the same texts on one scale."""
-    figures = [
-        (title, split, one) for split, values in statistics.items() for title, one in _text_figures(values)
-    ]
+    figures = [(title, split, one) for split, values in statistics.items() for title, one in _text_figures(values)]
     return [_length_chart(title, split, one, _scale(title, figures)) for title, split, one in figures]
 
 

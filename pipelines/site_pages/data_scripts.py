@@ -4,8 +4,8 @@ A list of records, such as the rows of a table, is a folder of pages of 1,000 re
 
     rows_push("table-1",1,[[0,"3f2c","A text"],...]);
 
-Modules and fetch do not work where a page is opened from a folder; a classic script does. The values are JSON without `<`, so that
-no text can end a script or open a tag, and without U+2028 and U+2029, which older browsers take for the end of a line.
+Modules and fetch do not work where a page is opened from a folder; a classic script does. The values are JSON without `<`, so
+that no text can end a script or open a tag, and without U+2028 and U+2029, which older browsers take for the end of a line.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class RecordList:
 def as_json(value: Any) -> bytes:
     """A value as JSON that may be part of a script or of a data block of a page.
 
-    A character that UTF-8 cannot hold (half of a pair of surrogates) becomes U+FFFD, a number that is not finite null, and a whole
-    number that JavaScript would round its text.
+    A character that UTF-8 cannot hold (half of a pair of surrogates) becomes U+FFFD, a number that is not finite null, and a
+    whole number that JavaScript would round its text.
     """
     try:
         text = orjson.dumps(value, option=orjson.OPT_STRICT_INTEGER)

@@ -60,9 +60,10 @@ def write_changes_page(
     site_dir: Path,
     old: ReleaseData,
     new: ReleaseData,
-    versions: Sequence[str],
     changes: Sequence[TableChange],
     figures: Sequence[tuple[str, Any, Any]],
+    *,
+    versions: Sequence[str],
 ) -> None:
     """Write the page that shows two versions side by side."""
     before, after = old.release.manifest, new.release.manifest

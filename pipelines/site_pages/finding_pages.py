@@ -1,7 +1,8 @@
 """All rows of every finding, with the rows that make them findings, as lists of the site.
 
-A record is [row, position, values, twin, twin split, twin values]: the names of the row and of its twin (null where there is none),
-the position of the row in its table (null where it is not a row of the table), and the values of both in the order of `columns`.
+A record is [row, position, values, twin, twin split, twin values]: the names of the row and of its twin (null where there is
+none), the position of the row in its table (null where it is not a row of the table), and the values of both in the order of
+`columns`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The first page: all datasets with what they are filtered and sorted by, and the tables of the benchmarks beside their papers'."""
+"""The first page: all datasets with what they are filtered and sorted by, and the benchmarks' tables beside the papers'."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 NOT_BUILT = "not built here"
 FILTERS = {
-    "benchmark": "Benchmark", "task": "Task", "language": "Language", "license": "Licence", "size": "Rows", "problems": "Problems",
+    "benchmark": "Benchmark", "task": "Task", "language": "Language", "license": "Licence", "size": "Rows",
+    "problems": "Problems",
 }  # fmt: skip
 
 
@@ -30,7 +31,9 @@ def write_index(site_dir: Path, datasets: Sequence[tuple[Definition, Sequence[Re
     rows = [_dataset_row(definition, releases) for definition, releases in datasets]
     names = {row["name"]: row for row in rows}
     filters = [(key, title, _choices(key, rows)) for key, title in FILTERS.items()]
-    tables = [_benchmark(name, names) for name in benchmark_table.TASKS if names.keys() & benchmark_table.TASKS[name].keys()]
+    tables = [
+        _benchmark(name, names) for name in benchmark_table.TASKS if names.keys() & benchmark_table.TASKS[name].keys()
+    ]
     built = sum(len(releases) for _, releases in datasets)
     write_page(site_dir / "index.html", "index", "", rows=rows, filters=filters, tables=tables, built=built)
 

@@ -1,8 +1,8 @@
 """The queries of a split with their judged documents, as a list of the site.
 
-A record is [query, [[document, score], ...], [document, ...]]: the place of the query in the list of its table; every judged document
-with its score, the highest first; and the candidates of the query (reranking) that nobody judged. A document is its place in the
-list of the corpus, or its id where it is not in that list.
+A record is [query, [[document, score], ...], [document, ...]]: the place of the query in the list of its table; every judged
+document with its score, the highest first; and the candidates of the query (reranking) that nobody judged. A document is its
+place in the list of the corpus, or its id where it is not in that list.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ BATCH_QUERIES = 1_000
 
 
 def write_queries(
-    page_dir: Path, folder: str, frames: Frames, split: str, query_ids: pl.DataFrame, document_ids: pl.DataFrame
+    page_dir: Path, folder: str, frames: Frames, ids: tuple[pl.DataFrame, pl.DataFrame], *, split: str
 ) -> tuple[RecordList, dict[int, int]]:
     """Write the queries of a split; returns the list, and the number of queries by the number of their positives.
 
-    query_ids, document_ids: see pipelines.site_pages.row_pages.listed_ids.
+    ids: of the queries and of the documents, see pipelines.site_pages.row_pages.listed_ids.
     """
     positives: Counter[int] = Counter()
 
     def counted() -> Iterator[list[Any]]:
-        for record in _records(frames, split, query_ids, document_ids):
+        for record in _records(frames, split, *ids):
             positives[sum(score > 0 for _, score in record[1])] += 1
             yield record
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -17,7 +18,7 @@ from pipelines.site_pages.judged_queries import write_queries
 from pipelines.site_pages.row_pages import MAX_BYTES, NamedRows, listed_ids, write_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from cards.manifest import Finding, Table
@@ -58,7 +59,7 @@ class QueryPages:
 
 @dataclass(frozen=True)
 class FindingData:
-    """A finding. definition: of its kind. list, columns: its rows, None where they are not shown or where it is not about rows."""
+    """A finding. definition: of its kind. list, columns: its rows; None where they are not shown, or it is not about rows."""
 
     finding: Finding
     definition: str
@@ -118,7 +119,8 @@ def _write_tables(
     release: SiteRelease, result: CheckResult, page_dir: Path
 ) -> tuple[tuple[TablePages, ...], tuple[QueryPages, ...]]:
     layouts = {layout.config: layout for layout in tasks.layouts(result.task)}
-    written, ids = [], {}
+    written: list[TablePages] = []
+    ids: dict[tuple[str, str], tuple[int, pl.DataFrame]] = {}
     for number, table in enumerate(release.manifest.tables, 1):
         frame, layout = result.rows[table.config][table.split], layouts.get(table.config)
         named = _named_rows(table, result) if table.num_bytes > MAX_BYTES else None
@@ -133,15 +135,21 @@ def _write_tables(
             table.config, table.split, table.rows, columns, texts, rows, _omission(table, rows), label, filters
         )
         written.append(pages)
-    queries = []
-    for split in release.manifest.splits if "qrels" in result.rows else ():
-        if split not in result.rows["qrels"] or ("queries", split) not in ids or ("corpus", split) not in ids:
-            continue
-        (query_table, query_ids), (corpus_table, document_ids) = ids["queries", split], ids["corpus", split]
-        folder = f"queries-{len(queries) + 1}"
-        listed, positives = write_queries(page_dir, folder, result.rows, split, query_ids, document_ids)
-        queries.append(QueryPages(split, listed, query_table, corpus_table, positives))
-    return tuple(written), tuple(queries)
+    return tuple(written), tuple(_write_queries(release, result, page_dir, ids))
+
+
+def _write_queries(
+    release: SiteRelease, result: CheckResult, page_dir: Path, ids: Mapping[tuple[str, str], tuple[int, pl.DataFrame]]
+) -> Iterator[QueryPages]:
+    """Write the judged queries of each split. ids: place and `listed_ids` of each table of queries and of documents."""
+    splits = [split for split in release.manifest.splits if split in result.rows.get("qrels", {})]
+    for number, split in enumerate(splits, 1):
+        if ("queries", split) in ids and ("corpus", split) in ids:
+            (query_table, query_ids), (corpus_table, document_ids) = ids["queries", split], ids["corpus", split]
+            listed, positives = write_queries(
+                page_dir, f"queries-{number}", result.rows, (query_ids, document_ids), split=split
+            )
+            yield QueryPages(split, listed, query_table, corpus_table, positives)
 
 
 def _named_rows(table: Table, result: CheckResult) -> NamedRows:
@@ -184,7 +192,7 @@ def _label_filters(task: tasks.Task, frame: pl.LazyFrame, column: str) -> tuple[
         bins = ((pl.col(column) - task.low) / width).floor().clip(0, SCORE_RANGES - 1).cast(pl.Int64)
         counts = dict(frame.group_by(bins.alias("bin")).agg(pl.len()).collect(engine="streaming").iter_rows())
         ends = [round(task.low + width * step, 6) for step in range(SCORE_RANGES + 1)]
-        pairs = enumerate(zip(ends, ends[1:], strict=False))
+        pairs = enumerate(pairwise(ends))
         return tuple((f"{low:g} to {high:g}", counts.get(index, 0), low, high) for index, (low, high) in pairs)
     counted = count_labels(frame, column)
     if len(counted) > MAX_LABELS:

@@ -50,7 +50,9 @@ def find_datasets(names: Sequence[str], releases: Path) -> list[SiteDataset]:
     release there, and for a release that cannot be read.
     """
     if not releases.is_dir():
-        raise UsageError("no such folder", where=str(releases), todo="name the folder with the releases: --releases DIR")
+        raise UsageError(
+            "no such folder", where=str(releases), todo="name the folder with the releases: --releases DIR"
+        )
     datasets = []
     for entry, requested in catalogue.resolve(names or ["all"]):
         definition = catalogue.load(entry)
@@ -69,11 +71,8 @@ def find_datasets(names: Sequence[str], releases: Path) -> list[SiteDataset]:
 
 def _find_releases(definition: Definition, dataset_dir: Path, version: str | None) -> list[SiteRelease]:
     names = [path.name for path in dataset_dir.glob("*") if VERSION.fullmatch(path.name) and path.is_dir()]
-    found = []
-    for name in sorted(names, key=version_key, reverse=True):
-        if version in (None, name) and (release := _read_release(definition, dataset_dir / name)) is not None:
-            found.append(release)
-    return found
+    wanted = [name for name in sorted(names, key=version_key, reverse=True) if version in (None, name)]
+    return [one for one in (_read_release(definition, dataset_dir / name) for name in wanted) if one is not None]
 
 
 def _read_release(definition: Definition, release_dir: Path) -> SiteRelease | None:

@@ -60,9 +60,9 @@ def read_batches(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 def _records(table: pl.LazyFrame, named: NamedRows | None) -> Iterator[list[Any]]:
     own_id = row_id(table.collect_schema().names())
-    name_batch = _value_names(table) if own_id is None else None
+    name_batch = _id_names(own_id) if own_id is not None else _value_names(table)
     for batch in read_batches(table):
-        names = name_batch(batch) if name_batch else batch.select(__name=own_id.cast(pl.String))["__name"]
+        names = name_batch(batch)
         rows = batch.insert_column(1, names.alias("__name"))
         yield from map(list, (rows if named is None else rows.filter(_is_named(table, named))).iter_rows())
 
@@ -70,6 +70,10 @@ def _records(table: pl.LazyFrame, named: NamedRows | None) -> Iterator[list[Any]
 def _is_named(table: pl.LazyFrame, named: NamedRows) -> pl.Expr:
     is_named = pl.col("__position").is_in(named.positions.implode())
     return is_named | pl.col("id").is_in(named.ids.implode()) if "id" in table.collect_schema() else is_named
+
+
+def _id_names(own_id: pl.Expr) -> Callable[[pl.DataFrame], pl.Series]:
+    return lambda batch: batch.select(own_id.cast(pl.String)).to_series()
 
 
 def _value_names(table: pl.LazyFrame) -> Callable[[pl.DataFrame], pl.Series]:

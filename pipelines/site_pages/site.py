@@ -98,7 +98,7 @@ def _write_changes(old: ReleaseData, new: ReleaseData, versions: Sequence[str], 
     page_dir, folder = site_dir / new.release.path, f"changes-from-{old.release.manifest.version}"
     changes = compare_versions(page_dir, folder, sides[0], sides[1], with_rows=with_rows)
     figures = changed_figures(old.release.release_dir, new.release.release_dir)
-    write_changes_page(site_dir, old, new, versions, changes, figures)
+    write_changes_page(site_dir, old, new, changes, figures, versions=versions)
 
 
 def _write_marker(site_dir: Path, releases: Sequence[ReleaseData]) -> None:

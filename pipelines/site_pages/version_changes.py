@@ -6,7 +6,7 @@ values, new values]. Values are in the order of the columns of the version that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -18,7 +18,7 @@ from pipelines.site_pages.data_scripts import write_list
 from pipelines.site_pages.row_pages import MAX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from cards.manifest import Manifest, Table
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pipelines.site_pages.data_scripts import RecordList
 
 BATCH_ROWS = 10_000
+Sides = tuple[pl.LazyFrame | None, pl.LazyFrame | None]  # the rows of a table in the old and in the new version
 MAX_LISTED = 1_000  # rows that are listed of a table above MAX_BYTES
 
 
@@ -43,13 +44,13 @@ class TableChange:
     state: str
     before: int
     after: int
-    columns: tuple[str, ...]
-    removed: int
-    added: int
-    changed: int
-    old_columns: tuple[str, ...]
-    new_columns: tuple[str, ...]
-    lists: dict[str, RecordList]
+    columns: tuple[str, ...] = ()
+    removed: int = 0
+    added: int = 0
+    changed: int = 0
+    old_columns: tuple[str, ...] = ()
+    new_columns: tuple[str, ...] = ()
+    lists: Mapping[str, RecordList] = field(default_factory=dict)
 
 
 def compare_versions(
@@ -61,20 +62,21 @@ def compare_versions(
     """
     olds, news = ({(table.config, table.split): table for table in manifest.tables} for _, manifest in (old, new))
     changes = []
-    for number, (config, split) in enumerate(dict.fromkeys([*news, *olds]), 1):
-        before, after = olds.get((config, split)), news.get((config, split))
-        old_rows, new_rows = (
-            scan_tables(release_dir, [table])[config][split] if table else None
-            for (release_dir, _), table in zip((old, new), (before, after), strict=True)
-        )
-        change, match = _compare_table(before, after, old_rows, new_rows)
-        if match is not None and with_rows and old_rows is not None and new_rows is not None:
+    for number, location in enumerate(dict.fromkeys([*news, *olds]), 1):
+        before, after = olds.get(location), news.get(location)
+        sides = (_scan(old[0], before), _scan(new[0], after))
+        change, match = _compare_table(before, after, sides)
+        if match is not None and with_rows:
             large = max(table.num_bytes for table in (before, after) if table) > MAX_BYTES
             limit = MAX_LISTED if large else None
-            lists = _write_lists(page_dir, f"{folder}/table-{number}", match, old_rows, new_rows, limit)
+            lists = _write_lists(page_dir, f"{folder}/table-{number}", match, sides, limit=limit)
             change = replace(change, lists=lists)
         changes.append(change)
     return changes
+
+
+def _scan(release_dir: Path, table: Table | None) -> pl.LazyFrame | None:
+    return scan_tables(release_dir, [table])[table.config][table.split] if table else None
 
 
 def changed_figures(old: Path, new: Path) -> list[tuple[str, Any, Any]]:
@@ -82,32 +84,38 @@ def changed_figures(old: Path, new: Path) -> list[tuple[str, Any, Any]]:
     return [(name, *values) for name, values in compare_figures(old, new)[0].items()]
 
 
-def _compare_table(
-    before: Table | None, after: Table | None, old: pl.LazyFrame | None, new: pl.LazyFrame | None
-) -> tuple[TableChange, RowMatch | None]:
+def _compare_table(before: Table | None, after: Table | None, sides: Sides) -> tuple[TableChange, RowMatch | None]:
     table = after or before
     assert table is not None
-    columns = [tuple(column.name for column in one.columns) if one else () for one in (before, after)]
     rows = [one.rows if one else 0 for one in (before, after)]
-
-    def change(state: str, removed: int, added: int, changed: int = 0, differing: tuple[str, ...] = ()) -> TableChange:
-        head = (table.config, table.split, state, *rows, differing)
-        return TableChange(*head, removed, added, changed, *columns, {})
-
-    if before is None or after is None or old is None or new is None:
-        return change("new" if before is None else "gone", *rows), None
+    columns = [tuple(column.name for column in one.columns) if one else () for one in (before, after)]
+    same = TableChange(
+        table.config, table.split, "same", rows[0], rows[1], old_columns=columns[0], new_columns=columns[1]
+    )
+    if before is None or after is None or sides[0] is None or sides[1] is None:
+        state = "new" if before is None else "gone"
+        return replace(same, state=state, removed=rows[0], added=rows[1]), None
     if before.content_sha256 == after.content_sha256:
-        return change("same", 0, 0), None
-    match = match_rows(before, after, old, new)
-    state = "reordered" if match.reordered else "changed"
-    counts = (match.removed.len(), match.added.len(), match.changed.height)
-    return change(state, *counts, match.columns), match
+        return same, None
+    match = match_rows(before, after, sides[0], sides[1])
+    change = replace(
+        same,
+        state="reordered" if match.reordered else "changed",
+        columns=match.columns,
+        removed=match.removed.len(),
+        added=match.added.len(),
+        changed=match.changed.height,
+    )
+    return change, match
 
 
 def _write_lists(
-    page_dir: Path, folder: str, match: RowMatch, old: pl.LazyFrame, new: pl.LazyFrame, limit: int | None
+    page_dir: Path, folder: str, match: RowMatch, sides: Sides, *, limit: int | None
 ) -> dict[str, RecordList]:
     """Write the rows that differ. limit: only the first so many of each list."""
+    old, new = sides
+    assert old is not None
+    assert new is not None
     changed = match.changed if limit is None else match.changed.head(limit)
     lists = {}
     for name, table, positions in (("removed", old, match.removed), ("added", new, match.added)):

@@ -1,0 +1,67 @@
+"""The card as HTML: GitHub's Markdown, and no markup but its own."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pipelines.site_pages.card_html import render_card
+
+TAGS = re.compile(r"<(/?\w+)")
+
+
+def tags(html: str) -> set[str]:
+    return set(TAGS.findall(html))
+
+
+def test_tables_code_and_folded_parts_are_rendered_and_the_front_matter_is_cut_off() -> None:
+    card = (
+        "---\nlicense: mit\n---\n\n# name\n\nA *text*.\n\n## Known issues\n\n| a | b |\n| --- | ---: |\n| 1 | 2 |\n\n"
+        "<details><summary>More of it</summary>\n\n```python\nx < 1\n```\n\n</details>\n"
+    )
+    html = render_card(card)
+    assert "license" not in html
+    assert "<h1" not in html, "the page has a heading of its own"
+    assert '<h3 id="card-known-issues">Known issues</h3>' in html
+    assert '<td class="number">2</td>' in html
+    assert "<details><summary>More of it</summary>" in html
+    assert "x &lt; 1" in html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "a <img src=x onerror=alert(1)> b",
+        "<details open ontoggle=alert(1)><summary onclick=alert(1)>x</summary></details>",
+        "<svg/onload=alert(1)>",
+        "![picture](https://example.org/x.png)",
+        "[link](javascript:alert(1)) [other](data:text/html,x) <javascript:alert(1)>",
+        "<!-- a comment <script> -->\n",
+        "&lt;script&gt;",
+        '<details "><script>alert(1)</script>">',
+        "<b\nonclick=alert(1)>x</b>",
+    ],
+)
+def test_no_other_markup_passes(text: str) -> None:
+    html = render_card(f"# name\n\n{text}\n\n| cell |\n| --- |\n| {text.strip()} |\n")
+    assert tags(html) <= {
+        one
+        for name in ("p", "a", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "code")
+        for one in (name, f"/{name}")
+    }
+    for tag in re.findall(r"<[^>]*>", html):
+        assert not re.search(r"\son\w+=|javascript:|data:|src=", tag), tag
+
+
+def test_a_card_cannot_end_the_element_around_it() -> None:
+    html = render_card("# name\n\n</details></details>\n\n<details>\n\nopen\n")
+    assert html.count("<details>") == html.count("</details>") == 1
+
+
+def test_links_lead_to_the_web_or_into_the_card() -> None:
+    html = render_card(
+        "# n\n\n## Limits\n\n[a](https://example.org/x) [b](#limits) [c](manifest.json) [d](file:///etc/passwd)\n"
+    )
+    assert re.findall(r'href="([^"]*)"', html) == ["https://example.org/x", "#card-limits"]
