@@ -23,7 +23,7 @@ from tests.support.releases import NAMES, definition_of, tree
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ["accept", "build", "fetch", "show", "check", "diff", "publish"]
+COMMANDS = ["accept", "build", "fetch", "show", "check", "diff", "publish", "site"]
 
 
 def raw_dir(folder: Path, source: str) -> Path:
@@ -118,6 +118,8 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path) -> None:
         (["diff", "tests"], 2, ["required", "B"]),
         (["diff", "nowhere", "tests"], 2, ["no such folder", "ORG/NAME@TAG"]),
         (["publish", "rubq"], 2, ["--org"]),
+        (["site"], 2, ["--output"]),
+        (["site", "rubq", "--output", "tests"], 2, ["holds other files", "tests", "a site"]),
         (["publish", "rubq", "--org", "org", "--repo-name", "x"], 2, ["--repo-name is for one dataset"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) and "embedding-datasets show" not in value else None,
