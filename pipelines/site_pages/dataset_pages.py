@@ -30,18 +30,17 @@ MAX_POSITIVES = 10  # queries with more are one bar
 FIRST_PROBLEMS = 8  # on the page of a dataset
 
 
-def write_version_pages(site_dir: Path, data: ReleaseData, versions: Sequence[str], *, newest: bool) -> None:
-    """Write the page of a version, with those of its rows, queries and problems.
+def write_version_pages(site_dir: Path, data: ReleaseData, built: Mapping[str, str], older: Sequence[str]) -> None:
+    """Write the page of a version, with those of its rows, queries and problems; of the newest, that of the dataset too.
 
-    versions: those that have pages, the newest first. newest: write the page of the dataset too, which is that of its newest
-    version.
+    built: the versions that have pages, the newest first, each with its `built_mark`. older: those that it is compared with.
     """
-    common = _common_values(data, versions)
+    common = _common_values(data, list(built), older)
     folder = site_dir / data.release.path
     places = [(folder / "index.html", "../../", "")]
-    if newest:
+    if data.release.manifest.version == next(iter(built)):
         places.append((folder.parent / "index.html", "../", f"{data.release.manifest.version}/"))
-    overview = _overview_values(data)
+    overview = _overview_values(data, built)
     for path, root, here in places:
         write_page(path, "dataset", root, here=here, tab="overview", **common, **overview)
     page = {"root": "../../", "here": "", **common}
@@ -64,6 +63,7 @@ def write_changes_page(
     figures: Sequence[tuple[str, Any, Any]],
     *,
     versions: Sequence[str],
+    older: Sequence[str],
 ) -> None:
     """Write the page that shows two versions side by side."""
     before, after = old.release.manifest, new.release.manifest
@@ -87,7 +87,7 @@ def write_changes_page(
         figures=[(name, _figure(one), _figure(other)) for name, one, other in figures if name.startswith("statistics")],
         others=[(name, _figure(one), _figure(other)) for name, one, other in figures if name.startswith(("option", "finding"))],
         viewer={"old": before.version, "new": after.version, "changes": listed, "labels": labels},
-        **_common_values(new, versions),
+        **_common_values(new, versions, older),
     )  # fmt: skip
 
 
@@ -125,10 +125,9 @@ def built_mark(data: ReleaseData) -> str:
     return "sample" if manifest.sample else "part" if manifest.partial else manifest.content_sha256
 
 
-def _common_values(data: ReleaseData, versions: Sequence[str]) -> dict[str, Any]:
+def _common_values(data: ReleaseData, versions: Sequence[str], older: Sequence[str]) -> dict[str, Any]:
     """What every page of a version shows: its name, its navigation, its verdict."""
     manifest, definition = data.release.manifest, data.release.definition
-    older = [version for version in versions if version_key(version) < version_key(manifest.version)]
     return {
         "name": manifest.dataset,
         "version": manifest.version,
@@ -144,7 +143,7 @@ def _common_values(data: ReleaseData, versions: Sequence[str]) -> dict[str, Any]
     }
 
 
-def _overview_values(data: ReleaseData) -> dict[str, Any]:
+def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, Any]:
     release, definition = data.release, data.release.definition
     card = "" if data.withheld and not data.problems else _read_card(release.release_dir)
     task = definition.dataset.task
@@ -167,7 +166,7 @@ def _overview_values(data: ReleaseData) -> dict[str, Any]:
         "bars": charts,
         "lengths": length_charts(release.statistics),
         "card": render_card(card) if card else "",
-        "standings": version_standings(definition, {release.manifest.version: built_mark(data)}),
+        "standings": version_standings(definition, built),
     }
 
 

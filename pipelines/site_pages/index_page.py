@@ -27,8 +27,8 @@ FILTERS = {
 
 
 def write_index(site_dir: Path, datasets: Sequence[tuple[Definition, Sequence[ReleaseData]]]) -> None:
-    """Write index.html. datasets: each with its releases, the newest first."""
-    rows = [_dataset_row(definition, releases) for definition, releases in datasets]
+    """Write index.html: datasets with releases come first. datasets: each with its releases, the newest first."""
+    rows = sorted((_dataset_row(*one) for one in datasets), key=lambda row: not row["built"])
     names = {row["name"]: row for row in rows}
     filters = [(key, title, _choices(key, rows)) for key, title in FILTERS.items()]
     tables = [

@@ -11,7 +11,7 @@ import orjson
 from builders.errors import UsageError
 from pipelines.files import locked
 from pipelines.release.staging import staged_folder
-from pipelines.site_pages.dataset_pages import write_changes_page, write_version_pages
+from pipelines.site_pages.dataset_pages import built_mark, write_changes_page, write_version_pages
 from pipelines.site_pages.index_page import write_index
 from pipelines.site_pages.release_data import write_release_data
 from pipelines.site_pages.templates import copy_assets
@@ -84,21 +84,25 @@ def _write_dataset(dataset: SiteDataset, site_dir: Path, *, rights: bool) -> lis
     for release in dataset.releases:
         logger.info("%s: checking its rows and writing its pages", release.manifest.name)
         written.append(write_release_data(release, site_dir / release.path, rights=rights))
-    versions = [data.release.manifest.version for data in written]
+    built = {data.release.manifest.version: built_mark(data) for data in written}
     for place, new in enumerate(written):
-        write_version_pages(site_dir, new, versions, newest=place == 0)
-        for old in written[place + 1 :]:
-            _write_changes(old, new, versions, site_dir)
+        compared = [] if new.problems else [old for old in written[place + 1 :] if not old.problems]
+        older = [old.release.manifest.version for old in compared]
+        write_version_pages(site_dir, new, built, older)
+        for old in compared:
+            _write_changes(old, new, list(built), older, site_dir)
     return written
 
 
-def _write_changes(old: ReleaseData, new: ReleaseData, versions: Sequence[str], site_dir: Path) -> None:
+def _write_changes(
+    old: ReleaseData, new: ReleaseData, versions: Sequence[str], older: Sequence[str], site_dir: Path
+) -> None:
     sides = [(data.release.release_dir, data.release.manifest) for data in (old, new)]
     with_rows = not (old.withheld or new.withheld)
     page_dir, folder = site_dir / new.release.path, f"changes-from-{old.release.manifest.version}"
     changes = compare_versions(page_dir, folder, sides[0], sides[1], with_rows=with_rows)
     figures = changed_figures(old.release.release_dir, new.release.release_dir)
-    write_changes_page(site_dir, old, new, changes, figures, versions=versions)
+    write_changes_page(site_dir, old, new, changes, figures, versions=versions, older=older)
 
 
 def _write_marker(site_dir: Path, releases: Sequence[ReleaseData]) -> None:

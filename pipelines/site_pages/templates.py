@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from cards.render import CARDS
 from pipelines.files import write_atomically
@@ -47,4 +48,10 @@ def _environment() -> jinja2.Environment:
     environment.filters["count"] = lambda value: f"{value:,}"
     environment.filters["share"] = lambda value: "<0.01 %" if 0 < value < 0.0001 else f"{value:.2%}".replace("%", " %")
     environment.filters["words"] = lambda kind: kind.replace("_", " ")
+    environment.filters["code_spans"] = _code_spans
     return environment
+
+
+def _code_spans(text: str) -> Markup:
+    """A text as HTML, what is between two backticks as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before

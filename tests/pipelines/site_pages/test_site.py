@@ -186,6 +186,13 @@ def test_the_index_says_where_each_version_is_and_has_the_tables_of_the_papers(s
     assert "7,528 / 1,882" in text
 
 
+def test_the_page_of_a_version_says_where_the_others_are(site: Path) -> None:
+    for page in ("index.html", "1.0.0/index.html"):
+        text = " ".join(SitePage((site / CEDR / page).read_text("utf-8")).text.split())
+        assert text.count("sample built here; in the ledger") == 2
+        assert text.count("not built here; in the ledger") == 1
+
+
 def test_texts_under_a_licence_without_derivatives_are_shown_to_who_has_the_rights(
     golden_release: Callable[..., BuildResult], tmp_path: Path
 ) -> None:
@@ -222,15 +229,26 @@ def test_a_large_table_shows_the_rows_that_are_named_and_says_so(
 def test_a_damaged_release_has_a_page_that_says_so_and_no_rows(
     releases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    shutil.copytree(releases / CEDR, tmp_path / "releases" / CEDR)
     copy = tmp_path / "releases" / CEDR / "1.0.0"
-    shutil.copytree(releases / CEDR / "1.0.0", copy)
     data = next(copy.glob("data/train-*"))
     data.write_bytes(data.read_bytes()[:-1])
     assert run(monkeypatch, "cedr", "--releases", tmp_path / "releases", "--output", tmp_path / "site") == 1
-    page = (tmp_path / "site" / CEDR / "index.html").read_text("utf-8")
-    assert '<span class="badge error">damaged</span>' in page
-    assert not list((tmp_path / "site").rglob("rows-*.js"))
-    assert "1 release: open " in capsys.readouterr().out
+    pages = tmp_path / "site" / CEDR
+    assert '<span class="badge error">damaged</span>' in (pages / "1.0.0" / "index.html").read_text("utf-8")
+    assert not list((pages / "1.0.0").rglob("rows-*.js"))
+    assert list((pages / "2.0.0").rglob("rows-*.js"))
+    assert not (pages / "2.0.0" / "changes-from-1.0.0.html").exists(), "nothing is compared with it"
+    assert "changes-from" not in (pages / "2.0.0" / "index.html").read_text("utf-8")
+    assert "2 releases: open " in capsys.readouterr().out
+
+
+def test_every_field_of_every_page_has_a_label(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        page = path.read_text("utf-8")
+        fields = re.findall(r"<(?:input|select)\b", page)
+        labelled = re.findall(r"<label[^>]*>[^<]+<(?:input|select)\b", page)
+        assert len(fields) == len(labelled), path
 
 
 def test_json_output_names_the_index_and_the_releases(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
+from http.server import HTTPServer, SimpleHTTPRequestHandler
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -59,6 +62,13 @@ def page(browser: Any, site: Path) -> Iterator[Any]:
     assert not page.evaluate("document.title").count("broken out")
     context.close()
     assert faults == []
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves a folder without a log."""
+
+    def log_message(self, *_: object) -> None:
+        pass
 
 
 def is_inside(url: str, site: Path) -> bool:
@@ -181,6 +191,24 @@ def test_two_versions_are_compared(page: Any, site: Path) -> None:
     assert LEAK in texts(page, "#records .text")
     assert "the text is also in the test split" in page.text_content("main")
     assert has_no_overflow(page)
+
+
+def test_the_pages_are_the_same_on_a_web_server(browser: Any, site: Path) -> None:
+    faults = list[str]()
+    with HTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(site))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_page()
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto(f"http://127.0.0.1:{server.server_port}/{CEDR}/1.0.0/rows.html")
+        wait_for_status(page, "rows 1 to")
+        page.keyboard.press("/")
+        page.keyboard.type(LEAK)
+        page.keyboard.press("Enter")
+        wait_for_status(page, "1 row found in all")
+        page.close()
+        server.shutdown()
+    assert faults == []
 
 
 @pytest.mark.slow
