@@ -155,29 +155,24 @@ function labelName(value) {
   return Number.isInteger(value) && viewer.labels[value] !== undefined ? viewer.labels[value] : String(value);
 }
 
-// The name of the columns that hold texts, of those that a table has.
-function textColumns(table) {
-  return table.texts.length ? table.texts : [];
-}
-
 // The values of a row as an element: its texts, a pair side by side, then the other columns. other: the values of its twin.
 function valuesElement(columns, texts, values, { words = "", other = null } = {}) {
   const element = make("div", {});
   const sides = make("div", { class: texts.length === 2 && !texts.includes("title") ? "sides" : "" });
-  for (const column of texts) {
+  const shown = texts.filter((column) => columns.includes(column) && !(column === "title" && values[columns.indexOf(column)] === ""));
+  for (const column of shown) {
     const index = columns.indexOf(column);
-    if (index < 0 || (column === "title" && values[index] === "")) continue;
     const twin = other && typeof other[index] === "string" ? other[index] : null;
-    sides.append(make("div", { class: "side" }, texts.length > 1 ? make("p", { class: "column", text: column }) : null,
+    sides.append(make("div", { class: "side" }, shown.length > 1 ? make("p", { class: "column", text: column }) : null,
       textElement(values[index], { words, kind: column === "title" ? "title" : "", other: twin })));
   }
   const rest = make("dl", { class: "rest" });
   columns.forEach((column, index) => {
     if (texts.includes(column)) return;
     const value = values[index];
-    const shown = LABELS.has(column) ? labelName(value) : Array.isArray(value) ? value.join(", ") : value === null ? "null" : String(value);
+    const text = LABELS.has(column) ? labelName(value) : Array.isArray(value) ? value.join(", ") : value === null ? "null" : String(value);
     const changed = other && JSON.stringify(other[index]) !== JSON.stringify(value);
-    rest.append(make("dt", { text: column }), make("dd", { dir: "auto" }, changed ? make("mark", {}, textNodes(shown, words)) : textNodes(shown, words)));
+    rest.append(make("dt", { text: column }), make("dd", { dir: "auto" }, changed ? make("mark", {}, textNodes(text, words)) : textNodes(text, words)));
   });
   element.append(sides, rest);
   return element;

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pipelines.site_pages.version_changes import TableChange
 
 MAX_POSITIVES = 10  # queries with more are one bar
-FIRST_PROBLEMS = 8  # on the page of a dataset
+FIRST_FINDINGS = 8  # on the page of a dataset
 
 
 def write_version_pages(site_dir: Path, data: ReleaseData, built: Mapping[str, str], older: Sequence[str]) -> None:
-    """Write the page of a version, with those of its rows, queries and problems; of the newest, that of the dataset too.
+    """Write the page of a version, with those of its rows, queries and findings; of the newest, that of the dataset too.
 
     built: the versions that have pages, the newest first, each with its `built_mark`. older: those that it is compared with.
     """
@@ -52,7 +52,7 @@ def write_version_pages(site_dir: Path, data: ReleaseData, built: Mapping[str, s
         viewer = {"tables": tables, "labels": labels, "queries": queries}
         write_page(folder / "queries.html", "queries", tab="queries", viewer=viewer, queries=data.queries, **page)
     viewer = {"findings": [_finding_values(one) for one in data.findings], "tables": tables, "labels": labels}
-    write_page(folder / "problems.html", "problems", tab="problems", viewer=viewer, findings=data.findings, **page)
+    write_page(folder / "findings.html", "findings", tab="findings", viewer=viewer, findings=data.findings, **page)
 
 
 def write_changes_page(
@@ -137,7 +137,7 @@ def _common_values(data: ReleaseData, versions: Sequence[str], older: Sequence[s
         "mark": "sample" if manifest.sample else "partial" if manifest.partial else "",
         "withheld": data.withheld,
         "has_queries": bool(data.queries),
-        "problem_count": len(data.findings) + len(data.problems),
+        "finding_count": len(data.findings),
         "verdict": data.verdict,
         "color": COLORS[data.verdict["state"]],  # type: ignore[index]
     }
@@ -159,7 +159,7 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
         ],
         "problems": data.problems,
         "notes": data.notes,
-        "findings": [(number, one) for number, one in enumerate(data.findings, 1)][:FIRST_PROBLEMS],
+        "findings": [(number, one) for number, one in enumerate(data.findings, 1)][:FIRST_FINDINGS],
         "severities": {
             severity: sum(one.finding.severity == severity for one in data.findings) for severity in SEVERITIES
         },

@@ -59,7 +59,7 @@ def data_of(page: Path) -> Any:
 
 def test_a_site_has_an_index_and_pages_of_every_version(site: Path) -> None:
     pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
-    version = ("index", "rows", "problems")
+    version = ("index", "rows", "findings")
     assert pages == {
         "index.html",
         f"{CEDR}/index.html",
@@ -104,7 +104,7 @@ def test_the_rows_of_a_release_are_in_its_pages(site: Path, releases: Path) -> N
 
 def test_the_rows_of_a_leak_are_listed_with_their_twins(site: Path) -> None:
     page_dir = site / CEDR / "1.0.0"
-    leak = next(one for one in data_of(page_dir / "problems.html")["findings"] if one["kind"] == "split_leak")
+    leak = next(one for one in data_of(page_dir / "findings.html")["findings"] if one["kind"] == "split_leak")
     records = read_records(page_dir, leak["list"]["folder"])
     assert len(records) == leak["list"]["records"]
     assert (LEAK, "train", LEAK) in [(record[2][0], record[4], record[5][0]) for record in records]

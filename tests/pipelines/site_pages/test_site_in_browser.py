@@ -109,10 +109,10 @@ def test_the_index_is_searched_filtered_and_sorted(page: Any, site: Path) -> Non
     assert page.text_content("h1").split() == [CEDR, "2.0.0", "sample"]
 
 
-def test_a_dataset_page_shows_problems_charts_and_the_card(page: Any, site: Path) -> None:
+def test_a_dataset_page_shows_findings_charts_and_the_card(page: Any, site: Path) -> None:
     page.goto(f"{site.as_uri()}/{CEDR}/index.html")
     headings = texts(page, "main > section > h2")
-    assert headings == ["Problems", "At a glance", "Versions", "Card"]
+    assert headings == ["Findings", "At a glance", "Versions", "Card"]
     assert page.query_selector("figure svg rect")
     assert page.query_selector(".card table")
     assert has_no_overflow(page)
@@ -159,7 +159,7 @@ def test_hostile_texts_are_shown_as_texts(page: Any, site: Path) -> None:
 
 def test_a_finding_opens_all_its_rows_beside_their_twins(page: Any, site: Path) -> None:
     page.goto(f"{site.as_uri()}/{CEDR}/1.0.0/index.html")
-    page.click("#problems ~ * a:has-text('split leak')")
+    page.click("#findings ~ * a:has-text('split leak')")
     page.wait_for_selector(".finding-rows:not([hidden]) .row")
     sides = texts(page, ".finding-rows:not([hidden]) .row:has-text('проверочной') .text")
     assert sides == [LEAK, LEAK]
