@@ -47,7 +47,7 @@ function queryElement(record, row) {
   const negatives = [...judged.filter(([, score]) => score <= 0), ...candidates.map((place) => [place, null])];
   const text = values[queryTable().columns.indexOf("text")];
   const details = make("details", { class: "row query", "data-name": name },
-    make("summary", {}, make("span", { class: "name soft" }, textNodes(name, "")), make("span", { class: "text", dir: "auto" }, textNodes(String(text), state.search)),
+    make("summary", {}, make("span", { class: "name soft" }, textNodes(name, "")), make("span", { class: "text", dir: "auto", lang: viewer.language || null }, textNodes(String(text), state.search)),
       make("span", { class: "soft small", text: `${plural(positives.length, "positive")}, ${plural(negatives.length, "other candidate")}` })));
   let filled = false;
   const fill = async () => {

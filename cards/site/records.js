@@ -114,7 +114,7 @@ function appendMarked(fragment, text, words) {
 
 // A text of a row as an element. Long ones are cut; other: a text to compare it with word by word.
 function textElement(text, { words = "", kind = "", other = null } = {}) {
-  const element = make("p", { class: `text ${kind}`, dir: "auto" });
+  const element = make("p", { class: `text ${kind}`, dir: "auto", lang: viewer.language || null });
   if (text === null || text === undefined) return make("p", { class: "missing", text: "null" });
   const value = String(text);
   if (value === "") return make("p", { class: "missing", text: "(empty)" });

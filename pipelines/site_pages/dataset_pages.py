@@ -44,14 +44,14 @@ def write_version_pages(site_dir: Path, data: ReleaseData, built: Mapping[str, s
     for path, root, here in places:
         write_page(path, "dataset", root, here=here, tab="overview", **common, **overview)
     page = {"root": "../../", "here": "", **common}
-    labels = tasks.label_names(data.release.definition.dataset.task)
     tables = [asdict(table) for table in data.tables]
-    write_page(folder / "rows.html", "rows", tab="rows", viewer={"tables": tables, "labels": labels}, **page)
+    shared = {"tables": tables, **_viewer_values(data)}
+    write_page(folder / "rows.html", "rows", tab="rows", viewer=shared, **page)
     if data.queries:
         queries = [asdict(one) | {"positives": list(one.positives.items())} for one in data.queries]
-        viewer = {"tables": tables, "labels": labels, "queries": queries}
+        viewer = shared | {"queries": queries}
         write_page(folder / "queries.html", "queries", tab="queries", viewer=viewer, queries=data.queries, **page)
-    viewer = {"findings": [_finding_values(one) for one in data.findings], "tables": tables, "labels": labels}
+    viewer = shared | {"findings": [_finding_values(one) for one in data.findings]}
     write_page(folder / "findings.html", "findings", tab="findings", viewer=viewer, findings=data.findings, **page)
 
 
@@ -72,7 +72,6 @@ def write_changes_page(
         for one in manifest.dropped:
             dropped.setdefault((one.split, one.reason), [0, 0])[column] = one.count
     texts = {layout.config: layout.text for layout in tasks.layouts(new.release.definition.dataset.task)}
-    labels = tasks.label_names(new.release.definition.dataset.task)
     listed = [asdict(change) | {"texts": texts.get(change.config, ())} for change in changes]
     write_page(
         site_dir / new.release.path / f"changes-from-{before.version}.html",
@@ -86,7 +85,7 @@ def write_changes_page(
         dropped=[(split, reason, *counts) for (split, reason), counts in dropped.items()],
         figures=[(name, _figure(one), _figure(other)) for name, one, other in figures if name.startswith("statistics")],
         others=[(name, _figure(one), _figure(other)) for name, one, other in figures if name.startswith(("option", "finding"))],
-        viewer={"old": before.version, "new": after.version, "changes": listed, "labels": labels},
+        viewer={"old": before.version, "new": after.version, "changes": listed, **_viewer_values(new)},
         **_common_values(new, versions, older),
     )  # fmt: skip
 
@@ -141,6 +140,13 @@ def _common_values(data: ReleaseData, versions: Sequence[str], older: Sequence[s
         "verdict": data.verdict,
         "color": COLORS[data.verdict["state"]],  # type: ignore[index]
     }
+
+
+def _viewer_values(data: ReleaseData) -> dict[str, Any]:
+    """What every script needs: the names of labels, and the language of the texts, empty where there are several."""
+    dataset = data.release.definition.dataset
+    codes = [language(code)[0] for code in dataset.languages]
+    return {"labels": tasks.label_names(dataset.task), "language": codes[0] if len(codes) == 1 else ""}
 
 
 def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, Any]:

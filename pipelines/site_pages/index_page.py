@@ -63,7 +63,7 @@ def _dataset_row(definition: Definition, releases: Sequence[ReleaseData]) -> dic
         "language": [language(code)[1] for code in dataset.languages],
         "license": source.license,
         "rows": count,
-        "size": _size(count),
+        "size": size_category(count),
         "problems": newest.verdict["state"] if newest else NOT_BUILT,
         "verdict": newest.verdict["summary"] if newest else NOT_BUILT,
         "color": COLORS[newest.verdict["state"]] if newest else "soft",  # type: ignore[index]
@@ -78,7 +78,7 @@ def _count_rows(task: tasks.Task, standings: Sequence[Mapping[str, Any]], newest
     return None if counts is None else sum(n for name, n in counts.items() if name.split("/")[0] in configs)
 
 
-def _size(count: int | None) -> str:
+def size_category(count: int | None) -> str:
     """The Hub's category of a size."""
     if count is None:
         return "unknown"

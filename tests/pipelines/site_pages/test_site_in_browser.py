@@ -225,7 +225,7 @@ def test_a_corpus_of_100_000_rows_is_scrolled_and_searched(page: Any, site: Path
         "config": "corpus", "split": "test", "rows": rows, "columns": ["id", "title", "text"], "texts": ["title", "text"],
         "list": {"folder": "table-1", "records": listed.records, "pages": listed.pages}, "note": "", "label": "", "filters": [],
     }  # fmt: skip
-    viewer = as_json({"tables": [one], "labels": tasks.label_names(tasks.Retrieval())}).decode()
+    viewer = as_json({"language": "en", "tables": [one], "labels": tasks.label_names(tasks.Retrieval())}).decode()
     html = (source / "rows.html").read_text("utf-8")
     start = html.index('id="data">') + len('id="data">')
     (folder / "rows.html").write_text(html[:start] + viewer + html[html.index("</script>", start) :], "utf-8")
