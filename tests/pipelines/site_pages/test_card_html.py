@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pipelines.site_pages.card_html import render_card
 
@@ -65,3 +68,47 @@ def test_links_lead_to_the_web_or_into_the_card() -> None:
         "# n\n\n## Limits\n\n[a](https://example.org/x) [b](#limits) [c](manifest.json) [d](file:///etc/passwd)\n"
     )
     assert re.findall(r'href="([^"]*)"', html) == ["https://example.org/x", "#card-limits"]
+
+
+PIECES = (
+    "<details>", "</details>", "<summary>", "</summary>", "<script>", "</script>", "<b onclick=x>", "<", ">", '"', "'", "`",
+    "```\n", "\n", "\n\n", "| ", " |", "| --- |\n", "[a](", "javascript:x", "https://example.org", ")", "![", "](", "<!--",
+    "-->", "&lt;", "&#60;", "*", "# ", "- ", "1. ", "    ", "<a href=x>", '<https://e.org/"onx>', "<img src=x onerror=y>",
+    "<svg/onload=z>", "text", "[x]: javascript:y\n", "[x]", "\0", "</article>", "<br/>",
+)  # fmt: skip
+ALLOWED = {
+    "p", "a", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "br", "code", "pre", "em", "strong", "s",
+    "ul", "ol", "li", "h2", "h3", "h4", "h5", "h6", "hr", "blockquote",
+}  # fmt: skip
+ATTRIBUTES = {"href", "rel", "id", "class", "start"}
+
+
+class Parsed(HTMLParser):
+    """The elements of a text as a browser sees them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.depth = 0
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self.depth += tag == "details"
+
+    def handle_endtag(self, tag: str) -> None:
+        self.elements.append((tag, {}))
+        self.depth -= tag == "details"
+        assert self.depth >= 0, "no element around the card is closed"
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+@settings(max_examples=300)
+def test_whatever_is_in_a_card_only_the_markup_of_markdown_comes_out(text: str) -> None:
+    parsed = Parsed(render_card(f"# name\n\n{text}"))
+    assert parsed.depth == 0
+    for tag, attributes in parsed.elements:
+        assert tag in ALLOWED, tag
+        assert attributes.keys() <= ATTRIBUTES, (tag, attributes)
+        assert (attributes.get("href") or "#").startswith(("#", "https://", "http://")), attributes
