@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import argparse
 
 EXAMPLES = """\
-  embedding-datasets site --output site                     all releases below outputs/
-  embedding-datasets site cedr rubq --output site           those of two sources
+  embedding-datasets site --output site             all releases below outputs/
+  embedding-datasets site cedr rubq --output site   those of two sources
   embedding-datasets site --releases my/outputs --output site
 
-Open site/index.html, or put the folder on any web server. It loads nothing from elsewhere."""
+Open site/index.html, or put the folder on any web server."""
 
 
 def main() -> int:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pipelines.make import BuildResult
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-CEDR, RUBQ = "cedr-classification", "rubq-reranking"
+CEDR, RUBQ, RIA = "cedr-classification", "rubq-reranking", "ria-news-retrieval"
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +41,13 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, golden_release: Callable[..., BuildResult]) -> Path:
-    """A site of two hostile versions of CEDR and of a reranking dataset."""
+    """A site of two hostile versions of CEDR, of a reranking dataset, and of one whose texts may not be shown."""
     folder = tmp_path_factory.mktemp("site")
     releases = hostile_releases(folder)
-    reranking = golden_release(RUBQ).release_dir
-    shutil.copytree(reranking, releases / RUBQ / reranking.name)
-    return build_site(releases, folder / "site", "cedr", RUBQ)
+    for name in (RUBQ, RIA):
+        release_dir = golden_release(name).release_dir
+        shutil.copytree(release_dir, releases / name / release_dir.name)
+    return build_site(releases, folder / "site", "cedr", RUBQ, RIA)
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def has_no_overflow(page: Any) -> bool:
 def test_the_index_is_searched_filtered_and_sorted(page: Any, site: Path) -> None:
     page.goto(f"{site.as_uri()}/index.html")
     shown = "#datasets tbody tr:not([hidden]) td:first-child a"
-    assert texts(page, shown) == [CEDR, RUBQ]
+    assert texts(page, shown) == [CEDR, RIA, RUBQ]
     page.fill("#search", "emotions")
     assert texts(page, shown) == [CEDR]
     page.click("#clear")
@@ -102,7 +103,7 @@ def test_the_index_is_searched_filtered_and_sorted(page: Any, site: Path) -> Non
     page.click("#clear")
     page.click("th[data-sort=name] button")
     page.click("th[data-sort=name] button")
-    assert texts(page, shown) == [RUBQ, CEDR]
+    assert texts(page, shown) == [RUBQ, RIA, CEDR]
     assert page.get_attribute("th[data-sort=name]", "aria-sort") == "descending"
     assert has_no_overflow(page)
     page.click(f"text={CEDR}")
@@ -180,6 +181,13 @@ def test_a_query_is_shown_with_its_positives_and_negatives(page: Any, site: Path
     wait_for_status(page, "5 of 8 queries with 0 to 1 positives")
     assert all("1 positive," in text for text in texts(page, ".query summary"))
     assert has_no_overflow(page)
+
+
+def test_pages_without_rows_say_why(page: Any, site: Path) -> None:
+    for name in ("index", "rows", "findings"):
+        page.goto(f"{site.as_uri()}/{RIA}/2.0.0/{name}.html")
+        assert "does not permit sharing derivatives" in page.text_content(".note")
+        assert page.query_selector(".row") is None
 
 
 def test_two_versions_are_compared(page: Any, site: Path) -> None:
