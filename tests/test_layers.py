@@ -14,7 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-COMMANDS = {"accept", "build", "check", "command", "decide", "diff", "doctor", "fetch", "new", "publish", "show"}
+COMMANDS = {
+    "accept",
+    "build",
+    "check",
+    "command",
+    "decide",
+    "diff",
+    "doctor",
+    "fetch",
+    "new",
+    "publish",
+    "show",
+    "site",
+}
 # A module may import those in its own layer's package and in the layers below it. One line is one layer.
 LAYERS = (
     {"builders"},
@@ -29,6 +42,7 @@ LAYERS = (
     {"pipelines.foreign"},
     {"pipelines.hub"},
     {"pipelines.report"},
+    {"pipelines.site_pages"},
     {"pipelines.make"},
     {"pipelines.library"},
     {"pipelines.scaffold"},
@@ -141,7 +155,7 @@ def test_no_source_imports_another_and_shared_code_knows_no_source() -> None:
 
 def test_the_layers_are_in_the_documentation() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    for package in ("raw", "release", "audit", "foreign", "hub", "report", "scaffold"):
+    for package in ("raw", "release", "audit", "foreign", "hub", "report", "scaffold", "site_pages"):
         assert f"pipelines/{package}/" in text, package
 
 

@@ -8,7 +8,7 @@ Content hashes decide which tables are the same. Where two tables differ, rows a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -51,6 +51,22 @@ class Change:
     changed: int = 0
     reordered: bool = False
     examples: Mapping[str, list[Any]] | None = None
+
+
+@dataclass(frozen=True)
+class RowMatch:
+    """Which rows of two tables differ. key, columns, reordered: as in Change.
+
+    removed: positions in the old table. added: positions in the new one. changed: the positions `old` and `new` of every row
+    whose key both have, with other values.
+    """
+
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    removed: pl.Series
+    added: pl.Series
+    changed: pl.DataFrame
+    reordered: bool
 
 
 def compare_tables(old: Path, new: Path) -> list[Change]:
@@ -104,35 +120,64 @@ def compare_figures(old: Path, new: Path) -> tuple[dict[str, tuple[Any, Any]], i
     return differing, len(names) - len(differing)
 
 
-def _changed(before: Table, after: Table, old: pl.LazyFrame, new: pl.LazyFrame) -> Change:
-    """How two tables with different content differ."""
+def match_rows(before: Table, after: Table, old: pl.LazyFrame, new: pl.LazyFrame) -> RowMatch:
+    """Which rows of two tables with different content were added, removed and changed. old, new: their rows."""
+    columns, common = _common_columns(before, after)
+    if not common:
+        none = pl.Series(dtype=pl.UInt32)
+        removed, added = (pl.int_range(rows, dtype=pl.UInt32, eager=True) for rows in (before.rows, after.rows))
+        return RowMatch((), columns, removed, added, pl.DataFrame({"old": none, "new": none}), reordered=False)
+    key = _key(common, old, new)
+    old_rows, new_rows = (_hashed(frame, key, common) for frame in (old, new))
+    match = list(key) or [HASH, COPY]
+    gone = old_rows.join(new_rows, on=match, how="anti").sort(POSITION)
+    came = new_rows.join(old_rows, on=match, how="anti").sort(POSITION)
+    both = old_rows.join(new_rows, on=match, how="inner", suffix="_new").sort(f"{POSITION}_new")
+    changed = both.filter(both[HASH] != both[f"{HASH}_new"]) if key else both.clear()
+    equal = not (columns or gone.height or came.height or changed.height)
+    return RowMatch(
+        key,
+        columns,
+        gone[POSITION],
+        came[POSITION],
+        changed.select(old=POSITION, new=f"{POSITION}_new"),
+        reordered=equal and not both[POSITION].is_sorted(),
+    )
+
+
+def _common_columns(before: Table, after: Table) -> tuple[tuple[str, ...], list[str]]:
+    """The columns that only one of two tables has, as in Change, and the names of those that both have."""
     old_types, new_types = ({column.name: column.type for column in table.columns} for table in (before, after))
     common = [name for name, kind in new_types.items() if old_types.get(name) == kind]
     columns = [f"-{name} ({kind})" for name, kind in old_types.items() if name not in common]
     columns += [f"+{name} ({kind})" for name, kind in new_types.items() if name not in common]
-    head = (before.config, before.split, "changed", before.rows, after.rows)
-    if not common:
-        return Change(*head, columns=tuple(columns), added=after.rows, removed=before.rows)
-    key = _key(common, old, new)
-    old_rows, new_rows = (_hashed(frame, key, common) for frame in (old, new))
-    match = list(key) or [HASH, COPY]
-    removed = old_rows.join(new_rows, on=match, how="anti").sort(POSITION)
-    added = new_rows.join(old_rows, on=match, how="anti").sort(POSITION)
-    both = old_rows.join(new_rows, on=match, how="inner", suffix="_new").sort(f"{POSITION}_new")
-    changed = both.filter(both[HASH] != both[f"{HASH}_new"]) if key else both.clear()
-    equal = not (columns or removed.height or added.height or changed.height)
-    return Change(
-        *head,
-        key,
-        tuple(columns),
-        added=added.height,
-        removed=removed.height,
-        changed=changed.height,
-        reordered=equal and not both[POSITION].is_sorted(),
+    return tuple(columns), common
+
+
+def _changed(before: Table, after: Table, old: pl.LazyFrame, new: pl.LazyFrame) -> Change:
+    """How two tables with different content differ."""
+    match = match_rows(before, after, old, new)
+    change = Change(
+        before.config,
+        before.split,
+        "changed",
+        before.rows,
+        after.rows,
+        match.key,
+        match.columns,
+        added=match.added.len(),
+        removed=match.removed.len(),
+        changed=match.changed.height,
+        reordered=match.reordered,
+    )
+    if not _common_columns(before, after)[1]:
+        return change
+    return replace(
+        change,
         examples={
-            "added": _rows(new, added[POSITION]),
-            "removed": _rows(old, removed[POSITION]),
-            "changed": _pairs(_rows(old, changed[POSITION]), _rows(new, changed[f"{POSITION}_new"]), key),
+            "added": _rows(new, match.added),
+            "removed": _rows(old, match.removed),
+            "changed": _pairs(_rows(old, match.changed["old"]), _rows(new, match.changed["new"]), match.key),
         },
     )
 

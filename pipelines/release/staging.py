@@ -41,50 +41,56 @@ def dataset_lock(output: Path, dataset: str) -> AbstractContextManager[None]:
     return locked(output / f".{dataset}.lock", dataset, remove=True)
 
 
-@contextmanager
-def staged_release(release_dir: Path) -> Iterator[Path]:
-    """A folder to write a release into: it becomes `release_dir` when the block ends, and is removed if the block raises.
+def staged_release(release_dir: Path) -> AbstractContextManager[Path]:
+    """A folder to write a release into, see `staged_folder`. Call it while the dataset is locked."""
+    return staged_folder(release_dir, "the release", marker=MANIFEST)
 
-    Call it, and everything that reads `release_dir`, while the dataset is locked.
+
+@contextmanager
+def staged_folder(final: Path, what: str, *, marker: str) -> Iterator[Path]:
+    """A folder to write into: it becomes `final` when the block ends, and is removed if the block raises.
+
+    Call it, and everything that reads `final`, while a lock is held. what: for the message, as in "the release cannot be
+    written". marker: the name of the file that is written last: a folder that has it is complete.
 
     Raises ReleaseError, with the place, for a disk that is full or that fails: libraries name none.
     """
-    recover_release(release_dir)
-    release_dir = _real(release_dir)
-    new = _beside(release_dir, "new")
+    recover_release(final, marker)
+    final = _real(final)
+    new = _beside(final, "new")
     new.mkdir(parents=True)
     try:
         yield new
         with stage("moving into place"):
             _sync(new)
-            _replace(release_dir, new)
+            _replace(final, new)
     except (OSError, pl.exceptions.ComputeError) as error:
-        raise _disk_error(release_dir, error) or error from error
+        raise _disk_error(final, what, error) or error from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
-        _remove_if_empty(release_dir.parent)
+        _remove_if_empty(final.parent)
 
 
-def _disk_error(release_dir: Path, error: Exception) -> ReleaseError | None:
-    """The error for a disk that cannot take a release; None for any other. polars tells of a full disk in words only."""
+def _disk_error(release_dir: Path, what: str, error: Exception) -> ReleaseError | None:
+    """The error for a disk that cannot take a folder; None for any other. polars tells of a full disk in words only."""
     reasons = [code for code in DISK_ERRORS if code == getattr(error, "errno", None) or os.strerror(code) in str(error)]
     if not reasons:
         return None
     return ReleaseError(
-        "the release cannot be written",
+        f"{what} cannot be written",
         where=str(release_dir.parent),
         found=os.strerror(reasons[0]),
         todo="free some space, or give another --output",
     )
 
 
-def recover_release(release_dir: Path) -> None:
-    """Finish the exchange that a killed command began, and remove its leftovers."""
+def recover_release(release_dir: Path, marker: str = MANIFEST) -> None:
+    """Finish the exchange that a killed command began, and remove its leftovers. marker: the file that is written last."""
     release_dir = _real(release_dir)
     new, old = _beside(release_dir, "new"), _beside(release_dir, "old")
     if old.exists() and not release_dir.exists():
-        # Killed between two renames. The new release is complete if it has a manifest, which is written last.
-        (new if (new / MANIFEST).exists() else old).rename(release_dir)
+        # Killed between two renames. The new folder is complete if it has the file that is written last.
+        (new if (new / marker).exists() else old).rename(release_dir)
     for leftover in (new, old):
         if leftover.is_symlink():
             leftover.unlink()

@@ -60,7 +60,7 @@ def benchmark_page(benchmark: str, descriptions: Sequence[Mapping[str, Any]], wi
 def _rumteb_entry(dataset: Mapping[str, Any], fact: Mapping[str, Any]) -> list[str]:
     """A dataset with its sizes, the error in the paper's table, and the versions in the output folder: lines of at most WIDTH."""
     lines = [f"{dataset['dataset']}  {dataset['task']}"]
-    lines += _columns(fact["paper"], fact["expected"], _built_size(dataset["dataset"]))
+    lines += _columns(fact["paper"], fact["expected"], built_size(dataset["dataset"]))
     if "wrong" in fact:
         lines += _wrap(f"wrong in the paper: {fact['wrong']}")
     if dataset["built"] != "-":
@@ -68,7 +68,7 @@ def _rumteb_entry(dataset: Mapping[str, Any], fact: Mapping[str, Any]) -> list[s
     return lines
 
 
-def _built_size(dataset: str) -> str:
+def built_size(dataset: str) -> str:
     """The size of version 1.0.0 in the ledger: rows by split, or documents and queries; - if it is not there."""
     entry = ledger.find_entry(dataset, "1.0.0")
     if entry is None:

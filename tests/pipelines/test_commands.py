@@ -23,7 +23,7 @@ from tests.support.releases import NAMES, definition_of, tree
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ["accept", "build", "doctor", "fetch", "new", "show", "check", "diff", "publish"]
+COMMANDS = ["accept", "build", "doctor", "fetch", "new", "show", "check", "diff", "publish", "site"]
 
 
 def raw_dir(folder: Path, source: str) -> Path:
@@ -120,6 +120,8 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path) -> None:
         (["diff", "tests"], 2, ["name two releases", "diff cedr@1.0.0 cedr@2.0.0"]),
         (["diff", "nowhere", "tests"], 2, ["no such folder", "ORG/NAME@REVISION"]),
         (["publish", "rubq"], 2, ["--org"]),
+        (["site"], 2, ["--output"]),
+        (["site", "rubq", "--output", "tests"], 2, ["holds other files", "tests", "a site"]),
         (["publish", "rubq", "--org", "org", "--repo-name", "x"], 2, ["--repo-name is for one dataset"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) and "embedding-datasets show" not in value else None,

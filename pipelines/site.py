@@ -1,0 +1,61 @@
+"""embedding-datasets site [NAME...] : a catalogue of releases to browse, as a folder of pages that needs no server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines import command
+
+if TYPE_CHECKING:
+    import argparse
+
+EXAMPLES = """\
+  embedding-datasets site --output site             all releases below outputs/
+  embedding-datasets site cedr rubq --output site   those of two sources
+  embedding-datasets site --releases my/outputs --output site
+
+Open site/index.html, or put the folder on any web server."""
+
+
+def main() -> int:
+    """Write a site of the releases that the command line names; returns 1 where one of them is damaged, else 0."""
+    options = command.parse(parser())
+    from pipelines.site_pages.releases import find_datasets
+    from pipelines.site_pages.site import refuse_other_folder, write_site
+
+    refuse_other_folder(options.output)
+    summary = write_site(
+        find_datasets(options.names, options.releases), options.output, rights=options.i_have_the_rights
+    )
+    if options.json:
+        releases = [{"release": name, "state": state} for name, state in summary.releases]
+        command.print_json({"index": str(summary.index), "releases": releases})
+    else:
+        print(f"{len(summary.releases)} release{'s' if len(summary.releases) > 1 else ''}: open {summary.index}")
+    return int(any(state == "damaged" for _, state in summary.releases))
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    arguments = command.parser(
+        "site", "Write a catalogue of releases as a static site: cards, rows, problems, versions.", EXAMPLES
+    )
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=f"{command.NAMES} (default: all)")
+    arguments.add_argument(
+        "--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
+    )
+    arguments.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="the folder of the site: new, empty, or an older site"
+    )
+    arguments.add_argument(
+        "--i-have-the-rights",
+        action="store_true",
+        help="show the texts of sources whose licence permits no derivatives too",
+    )
+    arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
+    return arguments
+
+
+if __name__ == "__main__":
+    command.run(main)

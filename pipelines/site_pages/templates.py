@@ -1,0 +1,57 @@
+"""The templates of the site: every value is escaped, and data for scripts is in a block that no text can end."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from cards.render import CARDS
+from pipelines.files import write_atomically
+from pipelines.site_pages.data_scripts import as_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEMPLATES = CARDS / "site"
+ASSETS = (".css", ".js")
+
+
+def write_page(path: Path, template: str, root: str, **values: Any) -> None:
+    """Render a template into a page. root: the way from the page's folder to that of the site, such as `../../`."""
+    text = _environment().get_template(f"{template}.html.jinja").render(root=root, **values)
+    write_atomically(path, text)
+
+
+def copy_assets(assets_dir: Path) -> None:
+    """Copy the styles and the scripts of all pages."""
+    assets_dir.mkdir(parents=True)
+    for path in sorted(TEMPLATES.iterdir()):
+        if path.suffix in ASSETS:
+            shutil.copyfile(path, assets_dir / path.name)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["json"] = lambda value: Markup(as_json(value).decode())  # noqa: S704 - has no `<`
+    environment.filters["count"] = lambda value: f"{value:,}"
+    environment.filters["share"] = lambda value: "<0.01 %" if 0 < value < 0.0001 else f"{value:.2%}".replace("%", " %")
+    environment.filters["words"] = lambda kind: kind.replace("_", " ")
+    environment.filters["code_spans"] = _code_spans
+    return environment
+
+
+def _code_spans(text: str) -> Markup:
+    """A text as HTML, what is between two backticks as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before

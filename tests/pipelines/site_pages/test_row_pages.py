@@ -1,0 +1,115 @@
+"""Rows as pages: their names, their order, and which rows of a large table are shown."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from pipelines.audit.findings import FindingRows, findings_where
+from pipelines.site_pages import row_pages
+from pipelines.site_pages.finding_pages import named_positions, write_finding
+from pipelines.site_pages.judged_queries import write_queries
+from pipelines.site_pages.row_pages import NamedRows, listed_ids, write_rows
+from tests.support.sites import read_records
+from tests.support.tables import as_lazy, clean_tables, row_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_pages, "BATCH_ROWS", 3)
+
+
+def rows_of(tmp_path: Path, table: pl.DataFrame, named: NamedRows | None = None) -> list[list[Any]]:
+    write_rows(tmp_path, "table-1", table.lazy(), named)
+    return read_records(tmp_path, "table-1")
+
+
+def test_rows_without_an_id_have_the_names_of_the_audit_also_where_they_are_equal(tmp_path: Path) -> None:
+    table = pl.DataFrame({"text": ["a", "b", "a", "c", "a", "b", "d"], "label": [[1], [], [1], [], [1], [0], [2]]})
+    rows = rows_of(tmp_path, table)
+    assert [row[0] for row in rows] == list(range(7))
+    assert tuple(row[1] for row in rows) == row_names(table, *range(7))
+    assert rows[4][1] == f"{rows[0][1]}-3"
+    assert [tuple(row[2:]) for row in rows] == table.rows()
+
+
+def test_rows_with_an_id_are_named_by_it(tmp_path: Path) -> None:
+    tables = clean_tables("Retrieval")
+    assert [row[1] for row in rows_of(tmp_path, tables["corpus"]["test"])] == ["d1", "d2", "d3"]
+    assert [row[1] for row in rows_of(tmp_path / "qrels", tables["qrels"]["test"])] == ["q1 d1", "q2 d2", "q2 d3"]
+
+
+def test_of_a_large_table_the_named_rows_are_shown_with_their_places_and_names(tmp_path: Path) -> None:
+    table = pl.DataFrame({"text": ["same", "b", "same", "c", "same"]})
+    named = NamedRows(pl.Series([4, 1], dtype=pl.UInt32), pl.Series([], dtype=pl.String))
+    rows = rows_of(tmp_path, table, named)
+    assert [row[0] for row in rows] == [1, 4]
+    assert tuple(row[1] for row in rows) == row_names(table, 1, 4), "equal rows that are not shown count"
+    corpus = pl.DataFrame({"id": [f"d{n}" for n in range(9)], "text": list("abcdefghi")})
+    named = NamedRows(pl.Series([0], dtype=pl.UInt32), pl.Series(["d7", "d2", "unknown"]))
+    assert [row[1] for row in rows_of(tmp_path / "corpus", corpus, named)] == ["d0", "d2", "d7"]
+    assert listed_ids(corpus.lazy(), named).rows() == [(0, "d0"), (1, "d2"), (2, "d7")]
+
+
+def test_rows_are_read_batch_after_batch_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+    slices, slice_of = [], pl.LazyFrame.slice
+
+    def watch(frame: pl.LazyFrame, offset: int, length: int | None = None) -> pl.LazyFrame:
+        slices.append((offset, length))
+        return slice_of(frame, offset, length)
+
+    monkeypatch.setattr(pl.LazyFrame, "slice", watch)
+    batches = row_pages.read_batches(pl.LazyFrame({"id": [str(n) for n in range(100)]}))
+    assert [list(batch["__position"]) for batch in islice(batches, 2)] == [[0, 1, 2], [3, 4, 5]]
+    assert slices == [(0, 3), (3, 3)], "the third batch is not read before somebody asks for it"
+
+
+def test_queries_come_with_judged_documents_the_best_first_and_with_unjudged_candidates(tmp_path: Path) -> None:
+    frames = as_lazy(clean_tables("Reranking"))
+    ids = [listed_ids(frames[config]["test"], None) for config in ("queries", "corpus")]
+    listed, positives = write_queries(tmp_path, "queries-1", frames, (ids[0], ids[1]), split="test")
+    assert listed.records == 2
+    assert positives == {1: 2}
+    assert read_records(tmp_path, "queries-1") == [[0, [[0, 1]], [2]], [1, [[1, 2], [2, 0]], [0]]]
+
+
+def test_a_document_that_is_not_shown_keeps_its_id(tmp_path: Path) -> None:
+    frames = as_lazy(clean_tables("Retrieval"))
+    queries, documents = (listed_ids(frames[config]["test"], None) for config in ("queries", "corpus"))
+    write_queries(tmp_path, "queries-1", frames, (queries, documents.head(1)), split="test")
+    assert read_records(tmp_path, "queries-1")[1] == [1, [["d2", 2], ["d3", 0]], []]
+
+
+def test_a_finding_brings_all_its_rows_with_their_twins(tmp_path: Path) -> None:
+    table = pl.DataFrame({"text": ["one", "two", "one", "one"], "label": [0, 1, 0, 1]})
+    rows = table.with_row_index("position").with_columns(twin_split=pl.lit("test"), twin=pl.lit(0, pl.UInt32))
+    [found] = findings_where(
+        "duplicate_text", ("default", "test", "text"), rows, pl.col("text").eq("one") & (pl.col("position") > 0)
+    )
+    found = FindingRows(found.finding, found.rows, {"test": table.lazy()})
+    pages = write_finding(tmp_path, "finding-1", found, {})
+    first, _, third, fourth = row_names(table, 0, 1, 2, 3)
+    assert pages.columns == ("text", "label")
+    assert read_records(tmp_path, "finding-1") == [
+        [third, 2, ["one", 0], first, "test", ["one", 0]],
+        [fourth, 3, ["one", 1], first, "test", ["one", 0]],
+    ]
+    assert named_positions([found], "default", "test").sort().to_list() == [0, 2, 3]
+
+
+def test_a_judgement_brings_the_texts_of_its_query_and_document(tmp_path: Path) -> None:
+    frames = as_lazy(clean_tables("Retrieval"))
+    rows = frames["qrels"]["test"].with_row_index("position")
+    [found] = findings_where("score_out_of_range", ("qrels", "test", ""), rows, pl.col("score") == 2)
+    found = FindingRows(found.finding, found.rows, frames["qrels"])
+    pages = write_finding(tmp_path, "finding-1", found, frames)
+    assert pages.columns[-2:] == ("queries: text", "corpus: text")
+    [[name, _, values, twin, _, _]] = read_records(tmp_path, "finding-1")
+    assert (name, twin) == ("q2 d2", None)
+    assert values == ["q2", "d2", 2, "what do bees build with (test)", "They build with it."]

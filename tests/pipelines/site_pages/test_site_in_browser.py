@@ -1,0 +1,262 @@
+"""The site in headless Chromium, opened from its folder: every kind of page, clicked through."""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from http.server import HTTPServer, SimpleHTTPRequestHandler
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from builders import tasks
+from pipelines.site_pages.data_scripts import as_json
+from pipelines.site_pages.row_pages import write_rows
+from tests.support.sites import HOSTILE, LEAK, build_site, hostile_releases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from pipelines.make import BuildResult
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+CEDR, RUBQ, RIA = "cedr-classification", "rubq-reranking", "ria-news-retrieval"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Headless Chromium of the system."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        pytest.skip(f"no browser found: {', '.join(BROWSERS)}")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=executable)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, golden_release: Callable[..., BuildResult]) -> Path:
+    """A site of two hostile versions of CEDR, of a reranking dataset, and of one whose texts may not be shown."""
+    folder = tmp_path_factory.mktemp("site")
+    releases = hostile_releases(folder)
+    for name in (RUBQ, RIA):
+        release_dir = golden_release(name).release_dir
+        shutil.copytree(release_dir, releases / name / release_dir.name)
+    return build_site(releases, folder / "site", "cedr", RUBQ, RIA)
+
+
+@pytest.fixture
+def page(browser: Any, site: Path) -> Iterator[Any]:
+    """A page of the browser; the test fails on an error in the console and on a request that leaves the site's folder."""
+    context = browser.new_context(viewport={"width": 400, "height": 900})
+    page, faults = context.new_page(), []
+    page.on("console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("request", lambda request: None if is_inside(request.url, site) else faults.append(request.url))
+    page.set_default_timeout(20_000)
+    yield page
+    assert not page.evaluate("document.title").count("broken out")
+    context.close()
+    assert faults == []
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves a folder without a log."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def is_inside(url: str, site: Path) -> bool:
+    return url.startswith((f"{site.as_uri()}/", "data:"))
+
+
+def texts(page: Any, selector: str) -> list[str]:
+    return [one.text_content() for one in page.query_selector_all(selector)]
+
+
+def wait_for_status(page: Any, text: str) -> None:
+    page.wait_for_function("text => document.getElementById('status').textContent.includes(text)", arg=text)
+
+
+def has_no_overflow(page: Any) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+def test_the_index_is_searched_filtered_and_sorted(page: Any, site: Path) -> None:
+    page.goto(f"{site.as_uri()}/index.html")
+    shown = "#datasets tbody tr:not([hidden]) td:first-child a"
+    assert texts(page, shown) == [CEDR, RIA, RUBQ]
+    page.fill("#search", "emotions")
+    assert texts(page, shown) == [CEDR]
+    page.click("#clear")
+    page.select_option("[data-filter=task]", "Reranking")
+    assert texts(page, shown) == [RUBQ]
+    assert "task=Reranking" in page.url
+    page.reload()
+    assert texts(page, shown) == [RUBQ], "an address leads back to the same filters"
+    page.click("#clear")
+    page.click("th[data-sort=name] button")
+    page.click("th[data-sort=name] button")
+    assert texts(page, shown) == [RUBQ, RIA, CEDR]
+    assert page.get_attribute("th[data-sort=name]", "aria-sort") == "descending"
+    assert has_no_overflow(page)
+    page.click(f"text={CEDR}")
+    assert page.text_content("h1").split() == [CEDR, "2.0.0", "sample"]
+
+
+def test_a_dataset_page_shows_findings_charts_and_the_card(page: Any, site: Path) -> None:
+    page.goto(f"{site.as_uri()}/{CEDR}/index.html")
+    headings = texts(page, "main > section > h2")
+    assert headings == ["Findings", "At a glance", "Versions", "Card"]
+    assert page.query_selector("figure svg rect")
+    assert page.query_selector(".card table")
+    assert has_no_overflow(page)
+    page.click("text=2.0.0 >> nth=0")
+    page.click("nav >> text=Rows")
+    wait_for_status(page, "rows 1 to")
+
+
+def test_rows_are_filtered_searched_and_linked(page: Any, site: Path) -> None:
+    page.goto(f"{site.as_uri()}/{CEDR}/1.0.0/rows.html")
+    wait_for_status(page, "rows 1 to")
+    page.select_option("#label", label=next(text for text in texts(page, "#label option") if text.startswith("anger")))
+    wait_for_status(page, "found in all")
+    labels = texts(page, ".row .label")
+    assert labels
+    assert all("anger" in label for label in labels)
+    page.select_option("#label", "")
+    page.fill("#search", "EXAMPLE.org/x")
+    page.press("#search", "Enter")
+    wait_for_status(page, "1 row found in all")
+    assert texts(page, ".row mark") == ["example.org/x"]
+    name = page.text_content(".row .name")
+    page.click(".row .name")
+    page.wait_for_selector(".row.target")
+    page.reload()
+    page.wait_for_selector(".row.target")
+    assert page.text_content(".row.target .name") == name
+    page.goto(f"{site.as_uri()}/{CEDR}/1.0.0/rows.html#table=1&row={name}")
+    page.wait_for_selector(".row.target")
+    page.select_option("#table", label=next(text for text in texts(page, "#table option") if text.startswith("test")))
+    page.wait_for_selector(f".row >> text={LEAK}")
+
+
+def test_hostile_texts_are_shown_as_texts(page: Any, site: Path) -> None:
+    page.goto(f"{site.as_uri()}/{CEDR}/1.0.0/rows.html")
+    wait_for_status(page, "rows 1 to")
+    shown = texts(page, ".row .text")
+    for text in HOSTILE[:5]:
+        assert text in shown
+    assert "U+202Eturned aroundU+2066 andU+2028 parted" in shown, "characters that turn a text are named"
+    assert "a zeroU+0000byte, a bellU+0007 and a softU+00ADhyphen" in shown
+    assert page.query_selector_all("#records script, #records img, #records svg, #records b") == []
+
+
+def test_a_finding_opens_all_its_rows_beside_their_twins(page: Any, site: Path) -> None:
+    page.goto(f"{site.as_uri()}/{CEDR}/1.0.0/index.html")
+    page.click("#findings ~ * a:has-text('split leak')")
+    page.wait_for_selector(".finding-rows:not([hidden]) .row")
+    sides = texts(page, ".finding-rows:not([hidden]) .row:has-text('проверочной') .text")
+    assert sides == [LEAK, LEAK]
+    assert texts(page, ".finding-rows:not([hidden]) .row:first-child .side > .column")[0].startswith("test ")
+    assert has_no_overflow(page)
+    page.click(".finding-rows:not([hidden]) .row:has-text('проверочной') .name >> nth=1")
+    page.wait_for_selector(".row.target")
+    assert LEAK in page.text_content(".row.target")
+
+
+def test_a_query_is_shown_with_its_positives_and_negatives(page: Any, site: Path) -> None:
+    page.goto(f"{site.as_uri()}/{RUBQ}/index.html")
+    page.click("nav >> text=Queries")
+    page.wait_for_selector(".query[open] .document.positive")
+    assert page.query_selector(".query[open] .side + .side .document")
+    page.fill("#most", "1")
+    page.press("#most", "Enter")
+    wait_for_status(page, "5 of 8 queries with 0 to 1 positives")
+    assert all("1 positive," in text for text in texts(page, ".query summary"))
+    assert has_no_overflow(page)
+
+
+def test_pages_without_rows_say_why(page: Any, site: Path) -> None:
+    for name in ("index", "rows", "findings"):
+        page.goto(f"{site.as_uri()}/{RIA}/2.0.0/{name}.html")
+        assert "does not permit sharing derivatives" in page.text_content(".note")
+        assert page.query_selector(".row") is None
+
+
+def test_two_versions_are_compared(page: Any, site: Path) -> None:
+    page.goto(f"{site.as_uri()}/{CEDR}/index.html")
+    page.click("nav >> text=Changes")
+    wait_for_status(page, "removed")
+    options = texts(page, "#list option")
+    assert any(text.startswith("train") for text in options)
+    assert LEAK in texts(page, "#records .text")
+    assert "the text is also in the test split" in page.text_content("main")
+    assert has_no_overflow(page)
+
+
+def test_the_pages_are_the_same_on_a_web_server(browser: Any, site: Path) -> None:
+    faults = list[str]()
+    with HTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(site))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_page()
+        page.on("console", lambda message: faults.append(message.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto(f"http://127.0.0.1:{server.server_port}/{CEDR}/1.0.0/rows.html")
+        wait_for_status(page, "rows 1 to")
+        page.keyboard.press("/")
+        page.keyboard.type(LEAK)
+        page.keyboard.press("Enter")
+        wait_for_status(page, "1 row found in all")
+        page.close()
+        server.shutdown()
+    assert faults == []
+
+
+@pytest.mark.slow
+def test_a_corpus_of_100_000_rows_is_scrolled_and_searched(page: Any, site: Path) -> None:
+    """Screen after screen over the borders of pages, to the end, and a search of all rows that can be stopped."""
+    rows, source = 100_000, site / RUBQ / "2.0.0"
+    table = pl.LazyFrame(
+        {"id": [f"d{n}" for n in range(rows)], "title": [""] * rows, "text": [f"text {n} of many" for n in range(rows)]}
+    )
+    folder = source.parent / "large"
+    folder.mkdir()
+    listed = write_rows(folder, "table-1", table, None)
+    one = {
+        "config": "corpus", "split": "test", "rows": rows, "columns": ["id", "title", "text"], "texts": ["title", "text"],
+        "list": {"folder": "table-1", "records": listed.records, "pages": listed.pages}, "note": "", "label": "", "filters": [],
+    }  # fmt: skip
+    viewer = as_json({"language": "en", "tables": [one], "labels": tasks.label_names(tasks.Retrieval())}).decode()
+    html = (source / "rows.html").read_text("utf-8")
+    start = html.index('id="data">') + len('id="data">')
+    (folder / "rows.html").write_text(html[:start] + viewer + html[html.index("</script>", start) :], "utf-8")
+    page.goto(f"{folder.as_uri()}/rows.html")
+    wait_for_status(page, "rows 1 to 100 of 100,000")
+    for screen in range(1, 25):
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        page.keyboard.press("n")
+        wait_for_status(page, f"rows {screen * 100 + 1:,} to")
+    page.fill("#jump", "99950")
+    page.press("#jump", "Enter")
+    wait_for_status(page, "rows 99,901 to 100,000")
+    assert texts(page, ".row:last-child .text") == ["text 99999 of many"]
+    assert page.is_disabled("#next")
+    page.fill("#search", "text 99998 ")
+    page.press("#search", "Enter")
+    wait_for_status(page, "1 row found in all 100,000 rows")
+    page.goto(f"{folder.as_uri()}/rows.html#table=1&row=d77777&at=5")
+    page.wait_for_selector(".row.target")
+    assert page.text_content(".row.target .text") == "text 77777 of many"
+    assert page.evaluate("cache.size") <= 12, "pages that were shown are given up"
+    page.fill("#search", "many")
+    page.press("#search", "Enter")
+    page.wait_for_selector("#stop:not([hidden])")
+    page.click("#stop")
+    wait_for_status(page, "stopped")
