@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from builders import tasks
 from cards import front_matter
@@ -78,7 +77,7 @@ def describe_tables(dataset: Dataset, manifest: Manifest) -> list[dict[str, Any]
 
 def identifier(text: str) -> str:
     """A text as an id in Croissant: a relative IRI, in which most characters are escaped. Ordinary names stay as they are."""
-    return quote(text, safe="/-_.~")
+    return re.sub(r"[^A-Za-z0-9/_.~-]", lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), text)
 
 
 def _configs(dataset: Dataset, manifest: Manifest) -> dict[str, list[Table]]:
