@@ -93,7 +93,8 @@ def _convert(name: str, value: Any) -> pl.LazyFrame:
         case "polars.LazyFrame":
             return cast("pl.LazyFrame", value)
         case "pandas.DataFrame":
-            return pl.from_pandas(value).lazy()  # without its index
+            frame: pl.DataFrame = pl.from_pandas(value)  # without its index
+            return frame.lazy()
         case "datasets.Dataset":
             return cast("pl.DataFrame", value.with_format(None).to_polars()).lazy()
         case "pyarrow.Table":
