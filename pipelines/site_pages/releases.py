@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition
     from cards.manifest import Manifest
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ def find_datasets(names: Sequence[str], releases: Path) -> list[SiteDataset]:
         raise UsageError(
             "no such folder", where=str(releases), todo="name the folder with the releases: --releases DIR"
         )
+    if not names:
+        _log_unknown(releases)
     datasets = []
     for entry, requested in catalogue.resolve(names or ["all"]):
         definition = catalogue.load(entry)
@@ -67,6 +72,13 @@ def find_datasets(names: Sequence[str], releases: Path) -> list[SiteDataset]:
             todo=f"build some: embedding-datasets build {shown} --output {releases}",
         )
     return datasets
+
+
+def _log_unknown(releases: Path) -> None:
+    """Warn of folders with releases of datasets that the catalogue does not have: they are not shown."""
+    for path in sorted(releases.iterdir()):
+        if path.name not in catalogue.entries() and any(path.glob(f"*/{folder.MANIFEST}")):
+            logger.warning("%s: not in the catalogue, its releases are not shown", path)
 
 
 def _find_releases(definition: Definition, dataset_dir: Path, version: str | None) -> list[SiteRelease]:

@@ -170,6 +170,18 @@ def test_without_releases_the_error_says_how_to_build_one(tmp_path: Path) -> Non
         find_datasets([], tmp_path / "nowhere")
 
 
+def test_a_release_of_an_unknown_dataset_is_named_in_a_warning(
+    releases: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shutil.copytree(releases / CEDR, tmp_path / CEDR)
+    (tmp_path / "unknown" / "1.0.0").mkdir(parents=True)
+    (tmp_path / "unknown" / "1.0.0" / "manifest.json").write_text("{}")
+    find_datasets([], tmp_path)
+    assert [record.message for record in caplog.records] == [
+        f"{tmp_path / 'unknown'}: not in the catalogue, its releases are not shown"
+    ]
+
+
 def test_a_dataset_without_a_release_is_listed_as_not_built(releases: Path, tmp_path: Path) -> None:
     index = build_site(releases, tmp_path / "site", "cedr", "terra") / "index.html"
     text = index.read_text("utf-8")
