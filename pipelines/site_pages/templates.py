@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup, escape
 
+from cards.kind_names import KIND_NAMES
 from cards.render import CARDS
 from pipelines.files import write_atomically
 from pipelines.site_pages.data_scripts import as_json
@@ -47,7 +48,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["json"] = lambda value: Markup(as_json(value).decode())  # noqa: S704 - has no `<`
     environment.filters["count"] = lambda value: f"{value:,}"
     environment.filters["share"] = lambda value: "<0.01 %" if 0 < value < 0.0001 else f"{value:.2%}".replace("%", " %")
-    environment.filters["words"] = lambda kind: kind.replace("_", " ")
+    environment.filters["words"] = KIND_NAMES.__getitem__
     environment.filters["code_spans"] = _code_spans
     return environment
 

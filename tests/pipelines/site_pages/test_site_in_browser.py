@@ -160,7 +160,7 @@ def test_hostile_texts_are_shown_as_texts(page: Any, site: Path) -> None:
 
 def test_a_finding_opens_all_its_rows_beside_their_twins(page: Any, site: Path) -> None:
     page.goto(f"{site.as_uri()}/{CEDR}/1.0.0/index.html")
-    page.click("#findings ~ * a:has-text('split leak')")
+    page.click("#findings ~ * a:has-text('text also in an earlier split')")
     page.wait_for_selector(".finding-rows:not([hidden]) .row")
     sides = texts(page, ".finding-rows:not([hidden]) .row:has-text('проверочной') .text")
     assert sides == [LEAK, LEAK]
