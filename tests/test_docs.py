@@ -92,14 +92,17 @@ def follow_the_guide(repository: Path) -> Iterator[str]:
 def run_line(line: str, repository: Path) -> None:
     """Run a command of the guide in a checkout, with its code and no other."""
     environment = os.environ | {"PYTHONPATH": str(repository), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": ""}
+    command, _, target = line.partition(" > ")
     program, *arguments = (
-        re.sub("^(ruff|mypy)", r"python -m \1", line).replace("embedding-datasets", "python -m pipelines").split()
+        re.sub("^(ruff|mypy)", r"python -m \1", command).replace("embedding-datasets", "python -m pipelines").split()
     )
     assert program == "python"
     done = subprocess.run(
         [sys.executable, *arguments], cwd=repository, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    if target:
+        (repository / target).write_text(done.stdout, "utf-8")
 
 
 def test_adding_a_dataset_works_when_followed_literally(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pipelines.raw.inputs import missing_golden_files
 from pipelines.raw.lock_file import LOCK_FILE
 from pipelines.raw.pins import find_pin
 from pipelines.raw.settings import RawSettings
+from pipelines.report.sources_page import render_page
 from pipelines.scaffold import checkout
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def find_gaps(entries: Sequence[Entry], *, build: bool) -> list[Gap]:
     if build and not any(gap.level == "build" for gap in gaps):
         gaps += [gap for definition in definitions for gap in _build_gaps(definition, golden)]
     gaps += [gap for definition in definitions for gap in _missing_rows(definition, golden)]
-    gaps += _digest_gaps(source)
+    gaps += [*_digest_gaps(source), *_page_gaps()]
     return list(dict.fromkeys(gaps))
 
 
@@ -94,6 +95,14 @@ def _digest_gaps(source: Source) -> Iterator[Gap]:
         if not find_pin(source.name, file, [LOCK_FILE]).has_digest:
             todo = "give its sha256 in the builder; or the first download records it in pipelines/raw.lock.json"
             yield Gap("no digest is known", f"{source.name}/{file.name}", todo, level="later")
+
+
+def _page_gaps() -> Iterator[Gap]:
+    """Pages that are generated from all builders, and were not since they changed."""
+    path = checkout.ROOT / "docs" / "sources.md"
+    if path.is_file() and path.read_text("utf-8") != render_page():
+        todo = "python -m pipelines.report.sources_page > docs/sources.md"
+        yield Gap("the page of all sources is out of date", str(path), todo, level="finish")
 
 
 def _build_gaps(definition: Definition, golden: Path) -> Iterator[Gap]:

@@ -303,7 +303,7 @@ def test_a_defect_in_a_builder_does_not_stop_the_others(server: FaultyServer, tm
     assert report["terra-pairclassification"]["state"] == "built"
     [error] = report["cedr-classification"]["errors"]
     assert (error["kind"], error["what"]) == ("DatasetError", "cedr-classification@3.0.0: unexpected ZeroDivisionError")
-    assert error["where"].startswith("tests/support/first_contact.py, line ")
+    assert error["where"].startswith("pipelines/release/writing.py, line ")
     assert "a row of data" not in str(error)
 
 

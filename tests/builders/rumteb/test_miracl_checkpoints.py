@@ -73,7 +73,10 @@ def test_a_build_killed_at_any_step_is_resumed_with_the_first_shard_that_is_not_
             assert read == [], "the build was killed after its release was complete"
             continue
         assert stored + read == [f"{shard}.jsonl.gz" for shard in range(SHARDS)], "each shard is read once"
-        assert len(caplog.messages) == bool(checkpoints), caplog.messages
+        resuming = [message for message in caplog.messages if "resuming from the checkpoints" in message]
+        assert len(resuming) == bool(checkpoints), caplog.messages
+        taken_over = f"{len(stored)} of {SHARDS} shards of passages taken over"
+        assert (taken_over in caplog.messages) == bool(stored), caplog.messages
         assert not list(folder.glob("cache/checkpoints/*/*"))
         resumed.append(len(stored))
         read.clear()

@@ -169,7 +169,11 @@ def test_taking_over_and_hand_edits_as_commands(hub: LoopbackHub, run: Run) -> N
     assert run(*first, "--take-over").returncode == 0
     assert hub.repos[REPO].tags["before-embedding-datasets"] == theirs
 
-    card = hub.tree(REPO)["README.md"].decode().replace("\n## Limits\n", "\n## Limits\n\nAn \x1b[31medit.\n")
+    card = (
+        hub.tree(REPO)["README.md"]
+        .decode()
+        .replace("\n## Before you use it\n", "\n## Before you use it\n\nAn \x1b[31medit.\n")
+    )
     hub.commit(REPO, {"README.md": card.encode()})
     second = ("publish", f"{CEDR}@2.0.0", "--org", "org")
     shown = run(*second, "--dry-run")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import importlib.metadata
 import io
 import logging
 import os
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import SourceError
+from pipelines import installation
 from pipelines.raw.digests import Digest
 from pipelines.raw.download import DownloadRequest, Patience, download_file
 from pipelines.raw.pins import Pin
@@ -36,7 +36,7 @@ def test_each_request_names_this_package_and_its_version(download: Download, ser
     server.fail("/file.bin", Fault(cut_after=1000))
     download()
     agents = [request.headers["user-agent"] for request in server.log]
-    assert agents == [f"embedding-datasets/{importlib.metadata.version('embedding-datasets')}"] * 2
+    assert agents == [f"embedding-datasets/{installation.version()}"] * 2
 
 
 @pytest.mark.parametrize("framing", ["length", "chunked", "close"])
