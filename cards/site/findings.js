@@ -7,8 +7,9 @@ function sideElement(finding, split, name, position, values, other) {
   const table = findTable(finding.config, split);
   const texts = table >= 0 && viewer.tables[table].texts.length ? viewer.tables[table].texts : finding.columns.filter((column) => column.endsWith(": text"));
   const shown = name === null ? "" : String(name);
-  const link = table >= 0 && values ? make("a", { class: "name", href: rowLink(table, shown, position) }, textNodes(shown, "")) : make("span", { class: "name" }, textNodes(shown, ""));
+  const link = table >= 0 && values && position !== -1 ? make("a", { class: "name", href: rowLink(table, shown, position) }, textNodes(shown, "")) : make("span", { class: "name" }, textNodes(shown, ""));
   return make("div", { class: "side" }, make("p", { class: "column" }, `${split} `, link),
+    position === -1 ? make("p", { class: "missing", text: "not judged" }) : null,
     values ? valuesElement(finding.columns, texts, values, { other }) : make("p", { class: "missing", text: "not a row of this table" }));
 }
 

@@ -1,8 +1,8 @@
 """All rows of every finding, with the rows that make them findings, as lists of the site.
 
 A record is [row, position, values, twin, twin split, twin values]: the names of the row and of its twin (null where there is
-none), the position of the row in its table (null where it is not a row of the table), and the values of both in the order of
-`columns`.
+none), the position of the row in its table (null where it is not known, -1 for a pair of query and document that is not judged),
+and the values of both in the order of `columns`.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ def _records(one: FindingRows, frames: Frames, columns: Sequence[str]) -> Iterat
     for batch in rows.iter_slices(BATCH_ROWS):
         listed = list_rows(replace(one, rows=batch.lazy()))
         positions = batch["position"].to_list() if "position" in batch.columns else [None] * len(listed)
+        if "position" not in batch.columns and one.finding.config == "qrels":
+            listed, positions = _with_unjudged_pairs(listed)
         own = {column: f"{column}_" if column in OWN_COLUMNS else column for column in columns}
         texts = _judged_texts(listed, one, frames)
         for position, row in zip(positions, listed.iter_rows(named=True), strict=True):
@@ -87,6 +89,22 @@ def _records(one: FindingRows, frames: Frames, columns: Sequence[str]) -> Iterat
                 row["row"], position, values if present else None,
                 twin, row.get("twin_split"), twins if twin is not None else None,
             ]  # fmt: skip
+
+
+def _with_unjudged_pairs(listed: pl.DataFrame) -> tuple[pl.DataFrame, list[int | None]]:
+    """Named rows of judgements, with the ids of those that are not in the table from their names; and their positions."""
+    keys = ["query-id", "corpus-id"]
+    is_absent = pl.all_horizontal(pl.col(key).is_null() for key in keys)
+    parts = pl.col("row").str.split(
+        " "
+    )  # an id with a space in it cannot be told apart: such a pair keeps its name alone
+    is_pair = is_absent & (parts.list.len() == 2)
+    ids = [
+        pl.when(is_pair).then(parts.list.get(place, null_on_oob=True)).otherwise(key).alias(key)
+        for place, key in enumerate(keys)
+    ]
+    absent = listed.select(is_absent).to_series()
+    return listed.with_columns(ids), [-1 if one else None for one in absent]
 
 
 def _judged_texts(

@@ -9,12 +9,13 @@ import polars as pl
 import pytest
 
 from pipelines.audit.findings import FindingRows, findings_where
+from pipelines.audit.quality import audit_tables
 from pipelines.site_pages import row_pages
 from pipelines.site_pages.finding_pages import named_positions, write_finding
 from pipelines.site_pages.judged_queries import write_queries
 from pipelines.site_pages.row_pages import NamedRows, listed_ids, write_rows
 from tests.support.sites import read_records
-from tests.support.tables import as_lazy, clean_tables, row_names
+from tests.support.tables import TASKS, as_lazy, clean_tables, row_names, with_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,3 +114,13 @@ def test_a_judgement_brings_the_texts_of_its_query_and_document(tmp_path: Path) 
     [[name, _, values, twin, _, _]] = read_records(tmp_path, "finding-1")
     assert (name, twin) == ("q2 d2", None)
     assert values == ["q2", "d2", 2, "what do bees build with (test)", "They build with it."]
+
+
+def test_an_unjudged_pair_brings_the_texts_of_its_query_and_document(tmp_path: Path) -> None:
+    frames = as_lazy(with_rows("corpus", "test", ("d4", "", "Bees make honey."))(clean_tables("Retrieval")))
+    found = audit_tables(TASKS["Retrieval"], frames, ("test",), ())
+    [unjudged] = [one for one in found if one.finding.kind == "unjudged_twin"]
+    pages = write_finding(tmp_path, "finding-1", unjudged, frames)
+    assert pages.columns == ("query-id", "corpus-id", "score", "queries: text", "corpus: text")
+    values = ["q1", "d4", None, "who makes honey (test)", "Bees make honey."]
+    assert read_records(tmp_path, "finding-1") == [["q1 d4", -1, values, None, None, None]]
