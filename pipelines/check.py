@@ -69,6 +69,7 @@ def main() -> int:
         except DatasetError as error:
             _show_failure(name, error, as_json=options.json)
             codes.append(error.exit_code)
+            sections.append(html.failure(name, error))
             continue
         for target in targets:
             try:

@@ -75,7 +75,7 @@ def test_a_build_killed_at_any_step_is_resumed_with_the_first_shard_that_is_not_
         assert stored + read == [f"{shard}.jsonl.gz" for shard in range(SHARDS)], "each shard is read once"
         resuming = [message for message in caplog.messages if "resuming from the checkpoints" in message]
         assert len(resuming) == bool(checkpoints), caplog.messages
-        taken_over = f"{len(stored)} of {SHARDS} shards of passages taken over"
+        taken_over = f"{len(stored)} of {SHARDS} shards of passages taken over from an earlier build"
         assert (taken_over in caplog.messages) == bool(stored), caplog.messages
         assert not list(folder.glob("cache/checkpoints/*/*"))
         resumed.append(len(stored))

@@ -79,8 +79,8 @@ def test_the_exit_code_is_0_for_a_sound_dataset_and_4_for_a_defective_one(
         "error": failure["error"],
     }  # fmt: skip
     assert failure["error"] == {
-        "what": "no such folder or file", "where": str(tmp_path / "nothing"), "found": None, "expected": failure["error"]["expected"],
-        "todo": failure["error"]["todo"], "exit_code": 2,
+        "what": "no such folder or file", "where": str(tmp_path / "nothing"), "found": None,
+        "expected": failure["error"]["expected"], "todo": failure["error"]["todo"], "exit_code": 2,
     }  # fmt: skip
     assert [(report["dataset"], report["path"], len(report["defects"])) for report in reports] == [
         ("sound", str(sound), 0), ("broken", str(broken), 1),
