@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +20,17 @@ from markupsafe import Markup, escape
 from builders import tasks
 from cards import markdown
 from cards.front_matter import LANGUAGE_FIGURES
+from cards.kind_names import KIND_NAMES
 from cards.manifest import SEVERITIES, count_text
 from cards.render import CARDS
+from pipelines import installation
 from pipelines.audit import kinds, statistics
 from pipelines.audit.finding_tables import OWN_COLUMNS, list_rows
 from pipelines.audit.findings import EXAMPLES
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.tables import count_rows, model_input
 from pipelines.files import write_atomically
+from pipelines.report.finding_names import finding_name
 from pipelines.safe_text import mask_tokens
 
 if TYPE_CHECKING:
@@ -93,7 +97,7 @@ def section(result: CheckResult) -> dict[str, Any]:
         "findings": [
             finding
             | {
-                "definition": kinds.KINDS[finding["kind"]].definition,
+                "name": finding_name(finding["kind"], finding["detail"]),
                 "count_text": count_text(finding["count"], finding["texts_checked"]),
                 "rows": examples,
             }
@@ -111,9 +115,22 @@ def failure(name: str, error: DatasetError) -> dict[str, Any]:
 
 
 def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
-    """Write the report atomically: an error leaves the old file as it was."""
+    """Write the report atomically: an error leaves the old file as it was. It names the day and the version of this package."""
+    found = {finding["kind"] for section in sections for finding in section.get("findings", ())}
+    definitions = [
+        {"kind": kind, "name": KIND_NAMES[kind], "definition": one.definition, "counted": one.counted}
+        for kind, one in kinds.KINDS.items()
+        if kind in found
+    ]
+    text = _template().render(
+        sections=sections,
+        severities=SEVERITIES,
+        definitions=definitions,
+        date=datetime.now(UTC).date().isoformat(),
+        program=installation.describe(),
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, _template().render(sections=sections, severities=SEVERITIES))
+    write_atomically(path, text)
 
 
 def _examples(result: CheckResult) -> list[list[Example]]:

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from pipelines import check
+from pipelines import check, installation
 from pipelines.audit import kinds
 from pipelines.report import html as html_report
 from tests.support.foreign import check_subsets
@@ -125,8 +125,19 @@ def test_a_finding_is_shown_with_its_definition_and_the_rows_concerned(tmp_path:
 def test_judgements_without_a_query_or_a_document_do_not_stop_a_report(tmp_path: Path) -> None:
     tables = with_rows("qrels", "test", (None, "d1", 1), ("q1", None, 1))(clean_tables("Retrieval"))
     _, page = page_of(write_dataset(tmp_path / "set", tables), tmp_path / "report.html")
-    assert page.text.count("null_value") == 3, "in the verdict and in two findings"
+    assert page.text.count("null_value") == 4, "in the verdict, in two findings, and where it is defined"
     assert "q1 score 1 queries: text who makes honey (test)" in " ".join(page.text.split())
+
+
+def test_charts_come_before_findings_and_each_kind_is_defined_once(tmp_path: Path) -> None:
+    tables = with_rows("qrels", "test", (None, "d1", 1), ("q1", None, 1))(clean_tables("Retrieval"))
+    _, page = page_of(write_dataset(tmp_path / "set", tables), tmp_path / "report.html")
+    words = " ".join(page.text.split())
+    headings = ["Findings", "Tables", "What the findings mean"]
+    assert [words.index(f" {heading} ") for heading in headings] == sorted(words.index(f" {one} ") for one in headings)
+    assert words.count(" ".join(kinds.KINDS["null_value"].definition.split())) == 1
+    assert words.count("null instead of a value") == 3, "in two findings, and where it is defined"
+    assert f" with {installation.describe()}." in words
 
 
 def test_each_row_is_in_one_bar_of_a_chart(tmp_path: Path) -> None:
@@ -161,7 +172,7 @@ def test_a_report_of_several_datasets_has_a_section_for_each(
     text = out.read_text("utf-8")
     page = Page(text)
     anchors = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
-    assert anchors == ["#d1", "#d2", "#d3"]
+    assert anchors[:3] == ["#d1", "#d2", "#d3"]
     assert release.manifest.content_sha256 in page.text
     assert "not checked" in page.text
     assert "the folder holds no dataset" in page.text
