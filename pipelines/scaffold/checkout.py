@@ -69,7 +69,7 @@ def find_changed_beginnings(plan: Plan, entries: Mapping[str, Entry]) -> dict[st
     known = {name for entry in entries.values() for name in (entry.dataset, entry.source, entry.group)} | {"all"}
     beginnings = {name[:end] for name in (plan.name, plan.dataset) for end in range(1, len(name) + 1)} - known
     changed: dict[str, list[str]] = {}
-    for beginning in sorted(beginnings, key=len):
+    for beginning in sorted(beginnings, key=lambda one: (len(one), one)):
         with suppress(UsageError):
             meant = [entry.dataset for entry, _ in catalogue.resolve([beginning])]
             changed.setdefault(", ".join(meant), []).append(beginning)

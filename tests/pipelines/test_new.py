@@ -112,7 +112,7 @@ def test_beginnings_that_will_mean_something_else_are_named(
     repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(monkeypatch, "cedr_two", "--task", "STS", "--dry-run") == 0
-    assert "c ... cedr- will no longer mean cedr-classification: write more of that name" in capsys.readouterr().err
+    assert "c ... cedr_ will no longer mean cedr-classification: write more of that name" in capsys.readouterr().err
 
 
 def test_without_a_task_an_unknown_name_is_an_error_that_lists_the_task_types(

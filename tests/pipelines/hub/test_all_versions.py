@@ -152,6 +152,7 @@ def test_after_a_version_that_fails_the_newer_ones_are_not_published(hub: Loopba
     assert hub.repos[REPO].tags.keys() == {"v1.0.0"}
 
 
+@pytest.mark.slow
 def test_taking_over_and_hand_edits_as_commands(hub: LoopbackHub, run: Run) -> None:
     build(run, "1.0.0", "2.0.0")
     first = ("publish", f"{CEDR}@1.0.0", "--org", "org")
