@@ -39,6 +39,7 @@ LAYERS = (
     {"pipelines.resolution"},
     {"pipelines.audit"},
     {"pipelines.release"},
+    {"pipelines.scores"},
     {"pipelines.foreign"},
     {"pipelines.hub"},
     {"pipelines.report"},
