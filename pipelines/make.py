@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition
     from cards.manifest import Manifest
+    from cards.scores import Scores
     from pipelines.raw.inputs import Input
     from pipelines.raw.locations import PlannedFile
     from pipelines.raw.settings import RawSettings
@@ -108,10 +109,23 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
         checkpoints = checkpoint_dir(settings.raw.cache, identity) if dataset.checkpoints else nullcontext()
         with checkpoints as own_dir, staged_release(release_dir) as staging_dir:
             raw = {key: one.raw for key, one in inputs.items()}
-            manifest = write_release(definition, identity, raw, staging_dir, own_dir, findings_dir=findings_dir)
+            scores, notes = _read_scores(release_dir)
+            manifest = write_release(
+                definition, identity, raw, staging_dir, own_dir, findings_dir=findings_dir, scores=scores
+            )
             _refuse_other_content(release_dir, old, manifest, settings)
-    notes = (*count_unfinished(definition), *_record(manifest, settings.ledger))
+    if scores is not None and scores.content_sha256 != manifest.content_sha256:
+        notes = (f"{manifest.name}: other rows, so scores.json was removed: embedding-datasets score {manifest.name}",)
+    notes = (*count_unfinished(definition), *notes, *_record(manifest, settings.ledger))
     return BuildResult(dataset.name, version, "built", release_dir, manifest, notes, time.monotonic() - began)
+
+
+def _read_scores(release_dir: Path) -> tuple[Scores | None, tuple[str, ...]]:
+    """The scores of the release in its place, and a note where they cannot be read."""
+    try:
+        return folder.read_scores(release_dir), ()
+    except ReleaseError as error:
+        return None, (f"{release_dir / folder.SCORES}: {error.what}, so it was removed",)
 
 
 def plan_build(definition: Definition, version: str, settings: BuildSettings) -> BuildPlan:

@@ -1,7 +1,7 @@
 """A release in its folder: the names of its files, its manifest, its tables.
 
 outputs/<dataset>/<version>/
-  README.md  manifest.json  statistics.json  croissant.json
+  README.md  manifest.json  statistics.json  croissant.json  scores.json
   data/<split>-00000-of-0000N.parquet        for config `default`
   <config>/<split>-00000-of-0000N.parquet    for every other config
 """
@@ -17,6 +17,7 @@ import polars as pl
 from builders import limits
 from builders.errors import ReleaseError
 from cards.manifest import Document, Manifest, decode
+from cards.scores import Scores, decode_scores
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from cards.manifest import Table
 
 MANIFEST, STATISTICS, CARD, CROISSANT = "manifest.json", "statistics.json", "README.md", "croissant.json"
-DOCUMENTS = (CARD, STATISTICS, CROISSANT)  # what describes the rows
-OPTIONAL = frozenset({CROISSANT})  # releases that were built before it was written lack it
+SCORES = "scores.json"
+DOCUMENTS = (CARD, STATISTICS, CROISSANT, SCORES)  # what describes the rows
+OPTIONAL = frozenset({CROISSANT, SCORES})  # old releases lack the first, and those that were not scored the second
 
 
 def read_manifest(release_dir: Path) -> Manifest | None:
@@ -59,6 +61,18 @@ def require_manifest(release_dir: Path) -> Manifest:
         todo = "name a folder with a manifest.json: outputs/<dataset>/<version>"
         raise ReleaseError("no release found", where=str(release_dir), todo=todo)
     return manifest
+
+
+def read_scores(release_dir: Path) -> Scores | None:
+    """The scores of a release; None where there are none.
+
+    Raises ReleaseError for an invalid scores.json.
+    """
+    path = release_dir / SCORES
+    try:
+        return decode_scores(limits.read_at_most(path, limits.MAX_MANIFEST), str(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def has_all_files(release_dir: Path, manifest: Manifest) -> bool:
@@ -96,7 +110,8 @@ def describe_document(name: str, content: bytes) -> Document:
 
 def describe_documents(release_dir: Path) -> tuple[Document, ...]:
     """The manifest's entries of the documents in a folder."""
-    return tuple(describe_document(name, (release_dir / name).read_bytes()) for name in DOCUMENTS)
+    present = [name for name in DOCUMENTS if name not in OPTIONAL or (release_dir / name).is_file()]
+    return tuple(describe_document(name, (release_dir / name).read_bytes()) for name in present)
 
 
 def edited_documents(release_dir: Path, manifest: Manifest, names: Container[str] = DOCUMENTS) -> list[str]:

@@ -17,6 +17,8 @@ from cards.croissant import render_croissant
 from cards.evidence import Evidence
 from cards.manifest import FORMAT, Manifest, encode
 from cards.render import render
+from cards.score_section import with_scores
+from cards.scores import encode_scores
 from pipelines.audit import integrity, known_findings, quality, statistics, text_hashes
 from pipelines.audit.finding_tables import write_findings
 from pipelines.audit.languages import sample_tables
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from builders.spec import Raw, Tables
     from cards.manifest import Finding, Identity, Table
+    from cards.scores import Scores
     from pipelines.audit.findings import FindingRows
 
 SCRATCH = ".scratch"  # inside the staging folder, which the next build removes if this one is killed
@@ -49,12 +52,13 @@ def write_release(
     checkpoints: Path | None,
     *,
     findings_dir: Path | None = None,
+    scores: Scores | None = None,
 ) -> Manifest:
     """Write a release into an empty folder: run the recipe, write its tables, read them back, audit and describe them.
 
     raw: the raw files by key. checkpoints: a folder that outlives the build, for a dataset with checkpoints. findings_dir:
-    where to write the rows of all findings, also of those that no release may have. Returns the manifest, which is written
-    last: a folder with a manifest is complete.
+    where to write the rows of all findings, also of those that no release may have. scores: of the release before this one;
+    they are kept if its rows are the same. Returns the manifest, which is written last: a folder with a manifest is complete.
 
     Raises SourceError or RecipeError where the recipe does, FindingsError for findings that no release may have and for known
     findings that differ from the declared ones, ReleaseError for what cannot be written or does not read back.
@@ -73,6 +77,9 @@ def write_release(
     folder.write_json(release_dir / folder.STATISTICS, described)
     with stage("card"):
         card = render(definition, manifest, described, _evidence(definition, manifest, described, frames, found))
+    if scores is not None and scores.content_sha256 == manifest.content_sha256:
+        card = with_scores(card, scores)
+        (release_dir / folder.SCORES).write_bytes(encode_scores(scores))
     (release_dir / folder.CARD).write_text(card, encoding="utf-8", newline="\n")
     croissant = render_croissant(definition, manifest)
     (release_dir / folder.CROISSANT).write_text(croissant, encoding="utf-8", newline="\n")
