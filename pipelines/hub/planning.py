@@ -14,6 +14,7 @@ from builders.errors import PublishError, ReleaseError, UsageError
 from builders.spec import version_key
 from pipelines.hub import branches, card_edits, client, repository, take_over
 from pipelines.hub.digest_comparison import find_differences
+from pipelines.hub.document_updates import find_document_update
 from pipelines.hub.history import find_release
 from pipelines.hub.planned_files import content_of, different_documents, digest_faults, refuse_other_files, stale_files
 from pipelines.hub.publishable import refuse_another_dataset, refuse_other_content, require_publishable
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pipelines.hub.repository import Refs, Snapshot
 
 NEW, UNTAGGED, DONE = "to be published", "to be tagged", "already published"
+UPDATE = "already published, documents to be updated"
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
     absent = tuple(one for one in others if one not in refs.versions)
     plan = Plan(repo, version, NEW, manifest, at, notes=tuple(notes), absent=absent)
     if version in refs.versions:
-        return _plan_nothing(hub, plan, refs, at, options)
+        return _plan_published(hub, plan, refs, at, release_dir=release_dir, options=options)
     published = repository.read_manifest_at(hub, repo, at)
     refuse_another_dataset(repo, published, manifest)
     takes_over = take_over.may_take_over(repo, at, published, refs, permitted=options.take_over)
@@ -153,14 +155,25 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
     return _plan_commit(hub, plan, target, refs, release_dir=release_dir, options=options)
 
 
-def _plan_nothing(hub: HubClient, plan: Plan, refs: Refs, main: Snapshot, options: PublishOptions) -> Plan:
-    """The plan for a version that has its tag."""
+def _plan_published(
+    hub: HubClient, plan: Plan, refs: Refs, main: Snapshot, *, release_dir: Path, options: PublishOptions
+) -> Plan:
+    """The plan for a version that has its tag: nothing, or better documents for main."""
     repo, manifest, branch = plan.repo, plan.manifest, branches.branch_name(plan.version)
     at, published = require_same_rows(hub, repo, plan.tag, manifest, options)
     if main.sha != at.sha:
         _refuse_other_main(hub, repo, main, manifest)
     edited = edited_documents_at(hub, repo, at, published)
-    notes = (*plan.notes, *(f"{plan.tag} shows another {name} than its manifest says" for name in edited))
+    update = find_document_update(hub, repo, manifest, release_dir, tagged=at, main=main)
+    notes = (
+        *plan.notes,
+        *(f"{plan.tag} shows another {name} than its manifest says" for name in edited),
+        *update.notes,
+    )
+    if update.writes:
+        card, on_main = repository.read_file(hub, repo, main, folder.CARD), repository.read_manifest_at(hub, repo, main)
+        edits = card_edits.find_card_edits(hub, repo, card, on_main, refs, planned=None)
+        return replace(plan, state=UPDATE, at=main, writes=update.writes, notes=notes, card_edits=edits)
     return replace(plan, state=DONE, at=at, branch=branch if branch in refs.branches else repository.MAIN, notes=notes)
 
 

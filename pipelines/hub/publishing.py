@@ -41,7 +41,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Publication:
-    """The result of publishing. state: `published`, `already published` or `pull request opened`. url: where to see it."""
+    """The result of publishing. url: where to see it.
+
+    state: `published`, `already published`, `documents updated` or `pull request opened`.
+    """
 
     plan: Plan
     state: str
@@ -110,7 +113,7 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         plan = planning.make_plan(definition, release_dir, options, hub)
         url = f"{hub.api.endpoint}/datasets/{plan.repo}"
         commit, request = plan.at.sha if plan.at else "", None
-        if plan.state != planning.NEW:
+        if plan.state not in {planning.NEW, planning.UPDATE}:
             break
         card_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
         at = plan.at or _create_repository(hub, plan, options)
@@ -144,6 +147,8 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         _read_back(hub, plan, commit, options)
         if request is not None:
             return Publication(plan, "pull request opened", commit, request)
+        if plan.state == planning.UPDATE:
+            return Publication(plan, "documents updated", commit, url)
         _tag(hub, plan, commit, options)
         state = "published"
     record_publication(hub, plan, commit, options.ledger)
@@ -202,7 +207,8 @@ def _commit(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOptions) -
 
 
 def _title(plan: Plan, options: PublishOptions) -> str:
-    return options.message or f"{plan.manifest.dataset} {plan.version}"
+    what = ": documents" if plan.state == planning.UPDATE else ""
+    return options.message or f"{plan.manifest.dataset} {plan.version}{what}"
 
 
 def _description(plan: Plan) -> str:
@@ -217,13 +223,17 @@ def _description(plan: Plan) -> str:
 def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
     """Compare a commit with the release: rows and card, or (without download) the Hub's digests of all files.
 
-    Nothing else may load with them. A commit that only lacked its tag was compared by its digests when it was planned.
+    Nothing else may load with them. A commit that only lacked its tag was compared by its digests when it was planned. Of a
+    commit of documents, whose rows are compared already, the digests are compared.
     """
     at = repository.snapshot(hub, plan.repo, commit)
     if at is None:
         trouble = client.Trouble(f"commit {commit} is missing", 404)
         raise client.call_failed(hub, "reading the commit back", plan.repo, trouble)
-    if options.download:
+    if plan.state == planning.UPDATE:
+        files = dict.fromkeys((file.path for file in plan.manifest.files), b"") | dict(plan.writes)
+        faults = planned_files.digest_faults(plan.repo, at, files, plan.manifest)
+    elif options.download:
         faults = _fetched_faults(hub, plan, at, options)
     else:
         faults = planned_files.digest_faults(plan.repo, at, plan.writes, plan.manifest) if plan.writes else []
