@@ -1,0 +1,148 @@
+"""Scores in a release: scores.json, card and manifest change together, and stay with the rows that they belong to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders.errors import ReleaseError
+from cards.scores import Baseline, Scores
+from pipelines.make import BuildResult, BuildSettings, make
+from pipelines.release import folder
+from pipelines.release.verification import verify_release
+from pipelines.scores.recording import record_scores
+from tests.support.releases import definition_of, sample_settings, tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TERRA = "terra-pairclassification"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> BuildSettings:
+    return sample_settings(tmp_path)
+
+
+@pytest.fixture
+def outcome(settings: BuildSettings) -> BuildResult:
+    return make(definition_of(TERRA), "1.0.0", settings)
+
+
+def scores_of(outcome: BuildResult, **changes: Any) -> Scores:
+    manifest = outcome.manifest
+    scores = Scores(
+        dataset=manifest.dataset,
+        version=manifest.version,
+        content_sha256=manifest.content_sha256,
+        metric="max_ap",
+        split="dev",
+        baselines=(Baseline("chance", 50.0, "nothing", "none"),),
+    )
+    return replace(scores, **changes)
+
+
+def test_scores_get_into_folder_card_and_manifest_and_the_rows_stay(outcome: BuildResult) -> None:
+    before = tree(outcome.release_dir)
+    manifest = record_scores(outcome.release_dir, scores_of(outcome))
+    after = tree(outcome.release_dir)
+    changed = {path for path in after if after[path] != before.get(path)}
+    assert changed == {"README.md", "scores.json", "manifest.json"}
+    assert b"## Scores" in after["README.md"]
+    assert [one.path for one in manifest.documents] == ["README.md", "statistics.json", "croissant.json", "scores.json"]
+    assert manifest.content_sha256 == outcome.manifest.content_sha256
+    assert verify_release(outcome.release_dir, manifest) == []
+    assert folder.find_damage(outcome.release_dir, manifest) == []
+
+
+def test_a_build_after_scoring_is_up_to_date_and_a_forced_one_keeps_the_scores_and_the_card(
+    outcome: BuildResult, settings: BuildSettings
+) -> None:
+    record_scores(outcome.release_dir, scores_of(outcome))
+    scored = tree(outcome.release_dir)
+    assert make(definition_of(TERRA), "1.0.0", settings).state == "up to date"
+    again = make(definition_of(TERRA), "1.0.0", replace(settings, force=True))
+    assert again.state == "built"
+    kept = tree(outcome.release_dir)
+    assert {path for path in kept if kept[path] != scored[path]} <= {"manifest.json"}  # the time of the build
+    assert not [note for note in again.notes if "scores" in note]
+
+
+def test_a_build_with_other_rows_removes_the_scores_and_a_note_says_so(
+    outcome: BuildResult, settings: BuildSettings
+) -> None:
+    record_scores(outcome.release_dir, scores_of(outcome))
+    other = make(definition_of(TERRA), "1.0.0", replace(settings, limit=3))
+    assert not (other.release_dir / "scores.json").exists()
+    assert "## Scores" not in (other.release_dir / "README.md").read_text("utf-8")
+    expected = f"{TERRA}@1.0.0: other rows, so scores.json was removed: embedding-datasets score {TERRA}@1.0.0"
+    assert expected in other.notes
+
+
+def test_a_build_over_scores_that_cannot_be_read_removes_them_and_a_note_says_so(
+    outcome: BuildResult, settings: BuildSettings
+) -> None:
+    record_scores(outcome.release_dir, scores_of(outcome))
+    (outcome.release_dir / "scores.json").write_text("{")
+    again = make(definition_of(TERRA), "1.0.0", settings)
+    assert again.state == "built"
+    assert not (again.release_dir / "scores.json").exists()
+    assert any("invalid scores.json, so it was removed" in note for note in again.notes)
+
+
+def test_scores_of_other_rows_are_not_written(outcome: BuildResult) -> None:
+    before = tree(outcome.release_dir)
+    with pytest.raises(ReleaseError, match="changed since it was scored"):
+        record_scores(outcome.release_dir, scores_of(outcome, content_sha256="0" * 64))
+    assert tree(outcome.release_dir) == before
+
+
+def test_an_edited_card_is_not_covered_up_by_scores(outcome: BuildResult) -> None:
+    card = outcome.release_dir / "README.md"
+    card.write_text(card.read_text("utf-8") + "edited\n", encoding="utf-8")
+    with pytest.raises(ReleaseError, match=r"README\.md was edited after the build"):
+        record_scores(outcome.release_dir, scores_of(outcome))
+
+
+def test_a_failure_while_writing_leaves_the_release_as_it_was(
+    outcome: BuildResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("killed")
+
+    before = tree(outcome.release_dir.parent)
+    monkeypatch.setattr(folder, "describe_documents", fail)
+    with pytest.raises(RuntimeError, match="killed"):
+        record_scores(outcome.release_dir, scores_of(outcome))
+    assert tree(outcome.release_dir.parent) == before
+
+
+def test_data_files_are_linked_or_copied_where_the_file_system_cannot_link(
+    outcome: BuildResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = outcome.release_dir / outcome.manifest.files[0].path
+    inode = data.stat().st_ino
+    record_scores(outcome.release_dir, scores_of(outcome))
+    assert data.stat().st_ino == inode
+
+    def refuse(*_: object) -> None:
+        raise OSError("no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    changed = scores_of(outcome, baselines=(Baseline("chance", 51.0, "nothing", "none"),))
+    manifest = record_scores(outcome.release_dir, changed)
+    assert data.stat().st_ino != inode
+    assert verify_release(outcome.release_dir, manifest) == []
+
+
+def test_a_release_behind_a_symbolic_link_stays_there(outcome: BuildResult, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    shutil.move(outcome.release_dir, elsewhere)
+    outcome.release_dir.symlink_to(elsewhere)
+    record_scores(outcome.release_dir, scores_of(outcome))
+    assert outcome.release_dir.is_symlink()
+    assert (elsewhere / "scores.json").is_file()
