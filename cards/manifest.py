@@ -171,8 +171,8 @@ class Identity:
 class Manifest:
     """All that is known of a release. The fields up to `prompts` that Identity has too mean the same.
 
-    content_sha256: identity of all rows (pipelines.release.content_hash). documents: card, statistics and croissant.json; older
-    manifests lack the last, or all. observed: numbers that the recipe counted. tools, built_at: versions of libraries and the
+    content_sha256: identity of all rows (pipelines.release.content_hash). documents: card, statistics, croissant.json
+    and scores.json; some lack the last two, the oldest all. observed: numbers that the recipe counted. tools, built_at: versions of libraries and the
     time (ISO 8601, UTC), outside every hash.
     """
 

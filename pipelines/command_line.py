@@ -33,6 +33,7 @@ COMMANDS = (
     Command("check", "use", "verify releases, and find the problems of any dataset"),
     Command("diff", "use", "show what differs between two releases"),
     Command("publish", "use", "publish releases on the Hub"),
+    Command("score", "understand", "compute what baselines and models score on releases"),
     Command("site", "understand", "write a catalogue of releases to browse, without a server"),
     Command("new", "develop", "begin a dataset, and list what it lacks"),
     Command("doctor", "develop", "find out what would stop a build on this machine"),

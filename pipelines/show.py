@@ -63,8 +63,8 @@ def _show_sources(definitions: Sequence[Definition], *, as_json: bool) -> int:
 def describe(definition: Definition, version: str, output: Path) -> dict[str, Any]:
     """What is known of a version of a dataset.
 
-    built: the versions in the output folder. rows, dropped, findings: of the release of this version there; without one, the rows
-    of the ledger, or None, and the findings that the builder declares.
+    built: the versions in the output folder. rows, dropped, findings, scores: of the release of this version there; without one,
+    the rows of the ledger, or None, and the findings that the builder declares. scores: None where none were computed.
     """
     dataset, source = definition.dataset, definition.source
     return {
@@ -91,19 +91,23 @@ def _known_content(definition: Definition, version: str, release_dir: Path) -> d
     """Rows, dropped rows and findings of a version, and where they are known from."""
     from dataclasses import asdict
 
+    from cards.score_section import summarize_scores
     from pipelines.release import ledger
-    from pipelines.release.folder import read_manifest
+    from pipelines.release.folder import read_manifest, read_scores
 
     manifest = read_manifest(release_dir)
     if manifest is not None:
+        scores = read_scores(release_dir)
         dropped, findings = ([asdict(one) for one in items] for items in (manifest.dropped, manifest.findings))
         marks = [mark for mark in ("sample", "partial") if getattr(manifest, mark)]
         origin = ", ".join([str(release_dir), *marks])
-        return {"rows": manifest.rows, "dropped": dropped, "findings": findings, "counted_in": origin}
+        content = {"rows": manifest.rows, "dropped": dropped, "findings": findings, "counted_in": origin}
+        return content | {"scores": scores and {"summary": summarize_scores(scores), **asdict(scores)}}
     entry = ledger.find_entry(definition.dataset.name, version)
     rows = {table.location: table.rows for table in entry.tables} if entry else None
     known = [asdict(one) for one in definition.dataset.versions[version].known]
-    return {"rows": rows, "dropped": None, "findings": known or None, "counted_in": "ledger" if entry else None}
+    content = {"rows": rows, "dropped": None, "findings": known or None, "counted_in": "ledger" if entry else None}
+    return content | {"scores": None}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -185,6 +189,8 @@ def _content_facts(row: dict[str, Any]) -> dict[str, str]:
             f"{one['kind']} {one['count']:,} ({place})" for one, place in zip(row["findings"], places, strict=True)
         ]
         facts["findings"] = "; ".join(found) or "none"
+    if row["scores"] is not None:
+        facts["scores"] = row["scores"]["summary"]
     return facts | {
         "counted": "rows in the ledger, findings declared"
         if row["counted_in"] == "ledger"

