@@ -1,0 +1,82 @@
+"""The baselines of a release: what rules and simple models score that read words, lengths or nothing, and understand nothing.
+
+Each is computed in the main score of its task type, as mteb computes it. The numbers are the same on every machine: one thread,
+models that have converged, no random generator. Ties, folds and samples are decided by hashes of texts and ids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from threadpoolctl import threadpool_limits
+
+from builders import tasks
+from cards.scores import BASELINES
+from pipelines.scores.bitext import score_bitext
+from pipelines.scores.classification import score_classification
+from pipelines.scores.clustering import score_clustering
+from pipelines.scores.packages import package_versions
+from pipelines.scores.pairs import score_pair_classification, score_sts
+from pipelines.scores.reranking import score_reranking
+from pipelines.scores.retrieval import score_retrieval
+from pipelines.scores.shortcuts import find_shortcuts
+
+if TYPE_CHECKING:
+    from cards.scores import Baseline, Shortcut
+    from pipelines.audit.tables import Frames
+    from pipelines.scores.records import Results
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """The baselines of a release: the fields of cards.scores.Scores that they fill."""
+
+    metric: str
+    split: str
+    baselines: tuple[Baseline, ...]
+    shortcuts: tuple[Shortcut, ...]
+    longer_wins: float | None
+    packages: dict[str, str]
+
+
+def compute_baselines(task: tasks.Task, frames: Frames, split: str | None = None) -> Baselines:
+    """All baselines of a release, in the order of cards.scores.BASELINES.
+
+    frames: its tables by config and split (pipelines.release.folder.scan_tables). split: the one to score, by default the one
+    that a benchmark scores.
+
+    Call pipelines.scores.packages.require_packages before this module is imported.
+    """
+    split = split or tasks.evaluated_split(task)
+    with threadpool_limits(1):
+        results = _score(task, frames, split)
+    order = list(BASELINES)
+    baselines = sorted(results.baselines, key=lambda one: order.index(one.name))
+    shortcuts = find_shortcuts(results, task.type.main_score)
+    return Baselines(
+        task.type.main_score,
+        split,
+        tuple(baselines),
+        tuple(sorted(shortcuts, key=lambda one: order.index(one.baseline))),
+        results.longer_wins,
+        package_versions(),
+    )
+
+
+def _score(task: tasks.Task, frames: Frames, split: str) -> Results:
+    match task:
+        case tasks.Classification() | tasks.MultilabelClassification():
+            return score_classification(task, frames["default"], split)
+        case tasks.PairClassification():
+            return score_pair_classification(frames["default"][split])
+        case tasks.STS():
+            return score_sts(frames["default"][split])
+        case tasks.Clustering():
+            return score_clustering(frames["default"][split])
+        case tasks.BitextMining(pair=pair):
+            return score_bitext(frames[pair][split])
+        case tasks.Retrieval():
+            return score_retrieval(frames, split)
+        case tasks.Reranking():
+            return score_reranking(frames, split)

@@ -1,0 +1,218 @@
+"""Baselines for classification, in accuracy: with one label a text, and with sets of labels.
+
+Models learn from the train split, or from the first split where there is no train. Where the evaluated split is all there is (of
+a partial release), they learn from its other folds. Rows that begin with the same six words are in one fold; of texts with two
+sides (pipelines.scores.sides), rows that share a side.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from builders import tasks
+from pipelines.scores.folds import Part, Plan, plan_folds, plan_splits, sample_few
+from pipelines.scores.linear_models import predict_centroids, predict_classes, predict_label_sets
+from pipelines.scores.metrics import accuracy, chance_accuracy, mean_area_under_curve
+from pipelines.scores.overlap import fold, shared_letters, shared_words
+from pipelines.scores.records import Results, make_baseline
+from pipelines.scores.sides import split_sides
+from pipelines.scores.text_features import count_terms, describe_lengths, standardize, weigh_terms
+from pipelines.stages import stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cards.scores import Baseline
+    from pipelines.scores.sides import Sides
+
+    Integers = NDArray[np.int64]
+    Matrix = NDArray[np.float64]
+    Weigh = Callable[[Any, Any], tuple[Any, Any]]
+
+EXPERIMENTS, FEW = 10, 8  # mteb's protocol: experiments, rows of each label
+OPENING_WORDS = 6
+
+
+@dataclass(frozen=True)
+class LabelledTexts:
+    """Texts with sets of labels: the rows to learn from, if any, then the evaluated ones.
+
+    labels: the numbers of each row's labels. classes: the number of each row's set of labels, from 0, in ascending order of the
+    sets. sets: these. evaluated: where the evaluated rows begin. plan: who learns from what.
+    """
+
+    texts: list[str]
+    labels: list[tuple[int, ...]]
+    classes: Integers
+    sets: list[tuple[int, ...]]
+    evaluated: int
+    plan: Plan
+    sides: Sides | None
+
+    @property
+    def known(self) -> Integers:
+        """The classes of the rows to learn from; without any, of the evaluated ones."""
+        return self.classes[: self.evaluated] if self.evaluated else self.classes
+
+    @property
+    def scored(self) -> Integers:
+        """The classes of the evaluated rows."""
+        return self.classes[self.evaluated :]
+
+
+def score_classification(
+    task: tasks.Classification | tasks.MultilabelClassification, splits: Mapping[str, pl.LazyFrame], split: str
+) -> Results:
+    """All baselines. splits: the tables of config `default`, with text and label."""
+    data = _read(task, splits, split)
+    several = isinstance(task, tasks.MultilabelClassification)
+    baselines = [_chance(data), _majority(data)]
+    with stage("baselines: lengths"):
+        lengths = _describe_lengths(data)
+        baselines.append(_score_classes(data, "length", lengths, standardize))
+    with stage("baselines: counting terms"):
+        counts = count_terms(data.texts)
+    with stage("baselines: TF-IDF"):
+        if several:
+            baselines.append(_score_sets(data, counts))
+        else:
+            baselines.append(_score_classes(data, "tfidf", counts, weigh_terms))
+    with stage("baselines: TF-IDF of few rows", total=EXPERIMENTS, unit="experiments") as advance:
+        baselines.append(_score_few(data, counts, advance, several=several))
+    baselines.append(_score_centroids(data, counts))
+    if data.sides is not None:
+        baselines += _score_sides(data, data.sides)
+    positives = int(data.scored.sum()) if len(data.sets) == 2 and not several else None
+    return Results(baselines, len(data.scored), positives)
+
+
+def _read(
+    task: tasks.Classification | tasks.MultilabelClassification, splits: Mapping[str, pl.LazyFrame], split: str
+) -> LabelledTexts:
+    """The rows of the evaluated split, and those to learn from."""
+    learned = [name for name in task.splits if name in splits and name != split]
+    names = [*learned[:1], split]
+    tables = [splits[name].select("text", "label").collect(engine="streaming") for name in names]
+    texts = [text for table in tables for text in table["text"].to_list()]
+    values = [value for table in tables for value in table["label"].to_list()]
+    labels = [tuple(value) if isinstance(value, list) else (value,) for value in values]
+    evaluated = len(texts) - tables[-1].height
+    sides = split_sides(texts)
+    if evaluated:
+        plan = plan_splits(evaluated, tables[-1].height, texts[:evaluated])
+    else:
+        plan = plan_folds(sides.repeated if sides else _openings(texts), texts)
+    sets = sorted(set(labels))
+    number = {labelled: position for position, labelled in enumerate(sets)}
+    classes = np.array([number[labelled] for labelled in labels], dtype=np.int64)
+    return LabelledTexts(texts, labels, classes, sets, evaluated, plan, sides)
+
+
+def _openings(texts: Sequence[str]) -> list[str]:
+    """The first words of each text: answers to one prompt, and turns of one conversation, begin alike."""
+    return [" ".join(folded.split(" ")[:OPENING_WORDS]) for folded in fold(pl.Series(texts, dtype=pl.String))]
+
+
+def _chance(data: LabelledTexts) -> Baseline:
+    score = chance_accuracy(data.known.tolist(), data.scored.tolist())
+    return make_baseline("chance", score)
+
+
+def _majority(data: LabelledTexts) -> Baseline:
+    most = max(Counter(data.known.tolist()).items(), key=lambda item: (item[1], -item[0]))[0]
+    return make_baseline("majority", float(np.mean(data.scored == most)))
+
+
+def _describe_lengths(data: LabelledTexts) -> Matrix:
+    """The lengths of the texts; of texts with two sides, those of both."""
+    if data.sides is None:
+        return describe_lengths(pl.Series(data.texts, dtype=pl.String))
+    return np.hstack([describe_lengths(data.sides.first), describe_lengths(data.sides.second)])
+
+
+def _score_classes(data: LabelledTexts, name: str, features: Any, weigh: Weigh) -> Baseline:
+    """Logistic regression over the classes. weigh: turns the features of training and scored rows into what the model sees."""
+    scores = np.zeros((len(data.texts), len(data.sets)))
+    for part in data.plan.parts:
+        training, scored = weigh(features[part.training], features[part.scored])
+        scores[part.scored] = predict_classes(training, data.classes[part.training], scored, len(data.sets))
+    own = scores[data.evaluated :]
+    area = mean_area_under_curve(data.scored, own) if max(map(len, data.sets)) == 1 else None
+    score = accuracy(data.scored, np.argmax(own, axis=1))
+    return make_baseline(name, score, labels="all", auc=area, detail=data.plan.detail)
+
+
+def _score_sets(data: LabelledTexts, counts: Any) -> Baseline:
+    """TF-IDF and one logistic regression a label; a row is right if all its labels are."""
+    targets = _label_matrix(data)
+    right = [_find_right_sets(targets, counts, part) for part in data.plan.parts]
+    score = float(np.mean(np.concatenate(right)))
+    return make_baseline("tfidf", score, labels="all", detail=data.plan.detail)
+
+
+def _label_matrix(data: LabelledTexts) -> Integers:
+    """Whether each row has each label. As in mteb, only labels of the evaluated rows count."""
+    present = sorted({label for labels in data.labels[data.evaluated :] for label in labels})
+    matrix = np.zeros((len(data.labels), len(present)), dtype=np.int64)
+    for row, labels in enumerate(data.labels):
+        for label in set(labels).intersection(present):
+            matrix[row, present.index(label)] = 1
+    return matrix
+
+
+def _find_right_sets(targets: Integers, counts: Any, part: Part) -> NDArray[np.bool_]:
+    training, scored = weigh_terms(counts[part.training], counts[part.scored])
+    predicted = predict_label_sets(training, targets[part.training], scored)
+    return np.asarray((predicted == targets[part.scored]).all(axis=1))
+
+
+def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None], *, several: bool) -> Baseline:
+    """The mean accuracy over mteb's experiments, each with a few rows of each label.
+
+    The weights of terms are those of all training rows, without their labels: a model too knows words from elsewhere.
+    """
+    targets = _label_matrix(data)
+    right = []
+    weighed = [weigh_terms(counts[part.training], counts[part.scored]) for part in data.plan.parts]
+    for experiment in range(EXPERIMENTS):
+        for part, (training, scored) in zip(data.plan.parts, weighed, strict=True):
+            few = sample_few(part.training, data.labels, data.texts, experiment, FEW)
+            features = training[np.searchsorted(part.training, few)]
+            if several:
+                predicted = predict_label_sets(features, targets[few], scored)
+                right.append((predicted == targets[part.scored]).all(axis=1))
+            else:
+                chosen = predict_classes(features, data.classes[few], scored, len(data.sets)).argmax(axis=1)
+                right.append(chosen == data.classes[part.scored])
+        advance(1)
+    detail = f"{FEW} rows a label, mean of {EXPERIMENTS} experiments"
+    return make_baseline("tfidf_few", float(np.mean(np.concatenate(right))), labels="few", detail=detail)
+
+
+def _score_centroids(data: LabelledTexts, counts: Any) -> Baseline:
+    predicted = np.zeros(len(data.texts), dtype=np.int64)
+    for part in data.plan.parts:
+        training, scored = weigh_terms(counts[part.training], counts[part.scored])
+        predicted[part.scored] = predict_centroids(training, data.classes[part.training], scored, len(data.sets))
+    score = accuracy(data.scored, predicted[data.evaluated :])
+    return make_baseline("centroid", score, labels="all", detail=data.plan.detail)
+
+
+def _score_sides(data: LabelledTexts, sides: Sides) -> list[Baseline]:
+    """One side alone, and what the two have in common, for texts with two sides."""
+    baselines = []
+    for name, side in (("sentence1", sides.first), ("sentence2", sides.second)):
+        with stage(f"baselines: TF-IDF of {name}"):
+            baselines.append(_score_classes(data, name, count_terms(side.to_list()), weigh_terms))
+    left, right = fold(sides.first), fold(sides.second)
+    for name, share in (("words", shared_words), ("letters", shared_letters)):
+        with stage(f"baselines: shared {name}"):
+            baselines.append(_score_classes(data, name, share(left, right)[:, np.newaxis], standardize))
+    return baselines

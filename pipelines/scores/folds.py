@@ -1,0 +1,105 @@
+"""Which rows a baseline learns from and which it is scored on: another split, or the other folds of the same one.
+
+Choices are made by hashes of texts (builders.shaping.sampling), never by a random generator.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from builders.shaping.sampling import hash_order
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.int64]
+
+FOLDS = 5
+MAX_TRAINING = 20_000  # rows that one model learns from: more cost time, and change the first decimal little
+
+
+@dataclass(frozen=True)
+class Part:
+    """A model to train: the rows that it learns from, and those that it is scored on, as positions in one table."""
+
+    training: Rows
+    scored: Rows
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The models that a baseline trains; together they score every evaluated row once. detail: which rows they learn from."""
+
+    parts: tuple[Part, ...]
+    detail: str = ""
+
+
+def plan_folds(groups: Sequence[str], texts: Sequence[str]) -> Plan:
+    """Five folds of the rows of one table; rows of the same group are in one fold.
+
+    The groups, ordered by the hash of their key, are given to the folds in turn. texts: one a row; their hashes decide which rows
+    are left out if there are more than MAX_TRAINING. The plan of a single group has no rows to learn from.
+    """
+    distinct = pl.Series(list(dict.fromkeys(groups)), dtype=pl.String)
+    order = order_by_hash(distinct, "folds")
+    folds = dict(zip(distinct.gather(order).to_list(), np.arange(len(distinct)) % FOLDS, strict=True))
+    fold_of = np.array([folds[group] for group in groups], dtype=np.int64)
+    ranks = rank_by_hash(texts)
+    parts, most = [], 0
+    for fold in range(min(FOLDS, len(distinct))):
+        training = np.flatnonzero(fold_of != fold)
+        most = max(most, len(training))
+        parts.append(Part(limit_rows(training, ranks), np.flatnonzero(fold_of == fold)))
+    words = "learns from the other folds of the same split"
+    return Plan(tuple(parts), f"{words}, {MAX_TRAINING:,} of {most:,} rows each" if most > MAX_TRAINING else words)
+
+
+def plan_splits(training: int, scored: int, texts: Sequence[str]) -> Plan:
+    """The rows of a training split, which come first in the table, and those of the evaluated one.
+
+    texts: those of the training split.
+    """
+    rows = limit_rows(np.arange(training), rank_by_hash(texts))
+    detail = f"learns from {len(rows):,} of {training:,} train rows" if len(rows) < training else ""
+    return Plan((Part(rows, np.arange(training, training + scored)),), detail)
+
+
+def limit_rows(rows: Rows, ranks: Rows) -> Rows:
+    """The MAX_TRAINING of some rows whose ranks are the lowest, ascending; all of them if they are not more."""
+    return np.sort(rows[np.argsort(ranks[rows], kind="stable")[:MAX_TRAINING]])
+
+
+def rank_by_hash(texts: Sequence[str], seed: str = "training rows") -> Rows:
+    """The position of each text in the order of their hashes."""
+    order = order_by_hash(pl.Series(texts, dtype=pl.String), seed)
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    return ranks
+
+
+def order_by_hash(keys: pl.Series, seed: str) -> Rows:
+    """The positions of keys in the order of their hashes; of equal keys the earlier one first."""
+    return np.argsort(hash_order(keys, seed).to_numpy(), kind="stable").astype(np.int64)
+
+
+def sample_few(rows: Rows, labels: Sequence[Sequence[int]], texts: Sequence[str], experiment: int, few: int) -> Rows:
+    """Rows of an experiment, chosen as mteb chooses them, but by hash: `few` of each label, or all if there are fewer.
+
+    labels: those of each row. A row is taken if one of its labels still lacks rows, so a row without a label never is.
+    """
+    keys = pl.Series([texts[row] for row in rows.tolist()], dtype=pl.String)
+    counts: dict[int, int] = defaultdict(int)
+    sample = []
+    for row in rows[order_by_hash(keys, f"experiment {experiment}")].tolist():
+        if any(counts[label] < few for label in labels[row]):
+            sample.append(row)
+            for label in labels[row]:
+                counts[label] += 1
+    return np.array(sample, dtype=np.int64)

@@ -1,0 +1,98 @@
+"""The main scores of task types, as mteb 2.26 computes them, from 0 (or -1) to 1; and what a random answer gets."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import rankdata, spearmanr
+from sklearn.metrics import average_precision_score, v_measure_score
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+
+def accuracy(labels: Integers, predicted: Integers) -> float:
+    """The share of rows with the right label."""
+    return float(np.mean(labels == predicted))
+
+
+def average_precision(labels: Integers, scores: Values) -> float:
+    """The average precision of an order of rows labelled 0 and 1, the highest scores first; equal scores have one rank."""
+    return float(average_precision_score(labels, scores)) if labels.any() else 0.0
+
+
+def area_under_curve(labels: Integers, scores: Values) -> float | None:
+    """How often a row labelled 1 has a higher score than one labelled 0; equal scores count half. None without such rows."""
+    positives = int(labels.sum())
+    negatives = len(labels) - positives
+    if not positives or not negatives:
+        return None
+    ranks = float(rankdata(scores)[labels == 1].sum())
+    return (ranks - positives * (positives + 1) / 2) / (positives * negatives)
+
+
+def mean_area_under_curve(labels: Integers, scores: Values) -> float | None:
+    """The area of each label against all others, averaged over the labels that have one; of two labels, the area of the second.
+
+    scores: a column a label.
+    """
+    if scores.shape[1] == 2:
+        return area_under_curve(labels, scores[:, 1] - scores[:, 0])
+    areas = [area_under_curve((labels == label).astype(np.int64), scores[:, label]) for label in range(scores.shape[1])]
+    measured = [area for area in areas if area is not None]
+    return float(np.mean(measured)) if measured else None
+
+
+def spearman(scores: Values, predicted: Values) -> float:
+    """The rank correlation; 0 where one side is constant."""
+    if len(scores) < 2 or np.ptp(scores) == 0 or np.ptp(predicted) == 0:
+        return 0.0
+    return float(spearmanr(scores, predicted).statistic)
+
+
+def v_measure(labels: Sequence[str], clusters: Integers) -> float:
+    """The harmonic mean of homogeneity and completeness."""
+    return float(v_measure_score(labels, clusters))
+
+
+def bitext_f1(found: Integers) -> float:
+    """mteb's weighted F1 of a bitext: row i is right if its translation found is number i.
+
+    Each number is right for one row only, so its recall is 1 or 0, and its precision is 1 / how often it was found.
+    """
+    times = np.bincount(found, minlength=len(found))
+    right = found == np.arange(len(found))
+    return float(np.mean(np.where(right, 2 / (1 + times), 0.0)))
+
+
+def chance_bitext_f1(rows: int) -> float:
+    """The expected F1 of a translation drawn at random for each row, all rows independently."""
+    if rows == 1:
+        return 1.0
+    others, share = rows - 1, 1 / rows
+    expected = 0.0
+    for times in range(min(others, 100) + 1):  # how many other rows drew the same: more than 100 never happen
+        logarithm = (
+            math.lgamma(others + 1)
+            - math.lgamma(times + 1)
+            - math.lgamma(others - times + 1)
+            + times * math.log(share)
+            + (others - times) * math.log1p(-share)
+        )
+        expected += math.exp(logarithm) * 2 / (2 + times)
+    return expected * share
+
+
+def chance_accuracy(training: Sequence[object], scored: Sequence[object]) -> float:
+    """The expected accuracy of labels drawn as often as they are in training."""
+    shares: dict[object, float] = {}
+    for label in training:
+        shares[label] = shares.get(label, 0.0) + 1 / len(training)
+    return float(np.mean([shares.get(label, 0.0) for label in scored]))

@@ -1,0 +1,58 @@
+"""How much two texts have in common, without learning: words, letters, lengths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from builders.shaping.folding import fold_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+
+def fold(texts: pl.Series) -> list[str]:
+    """The texts in NFKC and lower case, without punctuation (builders.shaping.folding)."""
+    folded: list[str] = texts.alias("text").to_frame().select(fold_text(pl.col("text"))).to_series().to_list()
+    return folded
+
+
+def word_set(folded: str) -> frozenset[str]:
+    """The words of a folded text."""
+    return frozenset(folded.split(" "))
+
+
+def letter_set(folded: str) -> frozenset[str]:
+    """The trigrams of characters of a folded text, with a space before and behind it."""
+    padded = f" {folded} "
+    return frozenset(padded[start : start + 3] for start in range(len(padded) - 2))
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of the elements of two sets that are in both."""
+    union = len(one | other)
+    return len(one & other) / union if union else 0.0
+
+
+def shared_words(left: Iterable[str], right: Iterable[str]) -> Values:
+    """For each pair of folded texts, the share of their words that are in both."""
+    return np.array([jaccard(word_set(a), word_set(b)) for a, b in zip(left, right, strict=True)])
+
+
+def shared_letters(left: Iterable[str], right: Iterable[str]) -> Values:
+    """For each pair of folded texts, the share of their character trigrams that are in both."""
+    return np.array([jaccard(letter_set(a), letter_set(b)) for a, b in zip(left, right, strict=True)])
+
+
+def length_ratio(left: pl.Series, right: pl.Series) -> Values:
+    """For each pair of texts, the characters of the shorter one by those of the longer one."""
+    one = left.str.len_chars().to_numpy().astype(np.float64)
+    other = right.str.len_chars().to_numpy().astype(np.float64)
+    ratio: Values = np.minimum(one, other) / np.maximum(np.maximum(one, other), 1.0)
+    return ratio
