@@ -47,6 +47,8 @@ def embed_texts(path: Path, prefix: str, texts: Sequence[str], embed: Embed, wha
 
     Raises SourceError where the file cannot be written.
     """
+    if not texts:
+        return np.zeros((0, 0), dtype="f4")
     keys = [_key(prefix, text) for text in texts]
     by_key = dict(zip(keys, texts, strict=True))
     try:

@@ -51,7 +51,7 @@ def evaluate_model(
             loaded.encoder, task, cache=None, co2_tracker=False, show_progress_bar=False
         ).task_results
     [scores] = result.scores[values.split]
-    published = published_score(dataset, model)
+    published = published_score(dataset, model) if manifest.complete else None
     return ModelScore(
         model=model,
         weights=loaded.weights,

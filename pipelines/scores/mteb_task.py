@@ -46,7 +46,8 @@ def load_task(dataset: Dataset, manifest: Manifest, release_dir: Path) -> Any:
     location = {"path": str(release_dir.resolve()), "revision": f"v{manifest.version}"}
     built_in = built_in_task(dataset, manifest)
     task = _built_in(built_in, values, location) if built_in else _own(values, location)
-    return task().filter_languages(None, hf_subsets=[values.subset]).filter_eval_splits([values.split])
+    subset = (built_in.subset or "default") if built_in else values.subset
+    return task().filter_languages(None, hf_subsets=[subset]).filter_eval_splits([values.split])
 
 
 def built_in_task(dataset: Dataset, manifest: Manifest) -> BuiltInTask | None:
