@@ -6,7 +6,6 @@ The same rows give the same card: it does not depend on the time, the machine or
 from __future__ import annotations
 
 import json
-import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from cards.citations import arxiv_papers, bibtex
 from cards.columns import describe_columns
 from cards.example_table import example_table
 from cards.figures import label_shares, statistics_table, text_lengths
+from cards.mteb_task import mteb_task
 from cards.mteb_tasks import built_in_tasks, namesake_tasks
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.problems import describe_problems, summarize
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from builders.spec import Dataset
     from cards.evidence import Evidence
     from cards.manifest import Manifest
+    from cards.mteb_task import MtebTask
 
 CARDS = Path(__file__).parent
 ROWS_ARE = {"corpus": "documents", "queries": "queries", "qrels": "judgements", "top_ranked": "lists of candidates"}
@@ -81,7 +82,7 @@ def render(
         repository=unnamed_repository(dataset.name),
         or_folder=OR_FOLDER,
         task_type=dataset.task.type,
-        task=_mteb_task(dataset, manifest),
+        task=_task_code(mteb_task(dataset, manifest)),
         built_in=built_in_tasks(dataset.name),
         namesakes=namesake_tasks(dataset.name),
         versions=_versions(dataset),
@@ -146,37 +147,26 @@ def _use(number: str, numbers: Sequence[str]) -> str:
     return "to compare with published results" if number.startswith("1.") else "to repeat results on it"
 
 
-def _mteb_task(dataset: Dataset, manifest: Manifest) -> dict[str, Any] | None:
-    """The values of the mteb task of a dataset, as Python code; None where a split that mteb needs is missing."""
-    task, split = dataset.task, tasks.evaluated_split(dataset.task)
-    needed = {split}
-    settings: dict[str, str] = {}
-    if isinstance(task, (tasks.Classification, tasks.MultilabelClassification)):
-        trained_on = "train" if "train" in task.splits else next(other for other in task.splits if other != split)
-        needed.add(trained_on)
-        if trained_on != "train":
-            settings = {"train_split": _python(trained_on)}
-    if not needed <= set(_splits(manifest)):
+def _task_code(task: MtebTask | None) -> dict[str, Any] | None:
+    """The values of an mteb task as Python code."""
+    if task is None:
         return None
-    languages: Any = list(dataset.languages)
-    if subset := task.pair if isinstance(task, tasks.BitextMining) else dataset.subset:
-        languages = {subset: languages}
-    if isinstance(task, tasks.STS):
-        settings = {"min_score": f"{task.low:g}", "max_score": f"{task.high:g}"}
-    if isinstance(task, tasks.Clustering):
-        settings = {"max_fraction_of_documents_to_embed": "None  # all of them: mteb's default is 4 %"}
-    prompt: Any = manifest.prompts.instruction if manifest.prompts else None
-    if prompt and isinstance(task, (tasks.Retrieval, tasks.Reranking)):
-        prompt = {"query": prompt}
     return {
-        "name": "".join(word.capitalize() for word in re.split("[-_]", dataset.name)),
+        "name": task.name,
         "type": task.type.name,
-        "split": split,
-        "description": _python(dataset.summary),
-        "languages": _python(languages),
-        "prompt": _python(prompt) if prompt else None,
-        "settings": settings,
+        "split": task.split,
+        "description": _python(task.description),
+        "languages": _python(task.languages),
+        "prompt": _python(task.prompt) if task.prompt else None,
+        "settings": {name: _setting(value) for name, value in task.settings.items()},
     }
+
+
+def _setting(value: float | str | None) -> str:
+    """An attribute of the class of an mteb task as Python code."""
+    if value is None:
+        return "None  # all of them: mteb's default is 4 %"
+    return _python(value) if isinstance(value, str) else f"{value:g}"
 
 
 def _python(value: Any) -> str:

