@@ -171,9 +171,9 @@ class Identity:
 class Manifest:
     """All that is known of a release. The fields up to `prompts` that Identity has too mean the same.
 
-    content_sha256: identity of all rows (pipelines.release.content_hash). documents: card, statistics, croissant.json
-    and scores.json; some lack the last two, the oldest all. observed: numbers that the recipe counted. tools, built_at: versions of libraries and the
-    time (ISO 8601, UTC), outside every hash.
+    content_sha256: identity of all rows (pipelines.release.content_hash). documents: card, statistics, croissant.json and
+    scores.json; some lack the last two, the oldest all. observed: numbers that the recipe counted. tools, built_at: versions of
+    libraries and the time (ISO 8601, UTC), outside every hash.
     """
 
     format: int = 1

@@ -27,14 +27,21 @@ pair. What a model scores above the best one is what the benchmark measures."""
 def main() -> int:
     """Score what the command line names; returns the exit code of the first dataset that failed, else 0."""
     options = command.parse(parser())
+    from pipelines.raw.cache import default_cache
     from pipelines.report.failures import failure_as_json
     from pipelines.report.score_page import score_page
+    from pipelines.scores.packages import require_packages
+
+    datasets = command.resolve_datasets(options.names)
+    require_packages()
     from pipelines.scores.scoring import ScoreOptions, score_release, scores_as_json
     from pipelines.stages import show_stages
 
-    asked = ScoreOptions(options.baselines or not options.model, tuple(options.model), force=options.force)
+    asked = ScoreOptions(
+        default_cache(), options.baselines or not options.model, tuple(options.model), force=options.force
+    )
     code = 0
-    for definition, version in command.resolve_datasets(options.names):
+    for definition, version in datasets:
         name = definition.dataset.name
         release_dir = options.output / name / version
         try:

@@ -101,13 +101,23 @@ def _known_content(definition: Definition, version: str, release_dir: Path) -> d
         dropped, findings = ([asdict(one) for one in items] for items in (manifest.dropped, manifest.findings))
         marks = [mark for mark in ("sample", "partial") if getattr(manifest, mark)]
         origin = ", ".join([str(release_dir), *marks])
-        content = {"rows": manifest.rows, "dropped": dropped, "findings": findings, "counted_in": origin}
-        return content | {"scores": scores and {"summary": summarize_scores(scores), **asdict(scores)}}
+        return {
+            "rows": manifest.rows,
+            "dropped": dropped,
+            "findings": findings,
+            "counted_in": origin,
+            "scores": scores and {"summary": summarize_scores(scores), **asdict(scores)},
+        }
     entry = ledger.find_entry(definition.dataset.name, version)
     rows = {table.location: table.rows for table in entry.tables} if entry else None
     known = [asdict(one) for one in definition.dataset.versions[version].known]
-    content = {"rows": rows, "dropped": None, "findings": known or None, "counted_in": "ledger" if entry else None}
-    return content | {"scores": None}
+    return {
+        "rows": rows,
+        "dropped": None,
+        "findings": known or None,
+        "counted_in": "ledger" if entry else None,
+        "scores": None,
+    }
 
 
 def parser() -> argparse.ArgumentParser:

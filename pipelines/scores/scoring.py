@@ -1,4 +1,7 @@
-"""Scores of one release: what of them is there already, what is computed, and where it is written."""
+"""Scores of one release: what of them is there already, what is computed, and where it is written.
+
+Call pipelines.scores.packages.require_packages before this module is imported.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from builders.errors import ReleaseError, UsageError
 from cards.score_section import headroom
 from cards.scores import Scores
 from pipelines.release import folder
-from pipelines.scores.baselines import compute_baselines, require_packages
+from pipelines.scores.baselines import compute_baselines
 from pipelines.scores.evaluation import evaluate_model
 from pipelines.scores.recording import record_scores, require_unedited
 from pipelines.stages import stage
@@ -24,8 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScoreOptions:
-    """What to compute, as the command line says. models: their names. force: also what scores.json has."""
+    """What to compute, as the command line says.
 
+    cache: where embeddings are kept. models: their names. force: also what scores.json has.
+    """
+
+    cache: Path
     baselines: bool = True
     models: tuple[str, ...] = ()
     force: bool = False
@@ -55,19 +62,17 @@ def score_release(definition: Definition, release_dir: Path, options: ScoreOptio
             expected=split,
             todo=f"build it whole: embedding-datasets build {manifest.name}",
         )
-    scores, state = _present_scores(definition, release_dir, manifest, split), "up to date"
+    present = scores = _present_scores(definition, release_dir, manifest, split)
     if options.baselines and (options.force or not scores.baselines):
         scores = _with_baselines(definition, release_dir, manifest, scores)
         record_scores(release_dir, scores)
-        state = "scored"
     for model in options.models:
-        if options.force or all(one.model != model for one in scores.models):
-            score = evaluate_model(definition, release_dir, manifest, model)
-            others = tuple(one for one in scores.models if one.model != model)
-            scores = replace(scores, models=(*others, score))
+        if options.force or all(one.model != model for one in present.models):
+            score = evaluate_model(definition, release_dir, manifest, model, options.cache)
+            others = [one for one in scores.models if one.model != model]
+            scores = replace(scores, models=tuple(sorted([*others, score], key=lambda one: one.model)))
             record_scores(release_dir, scores)
-            state = "scored"
-    return Scored(scores, "scored" if state == "scored" else "up to date")
+    return Scored(scores, "up to date" if scores is present else "scored")
 
 
 def scores_as_json(scored: Scored) -> dict[str, Any]:
@@ -104,7 +109,6 @@ def _present_scores(definition: Definition, release_dir: Path, manifest: Manifes
 
 
 def _with_baselines(definition: Definition, release_dir: Path, manifest: Manifest, scores: Scores) -> Scores:
-    require_packages()
     frames = folder.scan_tables(release_dir, manifest.tables)
     with stage("baselines"):
         computed = compute_baselines(definition.dataset.task, frames, scores.split)
