@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from builders.catalogue import needed_files, requested_splits
 from builders.errors import ReleaseError
-from cards.completeness import count_unfinished, require_complete
+from cards.completeness import require_complete
 from cards.manifest import Identity, Recipe, options_as_read
 from pipelines.audit.finding_tables import write_findings
 from pipelines.audit.languages import SAMPLE
@@ -89,7 +89,7 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
     lacks is one error that lists all of it, before anything is downloaded.
     """
     began = time.monotonic()
-    require_complete(definition, version, sample=_is_sample(settings))
+    unfinished = require_complete(definition, version, sample=_is_sample(settings))
     dataset = definition.dataset
     splits = requested_splits(definition, settings.splits)
     inputs = _find_inputs(definition, splits, settings)
@@ -110,7 +110,7 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
             raw = {key: one.raw for key, one in inputs.items()}
             manifest = write_release(definition, identity, raw, staging_dir, own_dir, findings_dir=findings_dir)
             _refuse_other_content(release_dir, old, manifest, settings)
-    notes = (*count_unfinished(definition), *_record(manifest, settings.ledger))
+    notes = (*unfinished, *_record(manifest, settings.ledger))
     return BuildResult(dataset.name, version, "built", release_dir, manifest, notes, time.monotonic() - began)
 
 
