@@ -23,7 +23,8 @@ from builders.shaping.rows import refuse
 from builders.spec import Raw
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
-from pipelines.report.redaction import ROOT, Failure, failure_of, report_error, unexpected_failure
+from pipelines.report.redaction import Failure, failure_of, report_error, unexpected_failure
+from tests.support.paths import ROOT
 from tests.support.raw_files import COMMIT, source_of, write
 
 if TYPE_CHECKING:
