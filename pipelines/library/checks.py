@@ -84,7 +84,6 @@ def _release_dir(one: Release | Location, output: Location | None) -> Path:
 
 
 def _as_check(result: CheckResult) -> Check:
-
     report = result.report
     findings = tuple(Finding(**one) for one in report["findings"])
     name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
