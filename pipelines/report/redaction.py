@@ -26,12 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PACKAGES = ("builders", "cards", "embedding_datasets", "pipelines")
-OWN_WORDS = (
-    "pipelines.raw.",
-    "pipelines.release.",
-    "pipelines.hub.",
-    "pipelines.make",
-)  # they quote digests and counts only
+# The modules whose errors quote digests and counts only.
+OWN_WORDS = ("pipelines.raw.", "pipelines.release.", "pipelines.hub.", "pipelines.make")
 MASK = "..."
 LONGEST = 600  # characters; describing all keys of a record takes fewer
 # A quoted text as Python and JSON write it; one that was cut off lasts to the end.
