@@ -15,8 +15,6 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING
 
-import huggingface_hub
-
 from builders.errors import DatasetError, FindingsError, last_line
 from pipelines.installation import ROOT
 from pipelines.report.build_report import ReportedError
@@ -110,9 +108,6 @@ def _without_data(text: str, *, names: bool) -> str:
 
 def _scrub(text: str, roots: Mapping[str, Path | None]) -> str:
     """A text without folders of this machine, tokens, passwords and signatures in addresses."""
-    token = huggingface_hub.get_token()
-    if token:
-        text = text.replace(token, MASK)
     folders = {
         str(form): name for name, path in roots.items() if path for form in (path, path.absolute(), path.resolve())
     }
