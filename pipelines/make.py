@@ -11,13 +11,13 @@ from builders.catalogue import needed_files, requested_splits
 from builders.errors import ReleaseError
 from cards.completeness import require_complete
 from cards.manifest import Identity, Recipe, options_as_read
-from pipelines.audit.finding_tables import write_findings
 from pipelines.audit.languages import SAMPLE
 from pipelines.raw.inputs import GOLDEN, find_input, golden_input, require_golden
 from pipelines.raw.locations import plan_file
 from pipelines.release import fingerprint, folder, ledger
 from pipelines.release.checkpoints import checkpoint_dir
 from pipelines.release.comparison import describe_difference
+from pipelines.release.finding_files import write_findings
 from pipelines.release.staging import dataset_lock, recover_release, staged_release
 from pipelines.release.writing import write_release
 from pipelines.report.checks import check_release

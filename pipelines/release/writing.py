@@ -18,12 +18,12 @@ from cards.evidence import Evidence
 from cards.manifest import FORMAT, Manifest, encode
 from cards.render import render
 from pipelines.audit import integrity, known_findings, quality, statistics, text_hashes
-from pipelines.audit.finding_tables import write_findings
 from pipelines.audit.languages import sample_tables
 from pipelines.release import fingerprint, folder, parquet
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.examples import choose_examples
 from pipelines.release.figures import count_agreeing
+from pipelines.release.finding_files import write_findings
 from pipelines.release.quotes import quote_findings
 from pipelines.stages import read_stages, stage
 
