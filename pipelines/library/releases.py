@@ -177,12 +177,13 @@ def _missing_files_error(
     definition: Definition, name: str, missing: Sequence[MissingRawFile], raw: RawSettings, damage: Sequence[str]
 ) -> SourceError:
     """The error that lists every missing raw file, and how to get each."""
-    count = f"{len(missing)} raw file{'s are' if len(missing) > 1 else ' is'} missing"
+    from pipelines.report.missing_files_page import count_missing
+
     todo = [f"{file.name}: {_how_to_get(file, raw)}" for file in missing]
     if any(file.reason != "by hand" for file in missing):
         todo.append(f"or download: without offline=True, or with: embedding-datasets fetch {definition.source.name}")
     todo.append(f'or look at the sample: load("{name}", sample=True)')
-    what = f"{name} cannot be built: {count}"
+    what = f"{name} cannot be built: {count_missing(len(missing))}"
     return SourceError(what, found="; ".join(damage) or None, todo=_lines(todo))
 
 
