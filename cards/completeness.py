@@ -34,22 +34,20 @@ class _AnyCount(dict[str, str]):
         return "0"
 
 
-def require_complete(definition: Definition, version: str, *, sample: bool) -> None:
+def require_complete(definition: Definition, version: str, *, sample: bool) -> tuple[str, ...]:
     """Check before a build that nothing is missing. sample: marks of what is still to be written are accepted.
+
+    Returns a note about what is still to be written; empty for a finished dataset.
 
     Raises ReleaseError for all that is missing, UsageError where Python runs without docstrings.
     """
-    found = find_text_gaps(definition)
-    found = [gap for gap in found if gap.level == "build" or (gap.what == NOT_WRITTEN and not sample)]
-    if found:
-        raise gaps_error(ReleaseError, f"{definition.dataset.name}@{version}", definition.source.name, found)
-
-
-def count_unfinished(definition: Definition) -> tuple[str, ...]:
-    """A note about what is still to be written; empty for a finished dataset."""
-    count = sum(gap.level == "finish" for gap in find_text_gaps(definition))
-    todo = f"embedding-datasets new {definition.source.name} lists what is left to do"
-    return (f"{definition.dataset.name}: not finished: {todo}",) if count else ()
+    dataset, source = definition.dataset.name, definition.source.name
+    gaps = find_text_gaps(definition)
+    missing = [gap for gap in gaps if gap.level == "build" or (gap.what == NOT_WRITTEN and not sample)]
+    if missing:
+        raise gaps_error(ReleaseError, f"{dataset}@{version}", source, missing)
+    unfinished = any(gap.level == "finish" for gap in gaps)
+    return (f"{dataset}: not finished: embedding-datasets new {source} lists what is left to do",) * unfinished
 
 
 def find_text_gaps(definition: Definition) -> list[Gap]:
@@ -57,8 +55,9 @@ def find_text_gaps(definition: Definition) -> list[Gap]:
 
     Raises UsageError where Python runs without docstrings.
     """
-    gaps = [*text_gaps(definition), *_marks(definition), *_terms(definition), *_declaration(definition)]
-    if not list(prose_gaps(definition.source.name, definition.dataset.name)):
+    prose = list(prose_gaps(definition.source.name, definition.dataset.name))
+    gaps = [*text_gaps(definition), *prose, *_marks(definition), *_terms(definition), *_declaration(definition)]
+    if not prose:
         gaps += [*_placeholders(definition), *_prose(definition)]
     return gaps
 

@@ -21,7 +21,6 @@ def list_catalogue(names: Sequence[str]) -> Catalogue:
 
 
 def _describe(definition: Definition) -> CatalogueEntry:
-
     dataset, source = definition.dataset, definition.source
     return CatalogueEntry(
         dataset.name,

@@ -20,12 +20,12 @@ from cards.render import render
 from cards.score_section import with_scores
 from cards.scores import encode_scores
 from pipelines.audit import integrity, known_findings, quality, statistics, text_hashes
-from pipelines.audit.finding_tables import write_findings
 from pipelines.audit.languages import sample_tables
 from pipelines.release import fingerprint, folder, parquet
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.examples import choose_examples
 from pipelines.release.figures import count_agreeing
+from pipelines.release.finding_files import write_findings
 from pipelines.release.quotes import quote_findings
 from pipelines.stages import read_stages, stage
 
