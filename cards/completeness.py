@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from builders.docstrings import read_docstring
 from builders.errors import ReleaseError
+from builders.licenses import LICENSES
 from builders.spec import version_key
 from cards import citations, front_matter
 from cards.gaps import NOT_WRITTEN, Gap, gaps_error, marked_lines
-from cards.licenses import LICENSES
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.texts import Prose, citation_keys, prose_gaps, prose_path, read_prose, split_sections, text_gaps
 
@@ -91,7 +91,7 @@ def _terms(definition: Definition) -> Iterator[Gap]:
     if not re.fullmatch(r"https?://\S+", source.homepage):
         yield _gap("no homepage", where, "give the page where the authors publish the data", found=source.homepage)
     if source.license not in LICENSES:
-        todo = "choose an id of cards/licenses.py; `other`, with a license_note, for terms of their own"
+        todo = "choose an id of builders/licenses.py; `other`, with a license_note, for terms of their own"
         yield _gap("a licence that the Hub does not know", where, todo, found=source.license)
 
 
