@@ -7,15 +7,12 @@ are cut.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import jinja2
 import polars as pl
-from markupsafe import Markup, escape
 
 from builders import tasks
 from cards import markdown
@@ -31,26 +28,25 @@ from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.tables import count_rows, model_input
 from pipelines.files import write_atomically
 from pipelines.report.finding_names import finding_name
+from pipelines.report.html_templates import COLORS, html_environment
 from pipelines.safe_text import mask_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import jinja2
+
     from builders.errors import DatasetError
     from cards.manifest import Finding
     from pipelines.audit.tables import Frames
     from pipelines.report.checks import CheckResult
-    from pipelines.report.verdict import State
 
 MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile
 MAX_LABELS = 20  # in a chart, the most frequent ones
 MAX_CHARACTERS = 240  # of a value of an example
 LABEL_COLUMNS = ("label", "labels", "score")  # shown after the texts of an example
 JUDGED_TABLES = {"queries": "query-id", "corpus": "corpus-id"}  # and the columns of judgements that refer to them
-COLORS: Mapping[State, str] = {
-    "no problems": "good", "warnings": "warning", "compromised": "error", "defective": "error", "damaged": "error",
-}  # fmt: skip
 OMITTED_STATISTICS = ("labels", "hf_subset_descriptive_stats")  # shown in charts; duplicates of other keys
 
 
@@ -281,19 +277,6 @@ def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tup
             yield name, markdown.number(value)
 
 
-def _code_spans(text: str) -> Markup:
-    """A text as HTML, what is between two backticks as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
-
-
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(CARDS),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["code_spans"] = _code_spans
-    return environment.get_template("report.html.jinja")
+    return html_environment(CARDS).get_template("report.html.jinja")

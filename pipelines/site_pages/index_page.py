@@ -8,7 +8,7 @@ from builders import tasks
 from builders.benchmarks import BENCHMARKS
 from cards.front_matter import SIZES, language
 from pipelines.report import benchmark_table
-from pipelines.report.html import COLORS
+from pipelines.report.html_templates import COLORS
 from pipelines.site_pages.dataset_pages import built_mark, version_standings
 from pipelines.site_pages.templates import write_page
 
