@@ -16,6 +16,7 @@ import polars as pl
 
 from builders import tasks
 from cards import markdown
+from cards.columns import label_name
 from cards.front_matter import LANGUAGE_FIGURES
 from cards.kind_names import KIND_NAMES
 from cards.manifest import SEVERITIES, count_text
@@ -139,7 +140,6 @@ def _examples(result: CheckResult) -> list[list[Example]]:
             ids.setdefault((table, one.finding.split), set()).update(judged_ids)
     judged = {location: _rows_by_id(result.rows, location, some) for location, some in ids.items()}
     text_columns = {layout.config: layout.text for layout in tasks.layouts(result.task)}
-    labels = tasks.label_names(result.task)
 
     def example(finding: Finding, row: Mapping[str, Any], prefix: str = "") -> Example:
         """An example from a row of list_rows, or its twin (prefix `twin `)."""
@@ -148,7 +148,7 @@ def _examples(result: CheckResult) -> list[list[Example]]:
             row = {"row": row["row"]}  # not a row of the table
         values = [(column, row[prefix + column]) for column in names if prefix + column in row]
         labelled = [column for column in LABEL_COLUMNS if prefix + column in row]
-        values += [(column, _label_name(row[prefix + column], labels)) for column in labelled]
+        values += [(column, _label_text(result.task, row[prefix + column])) for column in labelled]
         for table, column in JUDGED_TABLES.items():
             other = judged.get((table, finding.split), {}).get(row.get(prefix + column) or "", {})
             values += [(f"{table}: {part}", other[part]) for part in ("title", "text") if part in other]
@@ -172,11 +172,11 @@ def _rows_by_id(frames: Frames, location: tuple[str, str], ids: set[str]) -> dic
     return {row["id"]: row for row in rows.unique("id", keep="first", maintain_order=True).iter_rows(named=True)}
 
 
-def _label_name(label: Any, names: tuple[str, ...]) -> Any:
-    """The name of a label, or of each label of a list; a label without a name stays."""
+def _label_text(task: tasks.Task, label: Any) -> Any:
+    """The name of a label, or the names of a list of labels; a score and null as they are."""
     if isinstance(label, list):
-        return ", ".join(str(_label_name(one, names)) for one in label) or "none"
-    return names[label] if isinstance(label, int) and 0 <= label < len(names) else label
+        return ", ".join(label_name(task, one) for one in label or [None])
+    return label_name(task, label) if isinstance(label, int) else label
 
 
 def _readable(value: Any) -> str:
@@ -246,8 +246,7 @@ def _bars(bins: pl.Series, names: Sequence[str]) -> tuple[Bar, ...]:
 
 def _label_chart(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
     counts = count_labels(frame, column)
-    names = tasks.label_names(task) if column != "score" else ()
-    by_name = {_readable("none" if label is None else _label_name(label, names)): n for label, n in counts.items()}
+    by_name = {_readable(label_name(task, label)): n for label, n in counts.items()}
     frequent = sorted(by_name.items(), key=lambda item: -item[1])
     highest = frequent[0][1]
     bars = [Bar(name, count, count / highest) for name, count in frequent[:MAX_LABELS]]

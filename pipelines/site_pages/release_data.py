@@ -10,6 +10,7 @@ import polars as pl
 
 from builders import tasks
 from builders.licenses import permits_derivatives
+from cards.columns import label_name
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.languages import SAMPLE
@@ -187,7 +188,6 @@ def _label_filters(task: tasks.Task, frame: pl.LazyFrame, column: str) -> tuple[
 
     The last range includes its end.
     """
-    names = tasks.label_names(task)
     if isinstance(task, tasks.STS):
         width = (task.high - task.low) / SCORE_RANGES
         bins = ((pl.col(column) - task.low) / width).floor().clip(0, SCORE_RANGES - 1).cast(pl.Int64)
@@ -198,13 +198,7 @@ def _label_filters(task: tasks.Task, frame: pl.LazyFrame, column: str) -> tuple[
     counted = count_labels(frame, column)
     if len(counted) > MAX_LABELS:
         return ()
-    return tuple((_label_name(value, names), count, value) for value, count in counted.items())
-
-
-def _label_name(value: Any, names: tuple[str, ...]) -> str:
-    if value is None:
-        return "(none)"
-    return names[value] if isinstance(value, int) and 0 <= value < len(names) else str(value)
+    return tuple((label_name(task, value), count, value) for value, count in counted.items())
 
 
 def _write_findings(result: CheckResult, page_dir: Path, *, with_rows: bool) -> tuple[FindingData, ...]:
