@@ -26,7 +26,7 @@ from pipelines.audit import kinds, statistics
 from pipelines.audit.finding_tables import OWN_COLUMNS, list_rows
 from pipelines.audit.findings import EXAMPLES
 from pipelines.audit.label_statistics import count_labels
-from pipelines.audit.tables import count_rows, model_input
+from pipelines.audit.tables import JUDGED_TABLES, count_rows, model_input
 from pipelines.files import write_atomically
 from pipelines.report.finding_names import finding_name
 from pipelines.report.html_templates import COLORS, html_environment
@@ -47,7 +47,6 @@ MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th p
 MAX_LABELS = 20  # in a chart, the most frequent ones
 MAX_CHARACTERS = 240  # of a value of an example
 LABEL_COLUMNS = ("label", "labels", "score")  # shown after the texts of an example
-JUDGED_TABLES = {"queries": "query-id", "corpus": "corpus-id"}  # and the columns of judgements that refer to them
 OMITTED_STATISTICS = ("labels", "hf_subset_descriptive_stats")  # shown in charts; duplicates of other keys
 
 

@@ -14,6 +14,7 @@ from cards.columns import label_name
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.languages import SAMPLE
+from pipelines.audit.tables import JUDGED_TABLES
 from pipelines.report.checks import check_release
 from pipelines.site_pages.finding_pages import named_positions, write_finding
 from pipelines.site_pages.judged_queries import write_queries
@@ -157,7 +158,7 @@ def _write_queries(
 def _named_rows(table: Table, result: CheckResult) -> NamedRows:
     """The rows of a large table that a finding, a judgement or a list of candidates names."""
     positions = named_positions(result.found, table.config, table.split)
-    column = {"corpus": "corpus-id", "queries": "query-id"}.get(table.config)
+    column = JUDGED_TABLES.get(table.config)
     ids = [pl.LazyFrame(schema={"id": pl.String})]
     if column is not None and table.split in result.rows.get("qrels", {}):
         ids.append(result.rows["qrels"][table.split].select(id=column))
