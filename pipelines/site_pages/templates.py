@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from cards.kind_names import KIND_NAMES
+from cards.kind_names import kind_name
 from cards.render import CARDS
 from pipelines.files import write_atomically
 from pipelines.report.html_templates import html_environment
@@ -41,5 +41,5 @@ def copy_assets(assets_dir: Path) -> None:
 def _environment() -> jinja2.Environment:
     environment = html_environment(TEMPLATES)
     environment.filters["json"] = lambda value: Markup(as_json(value).decode())  # noqa: S704 - has no `<`
-    environment.filters["words"] = KIND_NAMES.__getitem__
+    environment.filters["kind_name"] = kind_name
     return environment
