@@ -101,12 +101,21 @@ def _pieces(cell: str) -> list[str]:
     return re.split(r"(?<=[\s/_-])(?=[^\s/_-])", cell)
 
 
-def wrap(text: str, label: str = "", *, width: int = WIDTH) -> list[str]:
-    """A text as lines of at most `width` characters: a label, and the text beside it, each line below the first."""
-    indent = " " * len(label)
-    return textwrap.wrap(
-        text, width, initial_indent=label, subsequent_indent=indent or "  ", break_on_hyphens=False
-    ) or [label.rstrip()]  # fmt: skip
+def wrap(text: str, label: str = "", *, width: int = WIDTH, break_words: bool = True) -> list[str]:
+    """A text as lines of at most `width` characters: a label, and the text beside it, each line below the first.
+
+    break_words: break a word that is longer than a line. False for what is to be copied, such as an address or a path.
+    """
+    indent = " " * len(label) or "  "
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=label,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=break_words,
+    )
+    return lines or [label.rstrip()]
 
 
 def fact(name: str, text: str) -> list[str]:
