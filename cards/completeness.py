@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition
 
-TITLE = 50  # characters that the Hub shows of a title
+MAX_TITLE = 50  # characters that the Hub shows of a title
 NAMED_SOURCE = re.compile(r"README|et al\.,? \d{4}|card on the Hub|\d{4}, section|\.com|Koehn, 2005")
 
 
@@ -107,8 +107,8 @@ def _declaration(definition: Definition) -> Iterator[Gap]:
     except ValueError as error:
         yield Gap(str(error), where, "give languages as mteb writes them: rus-Cyrl")
     else:
-        if not dataset.pretty_name.endswith(f" ({names})") or len(dataset.pretty_name) > TITLE:
-            expected = f"at most {TITLE} characters that end with ({names})"
+        if not dataset.pretty_name.endswith(f" ({names})") or len(dataset.pretty_name) > MAX_TITLE:
+            expected = f"at most {MAX_TITLE} characters that end with ({names})"
             yield _gap("the pretty_name is not a title for the Hub", where, "shorten or correct it", expected)
     for number, version in dataset.versions.items():
         if not version.notes.endswith("."):
