@@ -16,13 +16,13 @@ import yaml
 
 from builders import tasks
 from builders.docstrings import read_docstring
+from builders.mteb_tasks import built_in_tasks, namesake_tasks
 from builders.spec import version_key
 from cards import front_matter, markdown
 from cards.citations import arxiv_papers, bibtex
 from cards.columns import describe_columns
 from cards.example_table import example_table
 from cards.figures import label_shares, statistics_table, text_lengths
-from cards.mteb_tasks import built_in_tasks, namesake_tasks
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.problems import describe_problems, summarize
 from cards.snippets import OR_FOLDER, unnamed_repository
