@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cards.manifest import Manifest
 
 CARDS = Path(__file__).parent
+# What the rows of a table are called; others are rows.
 ROWS_ARE = {"corpus": "documents", "queries": "queries", "qrels": "judgements", "top_ranked": "lists of candidates"}
 
 

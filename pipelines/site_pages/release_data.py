@@ -11,6 +11,7 @@ import polars as pl
 from builders import tasks
 from builders.licenses import permits_derivatives
 from cards.columns import label_name
+from cards.render import ROWS_ARE
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.languages import SAMPLE
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 MAX_LABELS = 500  # in the filter of a table
 SCORE_RANGES = 5
-NOUNS = {"queries": "queries", "corpus": "documents"}
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def _write_tables(
         frame, layout = result.rows[table.config][table.split], layouts.get(table.config)
         named = _named_rows(table, result) if table.num_bytes > MAX_BYTES else None
         rows = write_rows(page_dir, f"table-{number}", frame, named)
-        if table.config in NOUNS:
+        if table.config in JUDGED_TABLES:
             ids[table.config, table.split] = number - 1, listed_ids(frame, named)
         columns = tuple(column.name for column in table.columns)
         label = _label_column(result.task, table.config, columns)
@@ -171,7 +171,7 @@ def _named_rows(table: Table, result: CheckResult) -> NamedRows:
 def _omission(table: Table, listed: RecordList) -> str:
     if listed.records == table.rows:
         return ""
-    noun = NOUNS.get(table.config, "rows")
+    noun = ROWS_ARE.get(table.config, "rows")
     return (
         f"This table has {table.num_bytes / 1e6:,.0f} MB. Of its {table.rows:,} {noun}, the {listed.records:,} that a query, a"
         " judgement or a finding names are shown here."
