@@ -221,12 +221,13 @@ def _number_table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     widths = _widths(rows)
     numbers = sum(widths[1:]) + 2 * len(widths[1:])
     widths[0] = longest = min(widths[0], max(width - numbers, 20))
-    cut = [[_cut_middle(name, longest), *cells] for name, *cells in rows]
+    cut = [[cut_middle(name, longest), *cells] for name, *cells in rows]
     return [line for row in _table_lines(cut, widths, numbers=range(1, len(widths))) for line in row]
 
 
-def _cut_middle(name: str, length: int) -> str:
-    return name if len(name) <= length else f"{name[: length - 13]}...{name[-10:]}"
+def cut_middle(name: str, length: int, end: int = 10) -> str:
+    """A name of at most `length` characters: of a longer one, its beginning and its last `end` characters."""
+    return name if len(name) <= length else f"{name[: length - end - 3]}...{name[-end:]}"
 
 
 def _grouped(figures: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
