@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from builders import limits, tasks
 from builders.spec import version_key
+from cards import markdown
 from cards.front_matter import language
 from cards.manifest import SEVERITIES
 from pipelines.raw.urls import HUB
@@ -207,4 +208,4 @@ def _figure(value: Any) -> str:
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+    return markdown.number(value)
