@@ -81,12 +81,15 @@ def describe_labels(task: tasks.Task) -> str:
 
 
 def label_name(task: tasks.Task, key: object) -> str:
-    """The name of a label in the data or in the statistics, where no label at all is `None`."""
+    """The name of a label in the data or in the statistics: its number, or its text where the labels of the task have no names.
+
+    No label at all is None in the data and `None` in the statistics, where it may also be the text of a label.
+    """
     names = tasks.label_names(task)
     text = str(key)
-    if text == "None":
+    if key is None or (names and text == "None"):
         return "(none)"
-    return names[int(text)] if names and text.isdecimal() and int(text) < len(names) else text
+    return names[int(text)] if text.isdecimal() and int(text) < len(names) else text
 
 
 def _meaning(task: tasks.Task, config: str, column: str) -> str:

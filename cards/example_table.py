@@ -29,7 +29,7 @@ def example_table(task: tasks.Task, rows: Sequence[Mapping[str, Any]]) -> list[l
 def _cell(task: tasks.Task, column: str, value: Any) -> str:
     if column == task.type.label and tasks.label_names(task):
         keys = value if isinstance(value, list) else [value]
-        return ", ".join(markdown.plain(label_name(task, key)) for key in keys or ["None"])
+        return ", ".join(markdown.plain(label_name(task, key)) for key in keys or [None])
     if isinstance(value, str):
         return markdown.plain(value[:SHOWN]) + (" […]" if len(value) > SHOWN else "")
     if isinstance(value, float):

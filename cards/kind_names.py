@@ -68,3 +68,8 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "label_imbalance": "label much rarer than others",
     }
 )
+
+
+def kind_name(kind: str) -> str:
+    """The plain name of a kind; of one that this package does not know, which a manifest may have, its own in words."""
+    return KIND_NAMES.get(kind, kind.replace("_", " "))

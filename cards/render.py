@@ -15,6 +15,7 @@ import yaml
 
 from builders import tasks
 from builders.docstrings import read_docstring
+from builders.mteb_tasks import built_in_tasks, namesake_tasks
 from builders.spec import version_key
 from cards import front_matter, markdown
 from cards.citations import arxiv_papers, bibtex
@@ -22,7 +23,6 @@ from cards.columns import describe_columns
 from cards.example_table import example_table
 from cards.figures import label_shares, statistics_table, text_lengths
 from cards.mteb_task import mteb_task
-from cards.mteb_tasks import built_in_tasks, namesake_tasks
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.problems import describe_problems, summarize
 from cards.snippets import OR_FOLDER, unnamed_repository
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cards.mteb_task import MtebTask
 
 CARDS = Path(__file__).parent
+# What the rows of a table are called; others are rows.
 ROWS_ARE = {"corpus": "documents", "queries": "queries", "qrels": "judgements", "top_ranked": "lists of candidates"}
 
 

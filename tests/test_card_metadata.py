@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cards.licenses import LICENSES
+from builders.licenses import LICENSES
 from pipelines.release import folder
 from tests.support.hub_vocabulary import CATEGORIES, TASK_IDS
 from tests.support.releases import NAMES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from builders.errors import FindingsError, PublishError
-from builders.licences import permits_derivatives
+from builders.licenses import permits_derivatives
 from pipelines.audit import integrity
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.verification import verify_release

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from builders import tasks
 from builders.errors import FindingsError, ReleaseError
-from builders.licences import permits_derivatives
+from builders.licenses import permits_derivatives
 from builders.spec import RawFiles
 from cards.croissant import render_croissant
 from cards.evidence import Evidence

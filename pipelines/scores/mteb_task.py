@@ -9,16 +9,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import UsageError
+from builders.mteb_tasks import built_in_tasks
 from cards.mteb_task import mteb_task
-from cards.mteb_tasks import built_in_tasks
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from builders.mteb_tasks import BuiltInTask
     from builders.spec import Dataset
     from cards.manifest import Manifest
     from cards.mteb_task import MtebTask
-    from cards.mteb_tasks import BuiltInTask
 
 
 def evaluation_task(dataset: Dataset, manifest: Manifest) -> MtebTask:

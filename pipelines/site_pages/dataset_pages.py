@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from builders import limits, tasks
 from builders.spec import version_key
+from cards import markdown
 from cards.front_matter import language
 from cards.manifest import SEVERITIES
 from pipelines.raw.urls import HUB
 from pipelines.release import ledger
 from pipelines.release.folder import CARD
-from pipelines.report.html import COLORS
+from pipelines.report.html_templates import COLORS
 from pipelines.site_pages.card_html import render_card
 from pipelines.site_pages.charts import bar_chart, label_charts, length_charts
 from pipelines.site_pages.templates import write_page
@@ -207,4 +208,4 @@ def _figure(value: Any) -> str:
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+    return markdown.number(value)

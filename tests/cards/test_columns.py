@@ -28,7 +28,15 @@ def test_the_labels_are_named_with_their_numbers() -> None:
     manifest = manifest_for(definition_for("PairClassification"), frames_for("PairClassification"))
     *_, labels = describe_columns(TASKS["PairClassification"], manifest.tables, "")
     assert labels.meaning == "0 `not_entailment`, 1 `entailment`"
+    assert label_name(TASKS["PairClassification"], 1) == "entailment"
+    assert label_name(TASKS["PairClassification"], "1") == "entailment"
+    assert label_name(TASKS["PairClassification"], 2) == "2"
+
+
+def test_no_label_at_all_is_not_a_text_that_reads_none() -> None:
     assert label_name(TASKS["MultilabelClassification"], "None") == "(none)"
+    assert label_name(TASKS["MultilabelClassification"], None) == "(none)"
+    assert label_name(tasks.Clustering(), "None") == "None"
     assert label_name(tasks.Clustering(), "7") == "7"
 
 

@@ -322,7 +322,7 @@ def test_the_error_for_a_manual_download_explains_where_to_get_and_put_the_file(
     assert process.returncode == 3
     assert "paraphraser.ru/download" in process.stderr
     assert "\n  paraphraser/paraphrases.xml " in process.stderr
-    assert f"put them below\n{tmp_path / 'raw'},\nunder these names" in process.stderr
+    assert f"put them below {tmp_path / 'raw'}, under these names" in " ".join(process.stderr.split())
 
 
 def test_show_lists_the_catalogue_and_the_built_versions(tmp_path: Path) -> None:

@@ -12,11 +12,13 @@ import pytest
 
 from builders.errors import ReleaseError, UsageError
 from pipelines import site as command
+from pipelines.release import ledger
 from pipelines.site_pages import release_data, row_pages
 from pipelines.site_pages import site as site_pages
+from pipelines.site_pages.index_page import write_index
 from pipelines.site_pages.releases import find_datasets
 from tests.pipelines.report.test_html import Page
-from tests.support.releases import tree
+from tests.support.releases import definition_of, tree
 from tests.support.sites import HOSTILE, LEAK, build_site, hostile_releases, read_records
 
 if TYPE_CHECKING:
@@ -188,6 +190,12 @@ def test_a_dataset_without_a_release_is_listed_as_not_built(releases: Path, tmp_
     assert 'data-name="terra-pairclassification"' in text
     assert not (index.parent / "terra-pairclassification").exists()
     assert 'data-problems="not built here"' in text
+
+
+def test_the_size_of_a_dataset_that_nobody_built_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "find_entry", lambda *_: None)
+    write_index(tmp_path, [(definition_of("terra-pairclassification"), ())])
+    assert 'data-rows="-1" data-size="unknown"' in (tmp_path / "index.html").read_text("utf-8")
 
 
 def test_the_index_says_where_each_version_is_and_has_the_tables_of_the_papers(site: Path) -> None:

@@ -1,7 +1,8 @@
-"""The licence ids that the Hub accepts in the front matter of a card: the page "Licenses" of its documentation."""
+"""The licences of sources, by the ids that the Hub accepts in the front matter of a card, and what a licence permits."""
 
 from __future__ import annotations
 
+# The page "Licenses" of the Hub's documentation.
 LICENSES = frozenset(
     [
         "apache-2.0",
@@ -75,3 +76,8 @@ LICENSES = frozenset(
         "other",
     ]
 )
+
+
+def permits_derivatives(license_id: str) -> bool:
+    """Whether a licence permits sharing what is made from the data: `cc-by-nc-nd-4.0` does not."""
+    return "nd" not in license_id.lower().split("-")
