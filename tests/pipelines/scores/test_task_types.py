@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import polars as pl
-import pytest
 
 from builders import tasks
 from pipelines.scores.baselines import compute_baselines
+from tests.support.made_texts import COLOURS, default, digit, retrieval, sentence, word
 
 if TYPE_CHECKING:
+    import pytest
+
     from pipelines.scores.baselines import Baselines
-
-WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "juniper", "kelp", "larch")
-COLOURS = ("green", "brown")
-
-
-def word(*key: object) -> str:
-    """A word that depends on the key alone, and on it by no rule."""
-    return WORDS[digit(*key) % len(WORDS)]
-
-
-def digit(*key: object) -> int:
-    return int.from_bytes(blake2b(repr(key).encode(), digest_size=4).digest())
-
-
-def sentence(*key: object, words: int = 6) -> str:
-    return " ".join(word(*key, position) for position in range(words))
 
 
 def scores(found: Baselines) -> dict[str, float]:
@@ -43,11 +28,9 @@ def shortcuts(found: Baselines) -> list[str]:
     return [one.baseline for one in found.shortcuts]
 
 
-def default(**splits: pl.DataFrame) -> dict[str, dict[str, pl.LazyFrame]]:
-    return {"default": {split: frame.lazy() for split, frame in splits.items()}}
-
-
-def labelled(split: str, rows: int, *, longer: bool = False, telling: bool = False, shuffled: bool = False) -> pl.DataFrame:
+def labelled(
+    split: str, rows: int, *, longer: bool = False, telling: bool = False, shuffled: bool = False
+) -> pl.DataFrame:
     """Texts labelled in turn. longer: a text labelled 1 is. telling: one word of a text is its label's."""
     labels = [row % 2 for row in range(rows)]
     texts = [
@@ -143,23 +126,17 @@ def test_pairs_alike_in_length_are_found_without_learning() -> None:
 def test_the_score_of_a_pair_is_ordered_by_what_its_sides_share() -> None:
     rows = range(50)
     first = [[f"{word(row)}{row}{position}" for position in range(5)] for row in rows]
-    second = [[*own[: row % 6], *(f"x{row}y{position}" for position in range(5 - row % 6))] for row, own in zip(rows, first, strict=True)]
-    frames = pairs([" ".join(own) for own in first], [" ".join(own) for own in second], score=[float(row % 6) for row in rows])
+    second = [
+        [*own[: row % 6], *(f"x{row}y{position}" for position in range(5 - row % 6))]
+        for row, own in zip(rows, first, strict=True)
+    ]
+    frames = pairs(
+        [" ".join(own) for own in first], [" ".join(own) for own in second], score=[float(row % 6) for row in rows]
+    )
     found = compute_baselines(tasks.STS(low=0, high=5), frames)
     assert scores(found)["words"] == 100
     assert scores(found)["chance"] == 0
     assert scores(found)["letters"] > 80
-
-
-def retrieval(corpus: list[str], queries: list[str], relevant: list[int]) -> dict[str, dict[str, pl.LazyFrame]]:
-    documents = [f"d{number}" for number in range(len(corpus))]
-    names = [f"q{number}" for number in range(len(queries))]
-    frames = {
-        "corpus": pl.DataFrame({"id": documents, "title": [""] * len(corpus), "text": corpus}),
-        "queries": pl.DataFrame({"id": names, "text": queries}),
-        "qrels": pl.DataFrame({"query-id": names, "corpus-id": [documents[one] for one in relevant], "score": 1}),
-    }
-    return {config: {"test": frame.lazy()} for config, frame in frames.items()}
 
 
 def test_an_answer_that_the_query_names_first_is_found() -> None:
@@ -178,7 +155,9 @@ def test_of_a_large_corpus_words_are_not_compared(monkeypatch: pytest.MonkeyPatc
     assert found.baselines[0].detail == "words were not compared: 4 documents, more than 3"
 
 
-def preferences(*, longer: bool = False, first: bool = False, telling: bool = False) -> dict[str, dict[str, pl.LazyFrame]]:
+def preferences(
+    *, longer: bool = False, first: bool = False, telling: bool = False
+) -> dict[str, dict[str, pl.LazyFrame]]:
     """Eighty prompts with two answers each; the good one is longer, listed first, or has a word of its own."""
     corpus, ranked = [], []
     for row in range(80):

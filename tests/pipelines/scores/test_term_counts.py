@@ -52,7 +52,9 @@ def test_a_document_is_named_if_the_query_has_all_its_words() -> None:
 
 
 def test_russian_words_are_compared_by_their_stems() -> None:
-    [own] = scores_of(score_named(count_query_terms(pl.Series(["о пчёлах и мёде"]), [pl.Series(["Мёд", "Пчела", "Воск"])])))
+    [own] = scores_of(
+        score_named(count_query_terms(pl.Series(["о пчёлах и мёде"]), [pl.Series(["Мёд", "Пчела", "Воск"])]))
+    )
     assert set(own) == {0, 1}
     counts = count_query_terms(pl.Series(["bees"]), [pl.Series(["bee"])])
     assert counts.postings.nnz == 0
