@@ -84,7 +84,8 @@ class ModelScore:
     model: its name on our command line. weights: its full name. revision: the sha256 of its weights, or its revision on the Hub.
     task: the mteb task. metric, score: the main score, times 100, to two decimals. prompts: what is put before the texts, by what
     they are (`query`, `document`). packages: versions of the packages that computed it. published: the score of the same model
-    in a paper, in the metric that is named there, and `same_metric` ours in that metric.
+    in a paper, in the metric that is named there, and `same_metric` ours in that metric. detail: in what the evaluation differs
+    from mteb's own run of the task, if in anything.
     """
 
     model: str
@@ -97,6 +98,7 @@ class ModelScore:
     packages: dict[str, str] = field(default_factory=dict)
     published: Published | None = None
     same_metric: Score | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True)

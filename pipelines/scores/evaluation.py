@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cards.scores import ModelScore
 from pipelines.scores.encoders import load_model
 from pipelines.scores.models import package_versions, require_packages
-from pipelines.scores.mteb_task import evaluation_task, load_task
+from pipelines.scores.mteb_task import deviation, evaluation_task, load_task
 from pipelines.scores.published_scores import published_score
 from pipelines.stages import stage
 from pipelines.terminal import verbosity
@@ -63,6 +63,7 @@ def evaluate_model(
         packages=package_versions(model),
         published=published,
         same_metric=_percent(scores[published.metric]) if published else None,
+        detail=deviation(dataset),
     )
 
 
