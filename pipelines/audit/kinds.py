@@ -33,7 +33,7 @@ MIN_STRENGTH = 0.75
 # similarities have up to 0.82 (a rank correlation of 0.63), DIPPER 0.91.
 MIN_OVERLAP_STRENGTH = 0.85
 STANDARD_ERRORS = 3  # from chance, for a guess to be more than that
-MAX_COMPARED = 50_000  # candidates whose words are compared with those of their query
+MAX_COMPARED = 20_000  # candidates whose words are compared with those of their query
 LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and those of a rare one
 
 FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space one space"

@@ -185,15 +185,16 @@ def find_candidate_shortcuts(frames: Frames, split: str, corpus_survey: pl.DataF
 
 
 def _cover_queries(candidates: pl.DataFrame, frames: Frames, split: str) -> pl.DataFrame:
-    """The candidates with the share of the words of their query that they have, `number`; of long lists every nth one."""
+    """The candidates with the share of the words of their query that they have, `number`; of many, those of every nth query."""
     step = math.ceil(candidates.height / MAX_COMPARED)
     some = candidates.filter(pl.col("list") % max(step, 1) == 0)
-    queries = frames["queries"][split].select(pl.col("id").alias("query-id"), query=fold_text(pl.col("text")))
-    asked = some.lazy().join(queries, on="query-id").collect(engine="streaming")
+    asked, listed = some.select("query-id").unique().lazy(), some.select("corpus-id").unique().lazy()
+    queries = frames["queries"][split].select(pl.col("id").alias("query-id"), query=pl.col("text"))
+    queries = queries.join(asked, on="query-id", how="semi").with_columns(fold_text(pl.col("query")))
     documents = frames["corpus"][split].select(pl.col("id").alias("corpus-id"), text=model_input("corpus", "text"))
-    documents = documents.join(asked.select("corpus-id").unique().lazy(), on="corpus-id", how="semi")
-    documents = documents.with_columns(fold_text(pl.col("text")))
-    covered = documents.join(asked.lazy(), on="corpus-id").select(
+    documents = documents.join(listed, on="corpus-id", how="semi").with_columns(fold_text(pl.col("text")))
+    pairs = some.lazy().join(queries, on="query-id").collect(engine="streaming")
+    covered = documents.join(pairs.lazy(), on="corpus-id").select(
         "list", "relevant", number=measure_coverage(pl.col("query"), pl.col("text"))
     )
     return covered.collect(engine="streaming")
