@@ -227,7 +227,7 @@ def _find_label_of_pairs(rule: Rule, rows: pl.DataFrame, name: str, location: Lo
     enough = MIN_LABEL_ROWS <= rows["label"].sum() <= rows.height - MIN_LABEL_ROWS
     if not enough or not rule.is_telling(strength, error):
         return []
-    detail = f"of two pairs with different labels, {rule.describe_guess(strength, f'is {name}')}"
+    detail = f"of two pairs with different labels, {rule.describe_guess(strength, f'has the label {name}')}"
     return _of_table(rule, location, rows.height, rule.describe_medians(name, rows["number"], rows["label"]), detail)
 
 

@@ -541,8 +541,8 @@ PLANTED = [
         1.0,
         ("yes: median 5 characters, others 1 characters",),
         other_kinds=("label_by_length",),
-        detail="of two pairs with different labels, the one with the larger difference in length is yes in 99 of 100 cases"
-        " (AUC 0.998)",
+        detail="of two pairs with different labels, the one with the larger difference in length has the label yes in 99"
+        " of 100 cases (AUC 0.998)",
     ),
     PlantedFinding(
         "label_by_overlap",
@@ -564,7 +564,8 @@ PLANTED = [
         64,
         1.0,
         ("yes: median 100% of the words in both texts, others 0% of the words in both texts",),
-        detail="of two pairs with different labels, the one with more shared words is yes in 99 of 100 cases (AUC 0.998)",
+        detail="of two pairs with different labels, the one with more shared words has the label yes in 99 of 100 cases"
+        " (AUC 0.998)",
     ),
     PlantedFinding(
         "label_by_position",

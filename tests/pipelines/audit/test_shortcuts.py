@@ -64,7 +64,8 @@ def test_negatives_of_the_same_length_are_found_by_the_difference_in_length() ->
     assert (finding.kind, finding.severity, finding.location) == ("label_by_length", "warning", "default/test")
     assert (finding.count, finding.share) == (400, 1.0)
     assert finding.detail == (
-        "of two pairs with different labels, the one with the larger difference in length is yes in 98 of 100 cases (AUC 0.979)"
+        "of two pairs with different labels, the one with the larger difference in length has the label yes in 98 of 100"
+        " cases (AUC 0.979)"
     )
     assert finding.examples == ("yes: median 38 characters, others 1 characters",)
 
@@ -73,7 +74,7 @@ def test_a_side_whose_length_tells_the_label_is_named() -> None:
     texts = [f"{n:02} " + "x" * (20 if n % 2 else 60) for n in range(100)]
     found = find("PairClassification", sentence1=["y" * 43] * 100, sentence2=texts, labels=[0, 1] * 50)
     assert [one.location for one in found] == ["default/test.sentence2"]
-    assert "the one with the shorter sentence2 is yes in 100 of 100 cases (AUC 1.000)" in found[0].detail
+    assert "the one with the shorter sentence2 has the label yes in 100 of 100 cases (AUC 1.000)" in found[0].detail
 
 
 def told_by_length(right: int) -> list[Finding]:
@@ -135,7 +136,7 @@ def test_shared_words_are_part_of_the_task_until_they_alone_tell_the_label() -> 
     [finding] = pairs_with_overlap(0.7)
     assert (finding.kind, finding.severity, finding.location) == ("label_by_overlap", "info", "default/test")
     assert finding.detail == (
-        "of two pairs with different labels, the one with more shared words is yes in 85 of 100 cases (AUC 0.850)"
+        "of two pairs with different labels, the one with more shared words has the label yes in 85 of 100 cases (AUC 0.850)"
     )
     assert finding.examples == ("yes: median 100% of the words in both texts, others 0% of the words in both texts",)
 
@@ -144,7 +145,7 @@ def test_fewer_shared_words_for_the_same_meaning_are_reported_as_early_as_length
     labels = [number % 2 for number in range(400)]
     seconds = ["one two" if not label and number < 200 else "six ten" for number, label in enumerate(labels)]
     [finding] = find("PairClassification", sentence1=["one two"] * 400, sentence2=seconds, labels=labels)
-    assert "the one with fewer shared words is yes in 75 of 100 cases" in finding.detail
+    assert "the one with fewer shared words has the label yes in 75 of 100 cases" in finding.detail
 
 
 def test_scores_that_follow_the_shared_words_are_reported() -> None:
