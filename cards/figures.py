@@ -57,6 +57,10 @@ WORDS = {
     "min_top_ranked_per_query": "fewest of a query",
     "average_top_ranked_per_query": "average of a query",
     "max_top_ranked_per_query": "most of a query",
+    "preferences": "preferences",
+    "num_pairs": "all",
+    "num_same_length": "with candidates of the same length",
+    "longer_is_relevant": "of the others, the share whose longer candidate is relevant",
 }
 REPEATED = "hf_subset_descriptive_stats"  # the same figures again, as mteb nests them
 
@@ -109,6 +113,21 @@ def text_lengths(statistics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
                 )
                 lines.append((WORDS[key], split, words))
     return lines
+
+
+def longer_candidates(statistics: Mapping[str, Any]) -> str:
+    """How often the longer of two candidates is the relevant one, in a sentence; empty without preferences."""
+    parts = []
+    for split, values in statistics.items():
+        preferences = (values.get("top_ranked_statistics") or {}).get("preferences") or {}
+        if (share := preferences.get("longer_is_relevant")) is not None:
+            pairs = preferences["num_pairs"] - preferences["num_same_length"]
+            where = f" in {markdown.code(split)}" if len(statistics) > 1 else ""
+            parts.append(f"{100 * share:.1f} % of {pairs:,} pairs{where}")
+    if not parts:
+        return ""
+    shares = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    return f"Where two candidates differ in length, the longer one is the relevant one in {shares}. Chance is 50 %."
 
 
 def statistics_table(task: Task, statistics: Mapping[str, Any]) -> list[tuple[str, list[str]]]:

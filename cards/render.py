@@ -21,7 +21,7 @@ from cards import front_matter, markdown
 from cards.citations import arxiv_papers, bibtex
 from cards.columns import describe_columns
 from cards.example_table import example_table
-from cards.figures import label_shares, statistics_table, text_lengths
+from cards.figures import label_shares, longer_candidates, statistics_table, text_lengths
 from cards.mteb_task import mteb_task
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.problems import describe_problems, summarize
@@ -70,6 +70,7 @@ def render(
         columns=describe_columns(dataset.task, manifest.tables, prose.columns),
         label_shares=label_shares(dataset.task, statistics),
         lengths=text_lengths(statistics),
+        longer_candidates=longer_candidates(statistics),
         problems=describe_problems(dataset.task, manifest.findings, evidence.quotes, configs),
         problem_counts=summarize(manifest.findings),
         evaluated=tasks.evaluated_split(dataset.task),

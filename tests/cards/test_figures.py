@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builders import tasks
-from cards.figures import LabelShare, label_shares, statistics_table, text_lengths
+from cards.figures import LabelShare, label_shares, longer_candidates, statistics_table, text_lengths
 
 TASK = tasks.MultilabelClassification(labels=("joy", "fear"))
 LENGTHS = {
@@ -47,6 +47,26 @@ def test_lengths_of_texts_are_told_in_words() -> None:
     assert text_lengths({"test": {"queries_text_statistics": LENGTHS, "num_queries": 3}}) == [
         ("query", "test", "shortest 3, median 1,200, 95 % up to 1,500, longest 2,000")
     ]
+
+
+def preferences(pairs: int, same_length: int, share: float | None) -> dict[str, object]:
+    figures = {"num_pairs": pairs, "num_same_length": same_length, "longer_is_relevant": share}
+    return {"top_ranked_statistics": {"num_top_ranked": 2 * pairs, "preferences": figures}}
+
+
+def test_preferences_for_the_longer_candidate_are_a_sentence() -> None:
+    before, after = "Where two candidates differ in length, the longer one is the relevant one in ", ". Chance is 50 %."
+    one = longer_candidates({"test": preferences(1204, 17, 0.63)})
+    assert one == f"{before}63.0 % of 1,187 pairs{after}"
+    splits = {"train": preferences(9, 0, 1.0), "dev": preferences(2, 0, 0.5), "test": preferences(3, 1, 0.0)}
+    several = "100.0 % of 9 pairs in `train`, 50.0 % of 2 pairs in `dev` and 0.0 % of 2 pairs in `test`"
+    assert longer_candidates(splits) == f"{before}{several}{after}"
+
+
+def test_other_candidates_have_no_sentence() -> None:
+    same_length = preferences(2, 2, None)
+    for values in (same_length, {"num_samples": 3}, {"top_ranked_statistics": None}, {"top_ranked_statistics": {}}):
+        assert longer_candidates({"test": values}) == ""
 
 
 def test_all_statistics_are_one_table_with_a_column_for_each_split() -> None:

@@ -20,6 +20,7 @@ from tests.support.card_inputs import (
     TASKS,
     card_for,
     definition_for,
+    evidence_for,
     finding,
     frames_for,
     front_matter_of,
@@ -228,6 +229,17 @@ def test_a_clean_release_says_that_it_has_no_findings_and_no_dropped_rows() -> N
     full = card_for("STS")
     assert "| paragraphs after merging | 56,826 |" in full
     assert "| instruct models | Find the answer |" in full
+
+
+def test_preferences_say_beside_the_lengths_how_often_the_longer_candidate_is_relevant() -> None:
+    definition, frames = definition_for("Reranking"), frames_for("Reranking")
+    preferences = {"num_pairs": 12, "num_same_length": 2, "longer_is_relevant": 0.6}
+    statistics = {"test": {"num_samples": 3, "top_ranked_statistics": {"preferences": preferences}}}
+    card = render(definition, manifest_for(definition, frames), statistics, evidence_for("Reranking", frames))
+    [section] = re.findall(r"(?s)## What is in it\n(.*?)\n## ", card)
+    assert section.endswith(
+        "\n\nWhere two candidates differ in length, the longer one is the relevant one in 60.0 % of 10 pairs. Chance is 50 %.\n"
+    )
 
 
 def test_versions_are_listed_newest_first_by_number_and_the_own_one_is_marked() -> None:
