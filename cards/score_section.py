@@ -148,7 +148,8 @@ def _details(scores: Scores) -> list[str]:
         prompts = ", ".join(f"{kind} {markdown.code(text)}" for kind, text in model.prompts.items()) or "none"
         lines.append(
             f"- {markdown.plain(model.model)}: mteb task {markdown.code(model.task)}, weights"
-            f" {markdown.code(model.revision[:12])}, prompts: {prompts}, {_versions(model.packages)}\n"
+            f" {markdown.code(model.revision[:12])}, prompts: {prompts}, {_versions(model.packages)}"
+            f"{f'; {markdown.plain(model.detail)}' if model.detail else ''}\n"
         )
     lines += [f"- Again: `embedding-datasets score {scores.dataset}@{scores.version}`\n", "\n", "</details>\n", "\n"]
     return lines

@@ -119,8 +119,7 @@ class Scores:
     """All scores of a release.
 
     content_sha256: of the rows that were scored. metric: the main score of the task (`accuracy`). split: the one scored.
-    longer_wins: the share (0 to 1) of the queries with two candidates of different length whose longer one is relevant; None for
-    other tasks. packages: versions of the packages that computed the baselines.
+    packages: versions of the packages that computed the baselines.
     """
 
     format: int = SCORES_FORMAT
@@ -132,7 +131,6 @@ class Scores:
     baselines: tuple[Baseline, ...] = ()
     shortcuts: tuple[Shortcut, ...] = ()
     models: tuple[ModelScore, ...] = ()
-    longer_wins: float | None = None
     packages: dict[str, str] = field(default_factory=dict)
 
     @property
