@@ -37,7 +37,12 @@ if TYPE_CHECKING:
     from cards.manifest import Manifest
 
 CARDS = Path(__file__).parent
-ROWS_ARE = {"corpus": "documents", "queries": "queries", "qrels": "judgements", "top_ranked": "lists of candidates"}
+ROWS_ARE = {
+    "queries": ("query", "queries"),
+    "corpus": ("document", "documents"),
+    "qrels": ("judgement", "judgements"),
+    "top_ranked": ("list of candidates", "lists of candidates"),
+}
 
 
 def render(
@@ -53,6 +58,7 @@ def render(
     dataset, source = definition.dataset, definition.source
     head = yaml.safe_dump(front_matter.metadata(definition, manifest), sort_keys=False, allow_unicode=True, width=120)
     splits = _splits(manifest)
+    missing = [split for split in dataset.task.splits if split not in splits]
     citations = [bibtex(key) for key in citation_keys(definition)]
     prose = read_filled_prose(dataset, manifest)
     configs = front_matter.config_names(dataset, front_matter.tables_by_config(manifest))
@@ -62,7 +68,8 @@ def render(
         dataset=dataset,
         manifest=manifest,
         size=_size(manifest, configs),
-        megabytes=sum(file.bytes for file in manifest.files) / 1e6,
+        bytes=_bytes(sum(file.bytes for file in manifest.files)),
+        build=_build_command(manifest, splits if missing else []),
         examples=example_table(dataset.task, evidence.examples),
         evidence=evidence,
         columns=describe_columns(dataset.task, manifest.tables, prose.columns),
@@ -75,8 +82,7 @@ def render(
         recipe=read_docstring(dataset.recipe),
         languages=[front_matter.language(code)[1] for code in dataset.languages],
         configs=configs,
-        splits=splits,
-        missing=[split for split in dataset.task.splits if split not in splits],
+        missing=missing,
         unverified=[raw.name for raw in manifest.raw if not raw.verified],
         repository=unnamed_repository(dataset.name),
         or_folder=OR_FOLDER,
@@ -122,12 +128,37 @@ def _splits(manifest: Manifest) -> list[str]:
 
 
 def _size(manifest: Manifest, configs: Mapping[str, str]) -> str:
-    """The rows of a release: `train 7,482 · test 1,873 rows`, `8 queries · 18 documents`."""
+    """The rows of a release: `train 7,482 · test 1,873 rows`, `8 queries · 18 documents`, `train: 1 query · ...; test: ...`."""
     if len(configs) == 1:
         return " · ".join(f"{table.split} {table.rows:,}" for table in manifest.tables) + " rows"
-    order = ("queries", "corpus", "qrels", "top_ranked")
-    tables = sorted(manifest.tables, key=lambda table: order.index(table.config))
-    return " · ".join(f"{table.rows:,} {ROWS_ARE[table.config]}" for table in tables)
+    order = list(ROWS_ARE)
+    sizes = {
+        split: " · ".join(
+            f"{table.rows:,} {ROWS_ARE[table.config][table.rows != 1]}"
+            for table in sorted(manifest.tables, key=lambda table: order.index(table.config))
+            if table.split == split
+        )
+        for split in _splits(manifest)
+    }
+    return "; ".join(f"{split}: {size}" if len(sizes) > 1 else size for split, size in sizes.items())
+
+
+def _bytes(count: int) -> str:
+    """The size of all files: `81 kB`, `0.6 MB`, `1,204 MB`."""
+    megabytes = count / 1e6
+    if megabytes < 0.1:
+        return f"{max(1, round(count / 1000))} kB"
+    return f"{megabytes:.1f} MB" if megabytes < 100 else f"{megabytes:,.0f} MB"
+
+
+def _build_command(manifest: Manifest, only: Sequence[str]) -> str:
+    """The command that builds the same rows. only: the splits of a release that lacks some, else empty."""
+    command = f"embedding-datasets build {manifest.dataset}@{manifest.version}"
+    if manifest.limit:
+        command += f" --limit {manifest.limit}"
+    elif manifest.sample:
+        command += " --sample"
+    return f"{command} --splits {','.join(only)}" if only else command
 
 
 def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -98,7 +98,7 @@ def test_the_first_screen_says_what_decides() -> None:
     facts = card_for("MultilabelClassification").split("| | |\n| --- | --- |\n")[1].split("\n\n")[0].splitlines()
     assert facts == [
         "| Version | 1.9.0, not the newest ([versions](#versions)) |",
-        "| Size | train 3 · test 3 rows · 0.0 MB |",
+        "| Size | train 3 · test 3 rows · 1 kB |",
         "| Task | MultilabelClassification: tell all labels of a text from its embedding · main score `accuracy` on `test` |",
         "| Language | Russian (`rus-Cyrl`) |",
         "| Licence | cc-by-sa-4.0 ([source](<https://example.org/s>)) |",
@@ -106,6 +106,19 @@ def test_the_first_screen_says_what_decides() -> None:
         "| Known issues | 1 warning, 1 for information · [see below](#known-issues) |",
         "| Rebuild | `embedding-datasets build cedr-classification@1.9.0` → content `dddddddddddd…` |",
     ]
+
+
+def test_the_size_of_several_tables_is_told_for_each_split() -> None:
+    definition, frames = definition_for("Retrieval"), frames_for("Retrieval")
+    one = {"queries": frames["queries"]["test"].head(1), "corpus": frames["corpus"]["test"]}
+    card = render(definition, manifest_for(definition, frames), {}, Evidence())
+    assert "| Size | 3 queries · 3 documents · 3 judgements · 1 kB |" in card
+    frames = {config: {"train": one.get(config, table["test"]), **table} for config, table in frames.items()}
+    card = render(definition, manifest_for(definition, frames), {}, Evidence())
+    assert (
+        "| Size | train: 1 query · 3 documents · 3 judgements; test: 3 queries · 3 documents · 3 judgements · 1 kB |"
+        in card
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +187,23 @@ def test_a_sample_says_at_the_top_that_it_is_not_the_dataset() -> None:
     first = card.split("\n# rubq-retrieval\n\n")[1].split("\n\n")[0]
     assert first.startswith("> [!WARNING]\n> **Sample.**")
     assert first.endswith("this is not the dataset.")
-    assert "embedding-datasets build rubq-retrieval@1.9.0 --sample" in card
+
+
+@pytest.mark.parametrize(
+    ("changes", "options"),
+    [
+        ({"sample": True}, " --sample"),
+        ({"sample": True, "limit": 40}, " --limit 40"),
+        ({}, ""),
+    ],
+)
+def test_every_command_of_the_card_builds_the_release_it_is_about(changes: dict[str, Any], options: str) -> None:
+    command = f"embedding-datasets build rubq-retrieval@1.9.0{options}"
+    card = card_for("Retrieval", **changes)
+    assert f"| Rebuild | `{command}` → content" in card
+    assert f"```bash\n{command}\n```" in card
+    assert set(re.findall(r"embedding-datasets build [^`\n]*", card)) == {command}
+    assert "embedding-datasets check rubq-retrieval@1.9.0 --findings rows/" in card
 
 
 def test_a_partial_release_names_its_missing_splits_and_offers_no_evaluation_that_cannot_run() -> None:
@@ -184,7 +213,7 @@ def test_a_partial_release_names_its_missing_splits_and_offers_no_evaluation_tha
     assert "**Partial.** Without the split `train`: this is neither the complete dataset" in card
     assert "mteb.evaluate" not in card
     assert "cannot be evaluated with mteb" in card
-    assert "embedding-datasets build cedr-classification@1.9.0 --splits test\n" in card
+    assert card.count("embedding-datasets build cedr-classification@1.9.0 --splits test") == 2
     assert "train" not in front_matter_of(card)["configs"][0]["data_files"]
 
 
