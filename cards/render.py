@@ -16,6 +16,7 @@ import yaml
 
 from builders import tasks
 from builders.docstrings import read_docstring
+from builders.licences import describe_licence
 from builders.spec import version_key
 from cards import front_matter, markdown
 from cards.citations import arxiv_papers, bibtex
@@ -77,6 +78,8 @@ def render(
         lengths=text_lengths(statistics),
         problems=describe_problems(dataset.task, manifest.findings, evidence.quotes, configs),
         problem_counts=summarize(manifest.findings),
+        licence_means=describe_licence(source.license),
+        same=_same_as_published(dataset, manifest, evidence),
         evaluated=tasks.evaluated_split(dataset.task),
         prose=prose,
         recipe=read_docstring(dataset.recipe),
@@ -159,6 +162,23 @@ def _build_command(manifest: Manifest, only: Sequence[str]) -> str:
     elif manifest.sample:
         command += " --sample"
     return f"{command} --splits {','.join(only)}" if only else command
+
+
+def _same_as_published(dataset: Dataset, manifest: Manifest, evidence: Evidence) -> str:
+    """Whether a release has the rows that are published, as far as figures say; empty for a sample or a part."""
+    if agreement := evidence.agreement:
+        agreeing, figures = agreement.agreeing, agreement.figures
+        words = f"{'all' if agreeing == figures else f'{agreeing} of'} {figures} published figures agree"
+        if figures == 1:
+            words = f"the only published figure {'agrees' if agreeing else 'differs'}"
+        return f"{words}: {markdown.plain(agreement.source)}"
+    if not manifest.complete:
+        return ""
+    if manifest.version.startswith("1."):
+        return "no figures are published to compare with"
+    benchmark = dataset.benchmark.title if dataset.benchmark else "the paper"
+    others = f"the leaderboard of {benchmark}" if built_in_tasks(dataset.name) else f"the results of {benchmark}"
+    return f"**no**, this version is corrected: to compare with {others}, use version {min(dataset.versions, key=version_key)}"
 
 
 def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:

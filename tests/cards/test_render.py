@@ -30,6 +30,11 @@ HOSTILE = (
     "a `b` ```c``` ~~~ | d\n\n---\n\n# e <script>f</script> {{ 7 * 7 }} {% raw %} [g](http://h) <!-- \u202e $$x$$ \\|"
 )
 
+LICENCE = (
+    "| Licence | cc-by-sa-4.0, as the [source](<https://example.org/s>) states: sharing permitted with credit, under the same "
+    "licence, also for profit |"
+)
+
 
 def test_every_task_type_of_the_builders_can_have_a_card() -> None:
     types = {task.type.name for task in get_args(tasks.Task)}
@@ -101,7 +106,7 @@ def test_the_first_screen_says_what_decides() -> None:
         "| Size | train 3 · test 3 rows · 1 kB |",
         "| Task | MultilabelClassification: tell all labels of a text from its embedding · main score `accuracy` on `test` |",
         "| Language | Russian (`rus-Cyrl`) |",
-        "| Licence | cc-by-sa-4.0 ([source](<https://example.org/s>)) |",
+        LICENCE,
         "| Same as published | no figures are published to compare with |",
         "| Known issues | 1 warning, 1 for information · [see below](#known-issues) |",
         "| Rebuild | `embedding-datasets build cedr-classification@1.9.0` → content `dddddddddddd…` |",
@@ -124,9 +129,15 @@ def test_the_size_of_several_tables_is_told_for_each_split() -> None:
 @pytest.mark.parametrize(
     ("version", "agreement", "words"),
     [
-        ("1.0.0", Agreement(17, 17), "all 17 of 17 published figures agree"),
-        ("1.0.0", Agreement(3, 5), "3 of 5 published figures agree"),
-        ("2.0.0", None, "no: version 1.0.0 rebuilds the published data, this one corrects them"),
+        ("1.0.0", Agreement(17, 17, "the paper"), "all 17 published figures agree: the paper"),
+        ("1.0.0", Agreement(3, 5, "the paper"), "3 of 5 published figures agree: the paper"),
+        ("1.0.0", Agreement(1, 1, "the paper"), "the only published figure agrees: the paper"),
+        ("1.0.0", None, "no figures are published to compare with"),
+        (
+            "2.0.0",
+            None,
+            "**no**, this version is corrected: to compare with the leaderboard of ruMTEB, use version 1.0.0",
+        ),
     ],
 )
 def test_the_card_says_whether_the_rows_are_the_published_ones(
