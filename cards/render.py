@@ -20,7 +20,7 @@ from builders.licences import describe_licence
 from builders.spec import version_key
 from cards import front_matter, markdown
 from cards.citations import arxiv_papers, bibtex
-from cards.columns import describe_columns
+from cards.columns import all_labels, describe_columns
 from cards.example_table import example_table
 from cards.figures import label_shares, statistics_table, text_lengths
 from cards.mteb_tasks import built_in_tasks, namesake_tasks
@@ -74,6 +74,7 @@ def render(
         examples=example_table(dataset.task, evidence.examples),
         evidence=evidence,
         columns=describe_columns(dataset.task, manifest.tables, prose.columns),
+        all_labels=all_labels(dataset.task),
         label_shares=label_shares(dataset.task, statistics),
         lengths=text_lengths(statistics),
         problems=describe_problems(dataset.task, manifest.findings, evidence.quotes, configs),
@@ -82,7 +83,7 @@ def render(
         same=_same_as_published(dataset, manifest, evidence),
         evaluated=tasks.evaluated_split(dataset.task),
         prose=prose,
-        recipe=read_docstring(dataset.recipe),
+        recipe=read_docstring(dataset.recipe).split("\n\nRaises ")[0],
         languages=[front_matter.language(code)[1] for code in dataset.languages],
         configs=configs,
         missing=missing,

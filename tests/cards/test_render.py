@@ -159,6 +159,17 @@ def test_hand_written_markdown_keeps_its_code_spans_and_opens_no_html() -> None:
     assert "Every line that is `<d>` or &lt;d> opens a document.\n\nColumns: id (string), text (string)." in card
 
 
+def test_many_labels_are_folded_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = tuple(f"label_{number}" for number in range(60))
+    monkeypatch.setitem(TASKS, "Classification", tasks.Classification(names, splits=("train", "test")))
+    card = card_for("Classification")
+    assert (
+        "<summary>All 60 labels with their numbers</summary>\n\n| number | label |\n| ---: | --- |\n| 0 | `label_0` |"
+        in card
+    )
+    assert "All" not in card_for("MultilabelClassification").split("## What is in it")[1].split("## Before")[0]
+
+
 @pytest.mark.parametrize("task_type", TASKS)
 def test_the_mteb_snippet_is_python_that_names_the_task(task_type: str) -> None:
     snippet = next(code for code in re.findall(r"(?s)```python\n(.*?)```", card_for(task_type)) if "mteb" in code)
