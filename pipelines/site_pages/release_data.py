@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from builders import tasks
+from builders.licences import permits_derivatives
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.languages import SAMPLE
@@ -106,11 +107,11 @@ def write_release_data(release: SiteRelease, page_dir: Path, *, rights: bool) ->
 
 def withheld_texts(release: SiteRelease, *, rights: bool) -> str:
     """Why the texts of a release are not shown; empty where they are."""
-    source = release.definition.source
-    if "nd" not in source.license.lower().split("-") or rights:
+    licence = release.definition.license
+    if permits_derivatives(licence) or rights:
         return ""
     return (
-        f"The licence of the source, {source.license}, does not permit sharing derivatives, so this site shows none of its texts."
+        f"The licence of the source, {licence}, does not permit sharing derivatives, so this site shows none of its texts."
         " Who holds the rights, or was given them, builds the site with --i-have-the-rights."
     )
 
