@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-NO_DERIVATIVES = "permits no derivatives: ask the owners before you share this dataset"
+NO_DERIVATIVES = "permits no derivatives, ask the owners before you share this dataset"
 
 
 def permits_derivatives(license_id: str) -> bool:
@@ -14,7 +14,7 @@ def describe_licence(license_id: str) -> str:
     """What a licence, as the Hub names it, says about sharing a dataset, in words."""
     parts = license_id.lower().split("-")
     if license_id == "unknown":
-        return "none is stated: ask the authors before you share this dataset"
+        return "none is stated, ask the authors before you share this dataset"
     if license_id == "other":
         return "terms of their own"
     if not permits_derivatives(license_id):

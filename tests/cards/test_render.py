@@ -31,8 +31,8 @@ HOSTILE = (
 )
 
 LICENCE = (
-    "| Licence | cc-by-sa-4.0, as the [source](<https://example.org/s>) states: sharing permitted with credit, under the same "
-    "licence, also for profit |"
+    "| Licence | cc-by-sa-4.0 ([source](<https://example.org/s>)): sharing permitted with credit, under the same licence, also "
+    "for profit |"
 )
 
 
@@ -252,6 +252,11 @@ def test_an_unverified_raw_file_is_named_at_the_top_and_marked_in_the_table() ->
     assert "**Unverified.** No digest is known for `by hand.xml`: this file was not compared with what upstream" in card
     assert "| `a.xml` | <https://example.org/a.xml> | 1 | `a` | yes |" in card
     assert "| `by hand.xml` | – | 2 | `b` | **no** |" in card
+
+
+def test_the_files_of_a_golden_sample_are_not_called_unverified() -> None:
+    raw = (RawEntry("a.xml", None, "a", 1, verified=False),)
+    assert "**Unverified.**" not in card_for("STS", raw=raw, sample=True)
 
 
 def test_many_unverified_raw_files_are_counted_at_the_top_and_not_named() -> None:
