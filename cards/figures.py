@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from builders.tasks import Task
 
 MAX_LABELS = 12  # that are shown one by one
-NARROW = 10  # characters of a bar where splits stand side by side, also on a phone
+NARROW = 10  # characters of a bar where splits are side by side, also on a phone
 NO_BREAK = "\u00a0"
 # The keys of statistics.json in words; any other key is shown with spaces for underscores.
 WORDS = {

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from builders import limits, tasks
+from builders.licences import describe_licence
 from builders.spec import version_key
 from cards.front_matter import language
 from cards.manifest import SEVERITIES
@@ -157,6 +158,7 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
     charts += [_positives_chart(one.split, one.positives) for one in data.queries]
     texts = [layout.config for layout in tasks.layouts(task) if layout.text]
     return {
+        "licence_means": describe_licence(data.release.definition.license),
         "definition": definition,
         "languages": [language(code)[1] for code in definition.dataset.languages],
         "content": release.manifest.content_sha256,
