@@ -29,9 +29,9 @@ def require_publishable(
     """
     dataset, source = definition.dataset, definition.source
     name = f"{dataset.name}@{release_dir.name}"
-    if not permits_derivatives(source.license) and not rights:
+    if not permits_derivatives(definition.license) and not rights:
         raise PublishError(
-            f"{name}: licence {source.license} does not permit publishing derivatives",
+            f"{name}: licence {definition.license} does not permit publishing derivatives",
             where=source.homepage,
             found=source.license_note or None,
             todo="publish it only if you hold the rights or were given them: then pass --i-have-the-rights",

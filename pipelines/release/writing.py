@@ -181,7 +181,7 @@ def _evidence(
 ) -> Evidence:
     """What the card shows of the rows; no texts where the licence forbids derivatives."""
     task, agreement = definition.dataset.task, count_agreeing(manifest, described)
-    if not permits_derivatives(definition.source.license):
+    if not permits_derivatives(definition.license):
         return Evidence(agreement=agreement, quotable=False)
     evaluated = tasks.evaluated_split(task)
     split = evaluated if evaluated in manifest.splits else manifest.splits[-1]

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from builders import limits, tasks
+from builders.licenses import describe_license
 from builders.spec import version_key
 from cards import markdown
 from cards.front_matter import language
@@ -158,6 +159,7 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
     charts += [_positives_chart(one.split, one.positives) for one in data.queries]
     texts = [layout.config for layout in tasks.layouts(task) if layout.text]
     return {
+        "licence_means": describe_license(data.release.definition.license),
         "definition": definition,
         "languages": [language(code)[1] for code in definition.dataset.languages],
         "content": release.manifest.content_sha256,

@@ -49,7 +49,7 @@ def _choices(key: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, int
 
 
 def _dataset_row(definition: Definition, releases: Sequence[ReleaseData]) -> dict[str, Any]:
-    dataset, source = definition.dataset, definition.source
+    dataset = definition.dataset
     built = {data.release.manifest.version: built_mark(data) for data in releases}
     standings = version_standings(definition, built)
     newest = releases[0] if releases else None
@@ -64,7 +64,7 @@ def _dataset_row(definition: Definition, releases: Sequence[ReleaseData]) -> dic
         "benchmark": dataset.benchmark.title if dataset.benchmark else "other",
         "task": dataset.task.type.name,
         "language": [language(code)[1] for code in dataset.languages],
-        "license": source.license,
+        "license": definition.license,
         "rows": count,
         "size": UNKNOWN_SIZE if count is None else size_category(count),
         "problems": newest.verdict["state"] if newest else NOT_BUILT,

@@ -109,11 +109,11 @@ def write_release_data(release: SiteRelease, page_dir: Path, *, rights: bool) ->
 
 def withheld_texts(release: SiteRelease, *, rights: bool) -> str:
     """Why the texts of a release are not shown; empty where they are."""
-    source = release.definition.source
-    if permits_derivatives(source.license) or rights:
+    licence = release.definition.license
+    if permits_derivatives(licence) or rights:
         return ""
     return (
-        f"The licence of the source, {source.license}, does not permit sharing derivatives, so this site shows none of its texts."
+        f"The licence of the source, {licence}, does not permit sharing derivatives, so this site shows none of its texts."
         " Who holds the rights, or was given them, builds the site with --i-have-the-rights."
     )
 
@@ -171,7 +171,7 @@ def _named_rows(table: Table, result: CheckResult) -> NamedRows:
 def _omission(table: Table, listed: RecordList) -> str:
     if listed.records == table.rows:
         return ""
-    noun = ROWS_ARE.get(table.config, "rows")
+    _, noun = ROWS_ARE.get(table.config, ("row", "rows"))
     return (
         f"This table has {table.num_bytes / 1e6:,.0f} MB. Of its {table.rows:,} {noun}, the {listed.records:,} that a query, a"
         " judgement or a finding names are shown here."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from builders import tasks
 from cards.figures import LabelShare, label_shares, longer_candidates, statistics_table, text_lengths
 
@@ -13,7 +15,7 @@ LENGTHS = {
 }
 
 
-def labels(rows: int, **counts: int) -> dict[str, object]:
+def labels(rows: int, **counts: int) -> dict[str, Any]:
     return {
         "num_samples": rows,
         "label_statistics": {"labels": {key: {"count": count} for key, count in counts.items()}},
@@ -23,10 +25,15 @@ def labels(rows: int, **counts: int) -> dict[str, object]:
 def test_labels_are_shown_by_name_the_most_frequent_first_with_bars_to_the_largest_share() -> None:
     statistics = {"train": labels(10, **{"0": 4, "None": 6}), "test": labels(4, **{"1": 1, "0": 3})}
     assert label_shares(TASK, statistics) == [
-        LabelShare("joy", ("4 `██████████▋` 40.0 %", "3 `████████████████████` 75.0 %")),
-        LabelShare("(none)", ("6 `████████████████` 60.0 %", "")),
-        LabelShare("fear", ("", "1 `██████▋` 25.0 %")),
+        LabelShare("joy", ("4 `█████▍` 40.0\u00a0%", "3 `██████████` 75.0\u00a0%")),
+        LabelShare("(none)", ("6 `████████` 60.0\u00a0%", "–")),
+        LabelShare("fear", ("–", "1 `███▍` 25.0\u00a0%")),
     ]
+
+
+def test_the_bars_of_a_single_split_are_wider() -> None:
+    [share] = label_shares(TASK, {"test": labels(2, **{"0": 2})})
+    assert share == LabelShare("joy", ("2 `████████████████████` 100.0\u00a0%",))
 
 
 def test_many_labels_are_summed_up_in_one_line() -> None:
@@ -34,6 +41,8 @@ def test_many_labels_are_summed_up_in_one_line() -> None:
     shares = label_shares(tasks.Clustering(), {"test": labels(3000, **counts)})
     assert len(shares) == 11
     assert shares[-1] == LabelShare("20 more", ("71 to 90 each",))
+    equal = label_shares(tasks.Clustering(), {"test": labels(3000, **dict.fromkeys(counts, 7))})
+    assert equal[-1] == LabelShare("20 more", ("7 each",))
 
 
 def test_a_task_without_labels_has_no_shares() -> None:
@@ -71,11 +80,15 @@ def test_other_candidates_have_no_sentence() -> None:
 
 def test_all_statistics_are_one_table_with_a_column_for_each_split() -> None:
     texts = {"average_text_length": 12.3456, "languages": {"texts": 2000, "shares": {"ru": 0.99995, "uk": 0.00005}}}
-    train = labels(3600, **{"0": 3}) | {"text_statistics": LENGTHS | texts, "image_statistics": None}
+    train = labels(3600, **{"0": 3})
+    train["label_statistics"] = {"min_labels_per_text": 1, "new_figure": 2, **train["label_statistics"]}
+    train |= {"text_statistics": LENGTHS | texts, "image_statistics": None}
     assert statistics_table(
         TASK, {"train": train, "test": {"num_samples": 2, "hf_subset_descriptive_stats": {"a": 1}}}
     ) == [
         ("rows", ["3,600", "2"]),
+        ("labels: fewest of a text", ["1", "–"]),
+        ("labels: new figure", ["2", "–"]),
         ("labels: `joy`", ["3", "–"]),
         ("text: shortest", ["3", "–"]),
         ("text: longest", ["2,000", "–"]),

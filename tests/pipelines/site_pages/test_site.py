@@ -200,8 +200,8 @@ def test_the_size_of_a_dataset_that_nobody_built_is_unknown(tmp_path: Path, monk
 
 def test_the_index_says_where_each_version_is_and_has_the_tables_of_the_papers(site: Path) -> None:
     text = " ".join(SitePage((site / "index.html").read_text("utf-8")).text.split())
-    assert "2.0.0 sample built here; in the ledger" in text
-    assert "3.0.0 not built here; in the ledger" in text
+    assert "2.0.0 sample built here; hash recorded" in text
+    assert "3.0.0 not built here; hash recorded" in text
     assert "ruMTEB, beside its paper" in text
     assert "7,528 / 1,882" in text
 
@@ -209,8 +209,9 @@ def test_the_index_says_where_each_version_is_and_has_the_tables_of_the_papers(s
 def test_the_page_of_a_version_says_where_the_others_are(site: Path) -> None:
     for page in ("index.html", "1.0.0/index.html"):
         text = " ".join(SitePage((site / CEDR / page).read_text("utf-8")).text.split())
-        assert text.count("sample built here; in the ledger") == 2
-        assert text.count("not built here; in the ledger") == 1
+        assert text.count("sample built here; hash recorded") == 2
+        assert text.count("not built here; hash recorded") == 1
+        assert "apache-2.0: sharing permitted with the notices of the licence" in text
 
 
 def test_texts_under_a_licence_without_derivatives_are_shown_to_who_has_the_rights(
