@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from builders import tasks
 from builders.benchmarks import BENCHMARKS
 from cards.front_matter import SIZES, language, size_category
+from cards.score_section import headroom, summarize_scores
+from pipelines.release.folder import read_scores
 from pipelines.report import benchmark_table
 from pipelines.report.html_templates import COLORS
 from pipelines.site_pages.dataset_pages import built_mark, version_standings
@@ -54,6 +56,7 @@ def _dataset_row(definition: Definition, releases: Sequence[ReleaseData]) -> dic
     standings = version_standings(definition, built)
     newest = releases[0] if releases else None
     count = _count_rows(dataset.task, standings, newest)
+    scores = read_scores(newest.release.release_dir) if newest else None
     return {
         "name": dataset.name,
         "title": dataset.pretty_name,
@@ -69,6 +72,8 @@ def _dataset_row(definition: Definition, releases: Sequence[ReleaseData]) -> dic
         "size": UNKNOWN_SIZE if count is None else size_category(count),
         "problems": newest.verdict["state"] if newest else NOT_BUILT,
         "verdict": newest.verdict["summary"] if newest else NOT_BUILT,
+        "scores": "" if scores is None else summarize_scores(scores),
+        "headroom": None if scores is None else headroom(scores),
         "color": COLORS[newest.verdict["state"]] if newest else "soft",  # type: ignore[index]
         "standings": standings,
     }

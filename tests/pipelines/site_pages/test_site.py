@@ -11,8 +11,11 @@ import polars as pl
 import pytest
 
 from builders.errors import ReleaseError, UsageError
+from cards.scores import Baseline, ModelScore, Scores
 from pipelines import site as command
 from pipelines.release import ledger
+from pipelines.release.folder import require_manifest
+from pipelines.scores.recording import record_scores
 from pipelines.site_pages import release_data, row_pages
 from pipelines.site_pages import site as site_pages
 from pipelines.site_pages.index_page import write_index
@@ -212,6 +215,28 @@ def test_the_page_of_a_version_says_where_the_others_are(site: Path) -> None:
         assert text.count("sample built here; hash recorded") == 2
         assert text.count("not built here; hash recorded") == 1
         assert "apache-2.0: sharing permitted with the notices of the licence" in text
+
+
+def test_the_index_has_the_scores_of_the_newest_version_and_sorts_by_headroom(releases: Path, tmp_path: Path) -> None:
+    shutil.copytree(releases, tmp_path / "releases")
+    [release_dir] = (tmp_path / "releases").glob("*/2.0.0")
+    manifest = require_manifest(release_dir)
+    scores = Scores(
+        dataset=manifest.dataset,
+        version=manifest.version,
+        content_sha256=manifest.content_sha256,
+        metric="accuracy",
+        split="test",
+        baselines=(Baseline("majority", 39.0, "nothing", "none"),),
+        models=(ModelScore("<b>model</b>", "weights", "0" * 64, "CEDR", "accuracy", 40.5),),
+    )
+    record_scores(release_dir, scores)
+    index = (build_site(tmp_path / "releases", tmp_path / "site") / "index.html").read_text("utf-8")
+    assert 'data-headroom="1.5"' in index
+    assert "best baseline 39.0 · &lt;b&gt;model&lt;/b&gt; 40.5" in index
+    assert 'href="cedr-classification/2.0.0/index.html#card-scores"' in index
+    page = (tmp_path / "site" / "cedr-classification" / "2.0.0" / "index.html").read_text("utf-8")
+    assert 'id="card-scores"' in page
 
 
 def test_texts_under_a_licence_without_derivatives_are_shown_to_who_has_the_rights(
