@@ -54,8 +54,9 @@ class Baseline:
 
     name: one of BASELINES. score: in the metric of the Scores, times 100, to one decimal. reads: which part of the row it
     reads; `one side` is one text of a pair, or a candidate without its query. labels: which labels it learns from: none, as few
-    as the task's protocol gives a model (`few`), or all of train, or of the other folds (`all`). auc: how well it tells the
-    labels apart, the area under the ROC curve times 100, where the task has two labels. detail: what of the data it used, if not
+    as the task's protocol gives a model (`few`), or all of train, or of the other folds (`all`); `chance` and `majority` know only
+    how frequent labels are. auc: how well it tells the labels apart, the area under the ROC curve times 100; of more than two
+    labels, the mean of each against all others; None where it orders no rows by label. detail: what of the data it used, if not
     everything.
     """
 
