@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipelines.scores.folds import Plan, plan_folds
-from pipelines.scores.linear_models import predict_classes, predict_values
 from pipelines.scores.metrics import area_under_curve, average_precision, spearman
 from pipelines.scores.overlap import fold, shared_letters, shared_words
 from pipelines.scores.records import Results, make_baseline
 from pipelines.scores.sides import Sides
+from pipelines.scores.simple_models import predict_classes, predict_values
 from pipelines.scores.text_features import count_terms, describe_lengths, standardize, weigh_terms
 from pipelines.stages import stage
 
