@@ -41,7 +41,7 @@ BASELINES: Mapping[str, str] = MappingProxyType(
         "named": "the document whose words are in the query, the first named first",
         "bm25": "BM25",
         "tfidf": "TF-IDF with a linear model, trained on all training rows",
-        "tfidf_few": "TF-IDF with a linear model, trained on as few rows as the models",
+        "tfidf_few": "TF-IDF with the simple model of the protocol, trained on as few rows as models are",
         "centroid": "TF-IDF, the label with the nearest mean",
         "kmeans": "k-means on TF-IDF",
     }
@@ -54,9 +54,10 @@ class Baseline:
 
     name: one of BASELINES. score: in the metric of the Scores, times 100, to one decimal. reads: which part of the row it
     reads; `one side` is one text of a pair, or a candidate without its query. labels: which labels it learns from: none, as few
-    as the task's protocol gives a model (`few`), or all of train, or of the other folds (`all`). auc: how well it tells the
-    labels apart, the area under the ROC curve times 100, where the task has two labels. detail: what of the data it used, if not
-    everything.
+    as the task's protocol gives a model (`few`), or all of train, or of the other folds (`all`); `chance` and `majority` know
+    how frequent labels are, and count as `none`. auc: how well it tells the labels apart, the area under the ROC curve times 100;
+    of more than two labels, the mean of each against all others; None where it orders no rows by a label. detail: what of the
+    data it used, if not everything.
     """
 
     name: str

@@ -16,11 +16,11 @@ import polars as pl
 
 from builders import tasks
 from pipelines.scores.folds import Part, Plan, plan_folds, plan_splits, sample_few
-from pipelines.scores.linear_models import predict_centroids, predict_classes, predict_label_sets
 from pipelines.scores.metrics import accuracy, chance_accuracy, mean_area_under_curve
 from pipelines.scores.overlap import fold, shared_letters, shared_words
 from pipelines.scores.records import Results, make_baseline
 from pipelines.scores.sides import split_sides
+from pipelines.scores.simple_models import predict_by_neighbours, predict_centroids, predict_classes, predict_label_sets
 from pipelines.scores.text_features import count_terms, describe_lengths, standardize, weigh_terms
 from pipelines.stages import stage
 
@@ -174,9 +174,10 @@ def _find_right_sets(targets: Integers, counts: Any, part: Part) -> NDArray[np.b
 
 
 def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None], *, several: bool) -> Baseline:
-    """The mean accuracy over mteb's experiments, each with a few rows of each label.
+    """The mean accuracy over mteb's experiments, each with a few rows of each label, by mteb's models.
 
-    The weights of terms are those of all training rows, without their labels: a model too knows words from elsewhere.
+    These are logistic regression, and nearest neighbours for sets of labels. The weights of terms are those of all training rows,
+    without their labels: a model too knows words from elsewhere.
     """
     targets = _label_matrix(data)
     right = []
@@ -186,13 +187,14 @@ def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None],
             few = sample_few(part.training, data.labels, data.texts, experiment, FEW)
             features = training[np.searchsorted(part.training, few)]
             if several:
-                predicted = predict_label_sets(features, targets[few], scored)
+                predicted = predict_by_neighbours(features, targets[few], scored)
                 right.append((predicted == targets[part.scored]).all(axis=1))
             else:
                 chosen = predict_classes(features, data.classes[few], scored, len(data.sets)).argmax(axis=1)
                 right.append(chosen == data.classes[part.scored])
         advance(1)
-    detail = f"{FEW} rows a label, mean of {EXPERIMENTS} experiments"
+    model = ", nearest neighbours" if several else ""
+    detail = f"{FEW} rows a label, mean of {EXPERIMENTS} experiments{model}"
     return make_baseline("tfidf_few", float(np.mean(np.concatenate(right))), labels="few", detail=detail)
 
 

@@ -11,11 +11,11 @@ import polars as pl
 
 from pipelines.scores.folds import plan_folds, rank_by_hash
 from pipelines.scores.judged_queries import read_documents, read_queries
-from pipelines.scores.linear_models import predict_classes
 from pipelines.scores.overlap import fold, jaccard, letter_set, word_set
 from pipelines.scores.rankings import DEPTH, average_precision, chance_average_precision, rank_documents
 from pipelines.scores.records import Results, make_baseline
 from pipelines.scores.retrieval import score_bm25
+from pipelines.scores.simple_models import predict_classes
 from pipelines.scores.term_counts import count_query_terms
 from pipelines.scores.text_features import count_terms, weigh_terms
 from pipelines.stages import stage

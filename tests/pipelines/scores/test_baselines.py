@@ -36,12 +36,12 @@ GOLDEN = {
         "majority": 28.6,
         "length": 28.6,
         "tfidf": 28.6,
-        "tfidf_few": 28.6,
+        "tfidf_few": 31.4,
         "centroid": 28.6,
     },
     ("terra-pairclassification", "1.0.0"): {
         "chance": 50.0,
-        "length": 68.9,
+        "length": 68.5,
         "sentence1": 41.0,
         "sentence2": 38.5,
         "words": 85.2,
@@ -49,7 +49,7 @@ GOLDEN = {
     },
     ("ru-paraphraser-sts", "3.0.0"): {
         "chance": 0.0,
-        "length": 42.4,
+        "length": -29.9,
         "sentence1": -12.5,
         "sentence2": -31.6,
         "words": 52.2,

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import polars as pl
+import pytest
 
 from builders import tasks
 from pipelines.scores.baselines import compute_baselines
 from tests.support.made_texts import COLOURS, default, digit, retrieval, sentence, word
 
 if TYPE_CHECKING:
-    import pytest
-
     from pipelines.scores.baselines import Baselines
 
 
@@ -114,9 +113,10 @@ def test_a_side_that_gives_the_label_away_is_a_shortcut() -> None:
     assert shortcuts(found) == ["sentence2"]
 
 
-def test_pairs_alike_in_length_are_found_without_learning() -> None:
+@pytest.mark.parametrize("alike", [0, 1])
+def test_pairs_that_lengths_tell_are_found_whichever_way_they_tell(alike: int) -> None:
     rows = range(120)
-    second = [sentence(row, "second", words=6 if row % 2 else 12) for row in rows]
+    second = [sentence(row, "second", words=6 if row % 2 == alike else 12) for row in rows]
     frames = pairs([sentence(row, words=6) for row in rows], second, labels=[row % 2 for row in rows])
     found = compute_baselines(tasks.PairClassification(names=("no", "yes")), frames)
     assert areas(found)["length"] == 100

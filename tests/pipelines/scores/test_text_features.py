@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pipelines.scores.overlap import fold, length_ratio, shared_letters, shared_words
+from pipelines.scores.overlap import fold, shared_letters, shared_words
 from pipelines.scores.sides import split_sides
 from pipelines.scores.text_features import count_terms, describe_lengths, standardize, weigh_terms
 
@@ -42,7 +42,6 @@ def test_overlap_ignores_case_and_punctuation() -> None:
     assert shared_words(left, right).tolist() == [2 / 3, 0]
     assert shared_letters(["ab"], ["ab"]).tolist() == [1]
     assert shared_letters(["ab"], ["b"]).tolist() == [0]
-    assert length_ratio(pl.Series(["ab", ""]), pl.Series(["abcd", ""])).tolist() == [0.5, 0]
 
 
 def test_texts_of_two_sides_are_divided_and_others_are_not() -> None:
