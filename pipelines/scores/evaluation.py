@@ -9,6 +9,8 @@ import warnings
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from builders.errors import UsageError
+from builders.tasks import Reranking, Retrieval
 from cards.scores import ModelScore
 from pipelines.scores.encoders import load_model
 from pipelines.scores.models import package_versions, require_packages
@@ -36,8 +38,8 @@ def evaluate_model(
     cache: of this package; embeddings of texts are kept there, so that a killed run resumes. The same release, model and packages
     give the same score on every run: what follows the embeddings runs on one thread.
 
-    Raises UsageError where packages are not installed, and for a release without a split that mteb needs; SourceError where the
-    model cannot be loaded, or the cache not be written.
+    Raises UsageError where packages are not installed, for a release without a split that mteb needs, and for a model that only
+    ranks on another task; SourceError where the model cannot be loaded, or the cache not be written.
     """
     require_packages(model)
     dataset = definition.dataset
@@ -47,6 +49,9 @@ def evaluate_model(
         loaded = load_model(model, dataset.task, manifest, cache / FOLDER)
     with stage(f"scoring {model}"), quiet(), one_thread(), data_in_a_temporary_cache():
         task = load_task(dataset, manifest, release_dir)
+        if loaded.only_searches and not isinstance(dataset.task, (Retrieval, Reranking)):
+            todo = "choose an encoder, or score a dataset for retrieval or reranking with it"
+            raise UsageError(f"{model} ranks documents: it cannot be scored on {dataset.task.type.name}", todo=todo)
         [result] = mteb.evaluate(
             loaded.encoder, task, cache=None, co2_tracker=False, show_progress_bar=False
         ).task_results
