@@ -125,7 +125,7 @@ def test_a_guess_must_be_three_standard_errors_above_chance(longer: int, finding
 
 
 def pairs_with_overlap(share: float) -> list[Finding]:
-    """The findings of 400 pairs: this share of those with the label 1 has the same words, the others have none in common."""
+    """The findings of 400 pairs: this share of those with the label 1 has the same words, all others have none."""
     labels = [number % 2 for number in range(400)]
     seconds = ["one two" if label and number < 400 * share else "six ten" for number, label in enumerate(labels)]
     return find("PairClassification", sentence1=["two, One!"] * 400, sentence2=seconds, labels=labels)
