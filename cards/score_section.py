@@ -68,7 +68,7 @@ def score_section(scores: Scores) -> str:
     lines = [HEADING, "\n", f"{_introduction(scores)}\n", "\n"]
     lines += [f"- ⚠ {describe_shortcut(one)}\n" for one in scores.shortcuts] + (["\n"] if scores.shortcuts else [])
     lines += ["| | labels seen | score | |\n", "| --- | --- | ---: | --- |\n"]
-    lines += [_model_row(one) for one in sorted(scores.models, key=lambda one: -one.score)]
+    lines += [_model_row(one, scores.metric) for one in sorted(scores.models, key=lambda one: -one.score)]
     lines += [_baseline_row(one) for one in sorted(scores.baselines, key=_order)]
     lines += ["\n", *_details(scores)]
     return "".join(lines)
@@ -114,9 +114,10 @@ def _order(baseline: Baseline) -> tuple[float, int]:
     return -baseline.score, names.index(baseline.name) if baseline.name in names else len(names)
 
 
-def _model_row(model: ModelScore) -> str:
-    name = f"**{markdown.plain(model.model)}**"
-    return f"| {name} ({markdown.plain(model.weights)}) | as the task gives | **{model.score:.2f}** | {_bar(model.score)} |\n"
+def _model_row(model: ModelScore, metric: str) -> str:
+    name = f"**{markdown.plain(model.model)}** ({markdown.plain(model.weights)})"
+    name += "" if model.metric == metric else f", {metric_name(model.metric)}"
+    return f"| {name} | as the task gives | **{model.score:.2f}** | {_bar(model.score)} |\n"
 
 
 def _baseline_row(baseline: Baseline) -> str:

@@ -147,8 +147,8 @@ class Scores:
 
     @property
     def best_model(self) -> ModelScore | None:
-        """The model with the highest score; the first of equal ones."""
-        return max(self.models, key=lambda one: one.score, default=None)
+        """The model with the highest score in the metric of the baselines; the first of equal ones."""
+        return max((one for one in self.models if one.metric == self.metric), key=lambda one: one.score, default=None)
 
 
 def decode_scores(data: bytes, where: str) -> Scores:

@@ -9,7 +9,7 @@ import warnings
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from builders.errors import UsageError
+from builders.errors import DatasetError, ReleaseError, UsageError
 from builders.tasks import Reranking, Retrieval
 from cards.scores import ModelScore
 from pipelines.scores.encoders import load_model
@@ -39,7 +39,8 @@ def evaluate_model(
     give the same score on every run: what follows the embeddings runs on one thread.
 
     Raises UsageError where packages are not installed, for a release without a split that mteb needs, and for a model that only
-    ranks on another task; SourceError where the model cannot be loaded, or the cache not be written.
+    ranks on another task; SourceError where the model cannot be loaded, or the cache not be written; ReleaseError for what mteb fails
+    on.
     """
     require_packages(model)
     dataset = definition.dataset
@@ -52,9 +53,19 @@ def evaluate_model(
         if loaded.only_searches and not isinstance(dataset.task, (Retrieval, Reranking)):
             todo = "choose an encoder, or score a dataset for retrieval or reranking with it"
             raise UsageError(f"{model} ranks documents: it cannot be scored on {dataset.task.type.name}", todo=todo)
-        [result] = mteb.evaluate(
-            loaded.encoder, task, cache=None, co2_tracker=False, show_progress_bar=False
-        ).task_results
+        try:
+            [result] = mteb.evaluate(
+                loaded.encoder, task, cache=None, co2_tracker=False, show_progress_bar=False
+            ).task_results
+        except (DatasetError, OSError, MemoryError):
+            raise
+        except Exception as error:  # what mteb cannot evaluate, it says with errors of any library
+            raise ReleaseError(
+                "mteb could not evaluate the release",
+                where=str(release_dir),
+                found=f"{type(error).__name__}: {error}",
+                todo="see --verbose; a sample may be too small for the task",
+            ) from error
     [scores] = result.scores[values.split]
     published = published_score(dataset, model) if manifest.complete else None
     return ModelScore(

