@@ -39,8 +39,8 @@ def evaluate_model(
     give the same score on every run: what follows the embeddings runs on one thread.
 
     Raises UsageError where packages are not installed, for a release without a split that mteb needs, and for a model that only
-    ranks on another task; SourceError where the model cannot be loaded, or the cache not be written; ReleaseError for what mteb fails
-    on.
+    ranks on another task; SourceError where the model cannot be loaded, or the cache not be written; ReleaseError where mteb
+    fails.
     """
     require_packages(model)
     dataset = definition.dataset
