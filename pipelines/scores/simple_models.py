@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,10 @@ def predict_classes(training: Features, labels: Integers, scored: Features, coun
     if len(present) < 2:
         predicted[:, present] = 0.0
         return predicted
-    model = LogisticRegression(tol=TOLERANCE, max_iter=MAX_ITERATIONS).fit(training, labels)
+    with warnings.catch_warnings():
+        # Samples, and a few rows a label, may have nearly as many labels as rows.
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater", category=UserWarning)
+        model = LogisticRegression(tol=TOLERANCE, max_iter=MAX_ITERATIONS).fit(training, labels)
     predicted[:, model.classes_] = np.round(model.predict_log_proba(scored), DIGITS)
     return predicted
 

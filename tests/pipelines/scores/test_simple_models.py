@@ -24,6 +24,11 @@ def test_of_one_label_alone_each_row_has_it() -> None:
     assert simple_models.predict_classes(ROWS, np.ones(6, int), ROWS, 2).argmax(axis=1).tolist() == [1] * 6
 
 
+def test_there_may_be_as_many_labels_as_rows() -> None:
+    rows = csr_matrix(np.eye(30))
+    assert simple_models.predict_classes(rows, np.arange(30), rows, 30).argmax(axis=1).tolist() == list(range(30))
+
+
 def test_values_are_predicted_by_a_line() -> None:
     line = np.arange(200.0)[:, np.newaxis]
     assert simple_models.predict_values(line, 3 * line[:, 0] + 1, line[:2]) == pytest.approx([1, 4], abs=1e-2)

@@ -70,6 +70,14 @@ def test_of_shuffled_labels_all_baselines_are_at_chance() -> None:
     assert shortcuts(found) == []
 
 
+def test_of_a_large_train_split_some_rows_are_learned_from_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.scores.folds.MAX_TRAINING", 60)
+    found = classify(telling=True)
+    assert scores(found)["tfidf"] > 90
+    assert scores(found)["majority"] == 50
+    assert {one.detail for one in found.baselines if one.labels == "all"} == {"learns from 60 of 120 train rows"}
+
+
 def test_without_a_train_split_models_learn_from_the_other_folds() -> None:
     found = compute_baselines(CLASSIFICATION, default(test=labelled("test", 100, telling=True)))
     assert scores(found)["tfidf"] == 100
