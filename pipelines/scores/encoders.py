@@ -219,9 +219,8 @@ def _own_prompts(model: Any) -> dict[str, str]:
 
 def _vectors_file(cache: Path, model: str, digest: str) -> Path:
     """The file for the embeddings of a model: other weights and other versions of its packages have another."""
-    packages = {
-        name: number for name, number in package_versions(model).items() if name not in {"mteb", "scikit-learn"}
-    }
+    unused = {"mteb", "scikit-learn"} | ({"torch"} if model in BUNDLED else set())
+    packages = {name: number for name, number in package_versions(model).items() if name not in unused}
     identity = json.dumps([model, digest, packages]).encode()
     name = re.sub(r"[^\w.-]+", "-", model)[-60:]
     return cache / f"{name}-{hashlib.sha256(identity).hexdigest()[:24]}.sqlite"

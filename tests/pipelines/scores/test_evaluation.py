@@ -40,7 +40,7 @@ TYPES = {
     "georeview-clustering-p2p": ("GeoreviewClusteringP2P", "v_measure", QUERY),
     "europarl-bitext": ("EuroparlBitext", "f1", QUERY),
     "massive-intent-classification": ("MassiveIntentClassification", "accuracy", QUERY),
-    "beavertails-helpful-reranking": ("BeavertailsHelpfulReranking", "map_at_10", SEARCH),
+    "beavertails-helpful-reranking": ("BeavertailsHelpfulReranking", "map_at_1000", SEARCH),
     "ru-scibench-grnti-clustering-p2p": ("RuScibenchGrntiClusteringP2p", "v_measure", QUERY),
 }
 
