@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # A batch ends at either: vectors are saved and progress is counted once a batch.
-BATCH_TEXTS = 64
-BATCH_CHARACTERS = 20_000
+BATCH_TEXTS = 32
+BATCH_CHARACTERS = 10_000
 QUERIED = 500  # keys in one query: SQLite allows at least 999 parameters
 WAIT = 60  # seconds for another command that writes to the same file
 TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL) WITHOUT ROWID"

@@ -161,10 +161,10 @@ def _load_named(name: str, prompts: dict[str, str], cache: Path) -> LoadedModel:
         )
         found = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
         raise SourceError(f"the model {name} cannot be loaded", found=found[:300], todo=todo) from error
-    if prompts and hasattr(model, "model_prompts"):
-        model.model_prompts = prompts
     if not hasattr(model, "encode"):
         return LoadedModel(model, weights, digest, prompts, only_searches=True)
+    if digest in {"", "no_revision_available"}:  # other weights under the same name would get these vectors
+        return LoadedModel(model, weights, digest, prompts or _own_prompts(model))
     path = _vectors_file(cache, name, digest)
     return LoadedModel(KeptEncoder(model, weights, prompts, path), weights, digest, prompts or _own_prompts(model))
 
@@ -219,9 +219,8 @@ def _own_prompts(model: Any) -> dict[str, str]:
 
 def _vectors_file(cache: Path, model: str, digest: str) -> Path:
     """The file for the embeddings of a model: other weights and other versions of its packages have another."""
-    packages = {
-        name: number for name, number in package_versions(model).items() if name not in {"mteb", "scikit-learn"}
-    }
+    unused = {"scikit-learn"} | ({"mteb", "torch"} if model in BUNDLED else set())
+    packages = {name: number for name, number in package_versions(model).items() if name not in unused}
     identity = json.dumps([model, digest, packages]).encode()
     name = re.sub(r"[^\w.-]+", "-", model)[-60:]
     return cache / f"{name}-{hashlib.sha256(identity).hexdigest()[:24]}.sqlite"

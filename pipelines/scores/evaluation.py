@@ -48,7 +48,7 @@ def evaluate_model(
     with stage(f"loading mteb and {model}"), quiet():
         mteb = importlib.import_module("mteb")
         loaded = load_model(model, dataset.task, manifest, cache / FOLDER)
-    with stage(f"scoring {model}"), quiet(), one_thread(), data_in_a_temporary_cache():
+    with stage("evaluating"), quiet(), one_thread(), data_in_a_temporary_cache():
         task = load_task(dataset, manifest, release_dir)
         if loaded.only_searches and not isinstance(dataset.task, (Retrieval, Reranking)):
             todo = "choose an encoder, or score a dataset for retrieval or reranking with it"
