@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cards.scores import BASELINES, Scores, decode_scores, encode_scores
+from cards.scores import BASELINES
 from pipelines.release import folder
 from pipelines.scores.baselines import compute_baselines
 from tests.support.paths import ROOT
-from tests.support.releases import NAMES, definition_of
+from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,25 +80,6 @@ def test_the_baselines_of_a_golden_sample_are_these(
     found = compute_baselines(definition_of(name).dataset.task, frames)
     assert {one.name: one.score for one in found.baselines} == GOLDEN[name, version]
     assert [one.name for one in found.baselines] == [one for one in BASELINES if one in GOLDEN[name, version]]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_every_golden_sample_has_baselines_that_can_be_written(
-    name: str, golden_release: Callable[..., BuildResult]
-) -> None:
-    release = golden_release(name)
-    manifest = release.manifest
-    frames = folder.scan_tables(release.release_dir, manifest.tables)
-    found = compute_baselines(definition_of(name).dataset.task, frames)
-    scores = Scores(
-        dataset=manifest.dataset,
-        version=manifest.version,
-        content_sha256=manifest.content_sha256,
-        **{field.name: getattr(found, field.name) for field in fields(found)},
-    )
-    assert decode_scores(encode_scores(scores), "scores.json") == scores
-    assert scores.chance is not None
 
 
 def run_process(rows: int, **variables: str) -> list[str]:
