@@ -35,7 +35,7 @@ BATCH_TEXTS = 32
 BATCH_CHARACTERS = 10_000
 QUERIED = 500  # keys in one query: SQLite allows at least 999 parameters
 WAIT = 60  # seconds for another command that writes to the same file
-TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL) WITHOUT ROWID"
+TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL)"
 
 
 def embed_texts(path: Path, prefix: str, texts: Sequence[str], embed: Embed, what: str) -> Vectors:
