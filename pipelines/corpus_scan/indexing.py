@@ -209,7 +209,7 @@ def _index_batch(source: _Source, batch: Batch) -> pa.RecordBatch:
     rows, row_names, positives = batch
     columns = len(source.layout.text)
     texts = [rows[f"__text{number}"].cast(pl.String).fill_null("") for number in range(columns)]
-    prints = fingerprint_texts(_interleave(texts))
+    prints = fingerprint_texts(interleave(texts))
     label_column = f"__{source.dataset.task.type.label}"
     numbers = (
         rows[label_column] if label_column in rows.columns else pl.repeat(None, len(rows), dtype=pl.Int64, eager=True)
@@ -226,8 +226,8 @@ def _index_batch(source: _Source, batch: Batch) -> pa.RecordBatch:
         "label_name": np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
     }
     bands = pa.ListArray.from_arrays(prints.bands.offsets.astype(np.int32), pa.array(prints.bands.values))
-    names = _interleave([row_names] * columns).to_arrow(compat_level=pl.CompatLevel.oldest())
-    lists = _interleave([positives] * columns).to_arrow(compat_level=pl.CompatLevel.oldest())
+    names = interleave([row_names] * columns).to_arrow(compat_level=pl.CompatLevel.oldest())
+    lists = interleave([positives] * columns).to_arrow(compat_level=pl.CompatLevel.oldest())
     given = {name: pa.array(array) for name, array in arrays.items()} | {
         "row": names,
         "bands": bands,
@@ -251,7 +251,7 @@ def _label_names(source: _Source, rows: pl.DataFrame, numbers: pl.Series) -> pl.
     return numbers.replace_strict(list(range(len(names))), list(names), default=None, return_dtype=pl.String)
 
 
-def _interleave(columns: Sequence[pl.Series]) -> pl.Series:
+def interleave(columns: Sequence[pl.Series]) -> pl.Series:
     """The first value of each column, then the second of each."""
     if len(columns) == 1:
         return columns[0]
