@@ -129,10 +129,9 @@ def arrange_numbers(numbers: Array, owners: Array, *, bits_per_number: int = 64)
     bits = min(max(int(len(numbers) * bits_per_number).bit_length(), MIN_BITS), MAX_BITS)
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
-    used = np.unique(ordered >> np.uint32(32 - bits))
-    bitmap = np.zeros(1 << bits - 3, np.uint8)
-    np.bitwise_or.at(bitmap, used >> np.uint32(3), np.left_shift(np.uint8(1), (used & np.uint32(7)).astype(np.uint8)))
-    return Numbers(ordered, owners[order].astype(np.uint32), bitmap, 32 - bits)
+    is_used = np.zeros(1 << bits, np.bool_)
+    is_used[ordered >> np.uint32(32 - bits)] = True
+    return Numbers(ordered, owners[order].astype(np.uint32), np.packbits(is_used, bitorder="little"), 32 - bits)
 
 
 def expand_ranges(starts: Array, stops: Array) -> Array:

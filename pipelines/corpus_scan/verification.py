@@ -37,6 +37,8 @@ class TextSource(Protocol):
 
 def compare_whole_texts(lookup: Lookup, texts: pl.Series, rows: Array, groups: Array) -> tuple[Array, Array]:
     """Whether the text at each of `rows` is exactly that of the group, and whether it is the same after folding."""
+    if not len(rows):
+        return np.empty(0, np.bool_), np.empty(0, np.bool_)
     different, inverse = np.unique(rows, return_inverse=True)
     chosen = texts.gather(different)
     is_exact = hash_texts(chosen)[inverse] == lookup.exact[groups]
@@ -81,7 +83,7 @@ def compare_near_texts(
 
 
 def estimate_similarity(common: Array) -> Array:
-    """The similarity of texts that agree in so many bands: that of which this number is expected."""
+    """The similarity at which texts are expected to agree in so many bands."""
     return (common / BANDS) ** (1 / ROWS_PER_BAND)
 
 
