@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from builders import tasks
 from builders.batches import map_in_order
-from builders.errors import UsageError
+from builders.errors import SourceError, UsageError
 from pipelines.audit.row_names import hash_values
 from pipelines.audit.tables import available_splits, count_rows, model_inputs, row_id, text_layouts
 from pipelines.corpus_scan.corpus_batch import label_texts
@@ -74,7 +74,8 @@ def index_tables(datasets: Sequence[IndexedDataset], output: Path, splits: Seque
 
     splits: those to index beside the one that a benchmark evaluates, where a dataset has them.
 
-    Raises UsageError for a split that no dataset has, and for more texts than an index can hold.
+    Raises UsageError for a split that no dataset has, and for more texts than an index can hold; SourceError for a dataset that
+    lacks a table or a column with texts.
     """
     chosen = [choose_splits(one, splits) for one in datasets]
     unknown = set(splits).difference(*chosen)
@@ -104,7 +105,7 @@ def _index_dataset(
     for split in splits:
         documents = _Documents(dataset, split)
         for layout in text_layouts(dataset.task):
-            frame = dataset.frames[layout.config][split]
+            frame = _require_table(dataset, layout, split)
             rows, first = count_rows(frame), sum(table.rows for table in tables)
             if first + rows * len(layout.text) > MAX_ENTRIES:
                 raise UsageError(
@@ -130,6 +131,22 @@ def _index_dataset(
                 )
             with stage(f"fingerprints of {dataset.dataset} {config}/{own_split}", total=rows, unit="rows") as advance:
                 yield from map_in_order(partial(_index_batch, source), _read_batches(source, documents, advance))
+
+
+def _require_table(dataset: IndexedDataset, layout: tasks.Layout, split: str) -> pl.LazyFrame:
+    """A table with the columns of its texts. Raises SourceError where the dataset lacks it, or one of them."""
+    frame = dataset.frames.get(layout.config, {}).get(split)
+    columns = frame.collect_schema().names() if frame is not None else []
+    needed = [*layout.text, "title"] if layout.config == "corpus" else layout.text
+    missing = [column for column in needed if column not in columns]
+    if frame is None or missing:
+        raise SourceError(
+            "a table with texts is missing" if frame is None else f"the column {missing[0]} is missing",
+            where=f"{dataset.dataset}, {layout.config}/{split}",
+            found=", ".join(columns) or None,
+            todo="embedding-datasets check lists what is wrong with a dataset",
+        )
+    return frame
 
 
 class _Documents:
