@@ -42,6 +42,7 @@ LAYERS = (
     {"pipelines.release"},
     {"pipelines.scores"},
     {"pipelines.foreign"},
+    {"pipelines.corpus_scan"},
     {"pipelines.hub"},
     {"pipelines.report"},
     {"pipelines.site_pages"},
@@ -156,7 +157,7 @@ def test_no_source_imports_another_and_shared_code_knows_no_source() -> None:
 
 def test_the_layers_are_in_the_documentation() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    for package in ("raw", "release", "audit", "foreign", "hub", "report", "scaffold", "site_pages"):
+    for package in ("raw", "release", "audit", "foreign", "corpus_scan", "hub", "report", "scaffold", "site_pages"):
         assert f"pipelines/{package}/" in text, package
 
 
