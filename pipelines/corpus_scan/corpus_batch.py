@@ -37,8 +37,10 @@ def label_texts(labels: pl.Series) -> pl.Series:
             .group_by("__row", maintain_order=True)
             .agg(pl.col("label").sort().str.join(","))
         )
-        texts = rows.select("__row", null=pl.col("label").is_null()).join(joined, on="__row", how="left")
-        return texts.select(pl.when(~pl.col("null")).then(pl.col("label").fill_null("")).alias(labels.name)).to_series()
+        lists = rows.select("__row", null=pl.col("label").is_null()).join(
+            joined, on="__row", how="left", maintain_order="left"
+        )
+        return lists.select(pl.when(~pl.col("null")).then(pl.col("label").fill_null("")).alias(labels.name)).to_series()
     if labels.dtype == pl.Boolean:
         labels = labels.cast(pl.Int64)
     texts = labels.cast(pl.String).str.strip_chars()
