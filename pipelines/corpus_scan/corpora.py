@@ -90,7 +90,7 @@ def open_corpus(
             advance(file.size)
     if not partitions:
         what, todo = "the corpus has no rows", "name a corpus with rows"
-        raise SourceError(what, where=", ".join(names), found=f"{len(found)} empty files", todo=todo)
+        raise SourceError(what, where=", ".join(names), found=f"{len(found)} empty {'file' if len(found) == 1 else 'files'}", todo=todo)
     if missing := [name for name in columns if not any(name in layout.texts for _, layout in files)]:
         what, present = f"no file has the column {missing[0]!r}", list(dict.fromkeys(_all_columns(files)))
         raise UsageError(

@@ -72,7 +72,8 @@ def cut_file(file: CorpusFile, layout: Layout, size: int = PARTITION_BYTES) -> I
     header = read_header(file) if file.format in csv_rows.SEPARATORS else None
     first = len(header[1]) if header else 0
     if file.compression or file.size - first <= size:
-        yield Partition(0, file, layout, 0, first, None, file.size)
+        if file.compression or file.size > first:
+            yield Partition(0, file, layout, 0, first, None, file.size)
         return
     borders = _record_borders(file, first, size) if header else list(find_line_borders(file, size))
     for (start, row), (stop, _) in zip(borders, [*borders[1:], (file.size, 0)], strict=True):
