@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pipelines.corpus_scan.corpus_files import CorpusFile
     from pipelines.corpus_scan.layouts import Layout
     from pipelines.corpus_scan.partitions import Partition
+    from pipelines.hub.client import HubClient
 
 HUB = "hf://"
 HUB_FORM = "hf://datasets/ORG/NAME[@REVISION][/PATH]"
@@ -56,13 +57,14 @@ def open_corpus(
     names: Sequence[str],
     columns: Sequence[str] = (),
     *,
+    hub: HubClient | None = None,
     cache: Path | None = None,
     partition_bytes: int = PARTITION_BYTES,
 ) -> Corpus:
     """The corpus that names stand for: files, folders, globs, and `hf://datasets/ORG/NAME[@REVISION][/PATH]`.
 
-    columns: the columns with texts, by default all of strings or lists of strings but ids, addresses and labels. cache:
-    where files of the Hub are downloaded to, by default the package's cache.
+    columns: the columns with texts, by default all of strings or lists of strings but ids, addresses and labels. hub: the
+    connection to the Hub, by default with the stored login. cache: where its files are kept, by default the package's cache.
 
     Raises UsageError for a name or a column that does not exist, SourceError for a file that cannot be read and a
     corpus without rows.
@@ -70,7 +72,7 @@ def open_corpus(
     found: dict[str, CorpusFile] = {}
     skipped: list[str] = []
     for name in names:
-        listing = _list_repository(name, cache or default_cache()) if name.startswith(HUB) else list_local_files([name])
+        listing = _list_repository(name, hub, cache) if name.startswith(HUB) else list_local_files([name])
         for file in listing.files:
             found.setdefault(str(file.path.resolve()), file)
         skipped += listing.skipped
@@ -89,8 +91,9 @@ def open_corpus(
                 partitions += cut_file(file, layout, partition_bytes)
             advance(file.size)
     if not partitions:
-        what, todo = "the corpus has no rows", "name a corpus with rows"
-        raise SourceError(what, where=", ".join(names), found=f"{len(found)} empty {'file' if len(found) == 1 else 'files'}", todo=todo)
+        raise SourceError(
+            "the corpus has no rows", where=", ".join(names), found=_list_files(list(found)), todo="name others"
+        )
     if missing := [name for name in columns if not any(name in layout.texts for _, layout in files)]:
         what, present = f"no file has the column {missing[0]!r}", list(dict.fromkeys(_all_columns(files)))
         raise UsageError(
@@ -100,7 +103,7 @@ def open_corpus(
     return Corpus(tuple(files), numbered, tuple(skipped))
 
 
-def _list_repository(name: str, cache: Path) -> Listing:
+def _list_repository(name: str, hub: HubClient | None, cache: Path | None) -> Listing:
     """The data files of a dataset on the Hub, in the cache; with a path, only those at it, below it, or that it matches.
 
     Raises UsageError for a name of another form, SourceError where the Hub does not give the files.
@@ -110,7 +113,7 @@ def _list_repository(name: str, cache: Path) -> Listing:
         todo = "name it as the Hub does: hf://datasets/ORG/NAME, hf://datasets/ORG/NAME@REVISION/PATH"
         raise UsageError("not the name of a dataset on the Hub", where=name, expected=HUB_FORM, todo=todo)
     repo, path = match["repo"], (match["path"] or "").strip("/")
-    hub = client.connect()
+    hub = hub or client.connect()
     at = repository.require_snapshot(hub, repo, unquote(match["revision"] or repository.MAIN))
     if not COMMIT.fullmatch(at.sha):  # it becomes the name of a folder
         raise SourceError(
@@ -120,7 +123,7 @@ def _list_repository(name: str, cache: Path) -> Listing:
     wanted = [one for one in sorted(paths) if data_format(one)]
     if not wanted:
         raise SourceError("no file that a corpus may have", where=name, found=_list_files(paths), expected=READABLE)
-    folder = repository.fetch_files(hub, repo, at, wanted, cache)
+    folder = repository.fetch_files(hub, repo, at, wanted, cache or default_cache())
     root = name[: match.start("path")].rstrip("/") if match["path"] else name.rstrip("/")
     listing = files_below(folder, root, wanted, dict(at.digests))
     others = [

@@ -72,7 +72,9 @@ def infer_layout(file: str, header: Sequence[str], requested: Sequence[str]) -> 
     `choose_columns`."""
     if twice := [name for name in header if header.count(name) > 1]:
         what = f"two columns are called {twice[0]!r}"
-        raise row_error(file, HEADER, what, found="the header", expected="a name for each column", todo="fix the header")
+        raise row_error(
+            file, HEADER, what, found="the header", expected="a name for each column", todo="fix the header"
+        )
     return choose_columns(file, header, header, requested)
 
 

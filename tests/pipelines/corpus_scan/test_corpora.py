@@ -132,7 +132,9 @@ def test_a_column_that_only_later_rows_have_is_read_too(tmp_path: Path) -> None:
 
 
 def test_rows_are_numbered_by_lines_and_blank_ones_count(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"text": "a"}\n\n  \r\n{"text": "b"}\r\n{"text": null}\n{"text": "c"}')
+    path = write(
+        tmp_path / "a.jsonl", b'\xef\xbb\xbf{"text": "a"}\n\n  \r\n{"text": "b"}\r\n{"text": null}\n{"text": "c"}'
+    )
     assert read(path) == [(0, "text", "a"), (3, "text", "b"), (5, "text", "c")]
 
 
@@ -252,7 +254,7 @@ def test_hostile_names_of_files_and_columns_are_data(tmp_path: Path) -> None:
         ("a.jsonl", b"\x1f\x8b\x08\x00", "not in the format", "a.jsonl", "gzip data"),
         ("a.parquet", b"PAR1 and nothing else", "truncated or corrupt Parquet file", "a.parquet", "Parquet magic bytes"),
         ("a.parquet", b"version https://git-lfs.github.com/spec/v1\n", "not in the format", "a.parquet", "git-lfs"),
-        ("a.csv", b"text\n\"never closed\nx\n", "invalid row", "a.csv, row 0", "unexpected end of data"),
+        ("a.csv", b'text\n"never closed\nx\n', "invalid row", "a.csv, row 0", "unexpected end of data"),
         ("a.csv", b"text,b\nx,y\nz\n", "too few or too many fields", "a.csv, row 1", "1 fields"),
         ("a.csv", b"text\n\xff\n", "invalid UTF-8", "a.csv, row 0", "byte 0xff"),
         ("a.csv", b"text,text\nx,y\n", "two columns are called 'text'", "a.csv, header", "the header"),
@@ -262,8 +264,8 @@ def test_hostile_names_of_files_and_columns_are_data(tmp_path: Path) -> None:
         ("a.jsonl.gz", gzip.compress(json_lines(*PAIRS) * 99)[:-9], "cannot read", "a.jsonl.gz", "Truncated"),
         ("a.jsonl.zst", zstd(json_lines(*PAIRS) * 99)[:-9], "cannot read", "a.jsonl.zst", "Truncated"),
         ("a.jsonl.zst", b"", "not in the format", "a.jsonl.zst", "an empty file"),
-        ("a.jsonl", b"", "the corpus has no rows", "a.jsonl", "1 empty file"),
-        ("a.csv", b"text\n", "the corpus has no rows", "a.csv", "1 empty file"),
+        ("a.jsonl", b"", "the corpus has no rows", "a.jsonl", "a.jsonl"),
+        ("a.csv", b"text\n", "the corpus has no rows", "a.csv", "a.csv"),
     ],
     ids=lambda value: value if isinstance(value, str) and value.startswith(("a.", "in", "no")) else "",
 )  # fmt: skip
