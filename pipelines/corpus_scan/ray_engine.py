@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     Work = Callable[[Partition], pl.DataFrame]
 
 AHEAD = 2  # tasks for each worker that Ray has at a time: the next one is there when one ends
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 QUIET |= {"RAY_task_oom_retries": str(ATTEMPTS - 1)}  # without end by default
+TOKEN = secrets.token_hex(32)  # of our own Ray; without it, Ray writes one into the home of the user
 MEMORY = 80 << 20  # bytes of Ray's store of objects: results are small
 
 
@@ -105,12 +106,9 @@ def _cluster(processes: int, address: str | None) -> Iterator[int]:
                 "address": "local", "num_cpus": processes, "num_gpus": 0, "include_dashboard": False,
                 "object_store_memory": MEMORY, "_node_ip_address": "127.0.0.1", "_temp_dir": folder,
             }  # fmt: skip
-            environment |= {
-                "RAY_AUTH_MODE": "token",
-                "RAY_AUTH_TOKEN": secrets.token_hex(32),
-                "PYTHONPATH": _python_path(),
-            }
+            environment |= {"RAY_AUTH_TOKEN": TOKEN, "PYTHONPATH": _python_path()}
         stack.enter_context(_set_environment(environment))
+        stack.callback(_forget_mode, os.environ.get("RAY_AUTH_MODE"))
         logging.getLogger("ray").setLevel(logging.CRITICAL)
         stack.callback(ray.shutdown)
         try:
@@ -143,6 +141,12 @@ def _set_environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _forget_mode(before: str | None) -> None:
+    """Ray sets RAY_AUTH_MODE where it finds a token: another cluster may have none."""
+    if before is None:
+        os.environ.pop("RAY_AUTH_MODE", None)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def list_texts(partition: Partition, *, seconds: float = 0, log: str = "") -> pl.DataFrame:
-    """The texts of a partition with file, row and column. log: a folder that gets a file for each call, named by process and time."""
+    """The texts of a partition with file, row and column. log: a folder that gets a file for each call, with the process."""
     if log:
         (Path(log) / f"{partition.number}-{os.getpid()}-{time.monotonic_ns()}").touch()
     time.sleep(seconds)

@@ -12,6 +12,8 @@ import textwrap
 import time
 from functools import partial
 from importlib.util import find_spec
+from multiprocessing import active_children
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -26,11 +28,12 @@ from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from pipelines.corpus_scan.partitions import Partition
 
-needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'embedding-datasets[ray]'")
+needs_ray = pytest.mark.skipif(
+    find_spec("ray") is None, reason="Ray is not installed: pip install 'embedding-datasets[ray]'"
+)
 
 
 def corpus(folder: Path, partitions: int = 12) -> tuple[Partition, ...]:
@@ -130,7 +133,7 @@ def test_the_error_of_a_partition_is_raised_and_the_processes_end(tmp_path: Path
     with pytest.raises(SourceError) as caught:
         results(tmp_path, parts, partial(fail, number=4), Engine(workers=2))
     assert caught.value.where == f"{tmp_path}/corpus/a.jsonl, row 4"
-    assert not children(os.getpid())
+    assert not active_children()
 
 
 ENGINES = [
@@ -212,14 +215,12 @@ def test_ctrl_c_ends_the_driver_and_its_workers(tmp_path: Path, name: Any, count
 def test_ray_gives_the_same_results_and_shows_nothing_of_its_own(tmp_path: Path) -> None:
     parts = corpus(tmp_path / "corpus")
     (tmp_path / "log").mkdir()
-    before = {path.name for path in (tmp_path / "tmp").iterdir()} if (tmp_path / "tmp").exists() else set()
     done = subprocess.run(
         [sys.executable, "-c", driver_of(tmp_path, "ray", 2, 0)], cwd=ROOT, capture_output=True, text=True, check=False,
         env=os.environ | {"HOME": str(tmp_path)},
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "result.arrow").read_bytes() == written(tmp_path, expected(parts))
-    assert not before
     assert not (tmp_path / ".ray").exists(), "no token in the home of the user"
 
 
@@ -287,8 +288,7 @@ def descendants(pid: int) -> list[int]:
 
 def is_running(pid: int) -> bool:
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 
