@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pipelines.corpus_scan.streams import Compression
 
 Format = Literal["Parquet", "JSON lines", "CSV", "TSV"]
+Kind = Literal["file", "folder", "glob"]
 
 FORMATS: dict[str, Format] = {
     ".parquet": "Parquet", ".jsonl": "JSON lines", ".ndjson": "JSON lines", ".json": "JSON lines", ".csv": "CSV", ".tsv": "TSV",
@@ -39,12 +40,13 @@ class CorpusFile:
     """A file of a corpus.
 
     name: what matches call it: the name on the command line and the path below it. relative: its path in a copy of the
-    corpus. size: in bytes. identity: what changes when its bytes do: size and time of the last change, or the digest
-    that the Hub lists.
+    corpus. root: the folder that was named, or the file itself. size: in bytes. identity: what changes when its bytes do:
+    size and time of the last change, or the digest that the Hub lists.
     """
 
     name: str
     relative: str
+    root: Path
     path: Path
     format: Format
     compression: Compression
@@ -54,8 +56,7 @@ class CorpusFile:
 
 @dataclass(frozen=True)
 class Listing:
-    """The files that names stand for, in the order of the names, then by path; and the names of those that were
-    skipped."""
+    """The files that names stand for, in the order of the names, then by path; and the names of those skipped."""
 
     files: tuple[CorpusFile, ...]
     skipped: tuple[str, ...]
@@ -69,8 +70,8 @@ def list_local_files(names: Sequence[str]) -> Listing:
     files: dict[Path, CorpusFile] = {}
     skipped: list[str] = []
     for name in names:
-        for root, path, is_named in _paths(name):
-            if (found := _local_file(root, path, is_named=is_named)) is None:
+        for base, path, kind in _paths(name):
+            if (found := _local_file(base, path, kind)) is None:
                 skipped.append(str(path))
             else:
                 files.setdefault(path.resolve(), found)
@@ -90,7 +91,7 @@ def files_below(root: Path, name: str, paths: Iterable[str], identities: dict[st
     CorpusFile."""
     files, skipped = [], []
     for path in sorted(paths):
-        found = describe_file(root / path, f"{name}/{path}", path, identities[path], is_named=False)
+        found = describe_file(root / path, f"{name}/{path}", path, identities[path], root, is_named=False)
         if found is None:
             skipped.append(f"{name}/{path}")
         else:
@@ -98,7 +99,9 @@ def files_below(root: Path, name: str, paths: Iterable[str], identities: dict[st
     return Listing(tuple(files), tuple(skipped))
 
 
-def describe_file(path: Path, name: str, relative: str, identity: str, *, is_named: bool) -> CorpusFile | None:
+def describe_file(
+    path: Path, name: str, relative: str, identity: str, root: Path, *, is_named: bool
+) -> CorpusFile | None:
     """A file with its format; None for one that is not a data file, unless it is named itself.
 
     Raises SourceError for a file that is not what its name says.
@@ -108,33 +111,30 @@ def describe_file(path: Path, name: str, relative: str, identity: str, *, is_nam
         if is_named:
             raise _wrong_content(path, name, READABLE)
         return None
-    data = CorpusFile(name, relative, path, *known, path.stat().st_size, identity)
+    data = CorpusFile(name, relative, root, path, *known, path.stat().st_size, identity)
     if not is_named and path.name.lower().endswith(".json") and not _holds_lines(data):
         return None
     _check_content(data)
     return data
 
 
-def _paths(name: str) -> Iterable[tuple[Path, Path, bool]]:
-    """The files that a name leads to: the folder that their paths are relative to, the path, whether the name is of
-    this file."""
+def _paths(name: str) -> list[tuple[Path, Path, Kind]]:
+    """The files that a name leads to: the folder that their paths are relative to, the path, and what the name is."""
     path = Path(name)
     if path.is_dir():
-        return [(path, one, False) for one in _below(path)]
+        return [(path, one, "folder") for one in _below(path)]
     if path.exists():
-        return [(path.parent, path, True)]
+        return [(path.parent, path, "file")]
     if not glob.has_magic(name):
         todo = "name a file, a folder, a glob or hf://datasets/ORG/NAME"
         raise UsageError("no such file or folder", where=name, todo=todo)
-    root = Path(*_parts_before_wildcards(path))
-    matches = [Path(one) for one in sorted(glob.glob(name, recursive=True))]  # noqa: PTH207  `**`, and paths as they are written
-    files = [(root, one, True) for one in matches if one.is_file()]
-    inside = [(root, one, False) for folder in matches if folder.is_dir() for one in _below(folder)]
-    if not files and not inside:
-        raise UsageError(
-            "the glob matches no file", where=name, todo="see that the folder is right, and quote the glob"
-        )
-    return files or inside
+    base = Path(*_parts_before_wildcards(path))
+    matches = map(Path, sorted(glob.glob(name, recursive=True)))  # noqa: PTH207  as the name is written
+    files = [file for one in matches for file in (_below(one) if one.is_dir() else [one])]
+    if not files:
+        todo = "see that the folder is right, and that the shell leaves the glob alone: put it in quotes"
+        raise UsageError("the glob matches no file", where=name, todo=todo)
+    return [(base, one, "glob") for one in dict.fromkeys(files)]
 
 
 def _parts_before_wildcards(path: Path) -> Iterable[str]:
@@ -155,16 +155,15 @@ def _is_hidden(relative: Path) -> bool:
     return any(part.startswith(".") for part in relative.parts)
 
 
-def _local_file(root: Path, path: Path, *, is_named: bool) -> CorpusFile | None:
-    relative = path.relative_to(root).as_posix()
+def _local_file(base: Path, path: Path, kind: Kind) -> CorpusFile | None:
+    relative, root = path.relative_to(base).as_posix(), base if kind == "folder" else path
     try:
         state = path.stat()
-        return describe_file(path, path.as_posix(), relative, f"{state.st_size}-{state.st_mtime_ns}", is_named=is_named)
+        identity = f"{state.st_size}-{state.st_mtime_ns}"
+        return describe_file(path, path.as_posix(), relative, identity, root, is_named=kind == "file")
     except OSError as error:
-        todo = "see that it exists and that you may read it"
-        raise SourceError(
-            "cannot read the file", where=str(path), found=error.strerror or str(error), todo=todo
-        ) from error
+        found, todo = error.strerror or str(error), "see that it exists and that you may read it"
+        raise SourceError("cannot read the file", where=str(path), found=found, todo=todo) from error
 
 
 def _check_content(file: CorpusFile) -> None:

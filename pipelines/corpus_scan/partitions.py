@@ -108,12 +108,12 @@ def _read_text(partition: Partition, advance: Callable[[int], None] | None) -> I
                 row += len(batch)
         return
     records = csv_rows.read_records(file.name, chain.from_iterable(pieces), _separator(file), row)
-    for several in _in_batches(records):
+    for several in in_batches(records):
         yield csv_rows.parse_records(file.name, row, several, layout)
         row += len(several)
 
 
-def _in_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+def in_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
     """Records in lists of BATCH_ROWS, or of fewer that come to a few megabytes."""
     batch, size = list[csv_rows.Record](), 0
     for record in records:

@@ -334,3 +334,11 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     monkeypatch.setattr("pipelines.corpus_scan.lines.PIECE", 100)
     assert error_of(write(tmp_path / "a.jsonl", json_lines({"text": "b" * 5000}))).what == "a line is too large"
     assert error_of(write(tmp_path / "a.csv", b'text\n"' + b"b\n" * 5000)).what == "a row is too large"
+
+
+def test_a_glob_skips_files_that_are_not_data(tmp_path: Path) -> None:
+    mixed_corpus(tmp_path)
+    write(tmp_path / "README.md", b"# Corpus")
+    corpus = open_corpus([f"{tmp_path}/*"])
+    assert [file.relative for file, _ in corpus.files] == ["a.parquet", "b.jsonl", "d.csv", "sub/c.jsonl.gz"]
+    assert corpus.skipped == (f"{tmp_path}/README.md",)
