@@ -6,12 +6,15 @@ under the same paths, and this package, but no folder of checkpoints.
 
 from __future__ import annotations
 
+import importlib
 import io
 import logging
 import os
+import re
 import secrets
 import shutil
 import signal
+import socket
 import tempfile
 import threading
 import warnings
@@ -20,7 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import ray
 
 from builders.errors import DatasetError, UsageError
 from pipelines import workers
@@ -34,9 +36,13 @@ if TYPE_CHECKING:
     Work = Callable[[Partition], pl.DataFrame]
 
 AHEAD = 2  # tasks for each worker that Ray has at a time: the next one is there when one ends
+# Settings of Ray for all clusters, and for one of our own. Without a token it writes one into the home of the user.
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-QUIET |= {"RAY_task_oom_retries": str(ATTEMPTS - 1)}  # without end by default
-TOKEN = secrets.token_hex(32)  # of our own Ray; without it, Ray writes one into the home of the user
+OWN = {
+    "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_task_oom_retries": str(ATTEMPTS - 1),  # without end by default
+}  # fmt: skip
+ADDRESS = re.compile(r"(?:ray://)?\[?(?P<host>[^\]/]+)\]?:(?P<port>\d+)", re.ASCII)
 MEMORY = 80 << 20  # bytes of Ray's store of objects: results are small
 
 
@@ -54,7 +60,7 @@ def run_on_ray(
     Raises the first error of `work`, DatasetError where a partition's worker was killed ATTEMPTS times, UsageError
     where the cluster does not answer.
     """
-    with _cluster(processes, address) as slots:
+    with _cluster(processes, address) as (ray, slots):
         run = ray.remote(num_cpus=1, max_retries=ATTEMPTS - 1)(_run)
         shared, waiting = ray.put(work), iter(partitions)
         running: dict[Any, Partition] = {}
@@ -68,7 +74,7 @@ def run_on_ray(
             finished, _ = ray.wait(list(running), num_returns=1)
             for one in finished:
                 partition = running.pop(one)
-                write(partition, pl.read_ipc(_result(one, partition)))
+                write(partition, pl.read_ipc(_result(ray, one, partition)))
                 yield partition
 
 
@@ -79,7 +85,7 @@ def _run(work: Work, partition: Partition) -> bytes:
     return buffer.getvalue()
 
 
-def _result(task: Any, partition: Partition) -> bytes:
+def _result(ray: Any, task: Any, partition: Partition) -> bytes:
     try:
         data: bytes = ray.get(task)
     except ray.exceptions.RayTaskError as error:
@@ -90,37 +96,54 @@ def _result(task: Any, partition: Partition) -> bytes:
 
 
 @contextmanager
-def _cluster(processes: int, address: str | None) -> Iterator[int]:
-    """A connection to Ray, and how many tasks it runs at a time. Nothing of Ray is shown, and nothing is sent to its
-    makers.
+def _cluster(processes: int, address: str | None) -> Iterator[tuple[Any, int]]:
+    """Ray, connected, and how many tasks it runs at a time. Nothing of Ray is shown, and nothing is sent to its makers.
 
-    A Ray of our own is open to this machine alone, and only with its token; its files are removed.
+    A Ray of our own listens on this machine alone, answers those who have its token, and its files are removed. It reads some of
+    its settings when it is imported.
     """
+    options: dict[str, Any] = {"address": address}
+    environment = dict(QUIET)
     with ExitStack() as stack:
-        options: dict[str, Any] = {"address": address}
-        environment = dict(QUIET)
         if address is None:
             folder = tempfile.mkdtemp(prefix="ray-")
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             options = {
                 "address": "local", "num_cpus": processes, "num_gpus": 0, "include_dashboard": False,
-                "object_store_memory": MEMORY, "_node_ip_address": "127.0.0.1", "_temp_dir": folder,
+                "object_store_memory": MEMORY, "_temp_dir": folder,
             }  # fmt: skip
-            environment |= {"RAY_AUTH_TOKEN": TOKEN, "PYTHONPATH": _python_path()}
+            environment |= OWN | {"PYTHONPATH": _python_path()}
+        else:
+            _require_answer(address)
         stack.enter_context(_set_environment(environment))
-        stack.callback(_forget_mode, os.environ.get("RAY_AUTH_MODE"))
+        ray = importlib.import_module("ray")
         logging.getLogger("ray").setLevel(logging.CRITICAL)
         stack.callback(ray.shutdown)
         try:
             with warnings.catch_warnings(), workers.hold_interrupts(), _keep_signal_handlers():
                 warnings.simplefilter("ignore")
                 ray.init(**options, configure_logging=False, log_to_driver=False, logging_level=logging.CRITICAL)
-        except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
-            what = "Ray does not answer" if address else "Ray cannot be started"
-            todo = "see that the cluster runs (ray status) and has the same versions of Ray and Python"
-            found = str(error).partition("\n")[0][:200]
-            raise (UsageError if address else DatasetError)(what, where=address, found=found, todo=todo) from error
-        yield max(1, int(ray.cluster_resources().get("CPU", processes)))
+        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+            raise _no_answer(address, str(error).partition("\n")[0][:200]) from error
+        yield ray, max(1, int(ray.cluster_resources().get("CPU", processes)))
+
+
+def _require_answer(address: str) -> None:
+    """Raise UsageError where nothing listens at HOST:PORT: Ray itself tries for four minutes."""
+    place = ADDRESS.fullmatch(address)
+    if place is None:
+        return  # `auto`
+    try:
+        socket.create_connection((place["host"], int(place["port"])), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise _no_answer(address, str(error)) from error
+
+
+def _no_answer(address: str | None, found: str) -> DatasetError:
+    if address is None:
+        return DatasetError("Ray cannot be started", found=found, todo="use --engine local")
+    todo = "see that the cluster runs (ray status) and has the same versions of Ray and Python"
+    return UsageError("Ray does not answer", where=address, found=found, todo=todo)
 
 
 def _python_path() -> str:
@@ -141,12 +164,6 @@ def _set_environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def _forget_mode(before: str | None) -> None:
-    """Ray sets RAY_AUTH_MODE where it finds a token: another cluster may have none."""
-    if before is None:
-        os.environ.pop("RAY_AUTH_MODE", None)
 
 
 @contextmanager
