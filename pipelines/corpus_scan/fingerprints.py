@@ -85,7 +85,7 @@ class Fingerprints:
 def fingerprint_texts(texts: pl.Series) -> Fingerprints:
     """The fingerprints of texts (String, without nulls)."""
     folded = fold_texts(texts)
-    parts = [_rough_fingerprints(chunk) for chunk in chunks_of_texts(texts)]
+    parts = [_rough_fingerprints(texts[start:stop]) for start, stop in chunk_offsets(texts, np.arange(len(texts)))]
     parts = parts or [_rough_fingerprints(texts.clear())]
     rough, anchor, counts = (np.concatenate([part[number] for part in parts]) for number in range(3))
     folded_numbers = hash_texts(folded)
@@ -118,16 +118,19 @@ def rough_without_words(folded_numbers: Array) -> Array:
     return (folded_numbers >> np.uint64(32)).astype(np.uint32)
 
 
-def chunks_of_texts(texts: pl.Series) -> Iterator[pl.Series]:
-    """The texts, in order, in chunks of about CHUNK_BYTES and at most CHUNK_ROWS."""
-    ends = texts.str.len_bytes().cast(pl.Int64).cum_sum().to_numpy()
-    start = 0
-    while start < len(texts):
-        before = ends[start - 1] if start else 0
-        stop = max(int(np.searchsorted(ends, before + CHUNK_BYTES, "right")), start + 1)
-        stop = min(stop, start + CHUNK_ROWS)
-        yield texts[start:stop]
-        start = stop
+def chunk_offsets(texts: pl.Series, starts: Array) -> Iterator[tuple[int, int]]:
+    """Where chunks of the texts begin and end: about CHUNK_BYTES and CHUNK_ROWS each, one after another.
+
+    starts: the texts at which a chunk may begin, ascending from 0.
+    """
+    ends = np.concatenate([[0], np.cumsum(texts.str.len_bytes().to_numpy().astype(np.int64))])
+    borders = np.append(starts, len(texts))
+    number = 0
+    while number < len(starts):
+        start = borders[number]
+        by_size = np.searchsorted(ends[borders], ends[start] + CHUNK_BYTES, "right") - 1
+        number = max(min(int(by_size), int(np.searchsorted(borders, start + CHUNK_ROWS, "right")) - 1), number + 1)
+        yield int(start), int(borders[number])
 
 
 def read_runs(texts: pl.Series) -> Runs:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipelines.corpus_scan.fingerprints import (
     CHUNK_ROWS,
-    chunks_of_texts,
+    chunk_offsets,
     fingerprint_texts,
     fold_texts,
     probe_digest,
@@ -94,9 +94,16 @@ def test_fingerprints_do_not_depend_on_the_texts_beside() -> None:
 
 def test_chunks_hold_all_texts_once() -> None:
     texts = series(*(["short"] * (CHUNK_ROWS + 5)), "long " * 500_000, "", "end")
-    chunks = list(chunks_of_texts(texts))
-    assert pl.concat(chunks).equals(texts)
-    assert max(map(len, chunks)) <= CHUNK_ROWS
+    offsets = list(chunk_offsets(texts, np.arange(len(texts))))
+    assert [start for start, _ in offsets] == [0, *(stop for _, stop in offsets[:-1])]
+    assert offsets[-1][1] == len(texts)
+    assert max(stop - start for start, stop in offsets) <= CHUNK_ROWS
+
+
+def test_a_chunk_begins_only_where_it_may() -> None:
+    texts = series(*["long " * 50_000] * 12)
+    assert list(chunk_offsets(texts, np.array([0, 1, 9]))) == [(0, 1), (1, 9), (9, 12)]
+    assert list(chunk_offsets(series(), np.empty(0, np.int64))) == []
 
 
 def test_the_probe_is_that_of_the_format() -> None:
