@@ -283,7 +283,17 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> list[int]:
-    return [one for child in children(pid) for one in (child, *descendants(child))]
+    """The processes below one, without two of Ray, which are idle and end a minute after it."""
+    agents = b"DashboardAgent", b"RuntimeEnvAgent"
+    below = [one for child in children(pid) for one in (child, *descendants(child))]
+    return [one for one in below if not any(agent in command_of(one) for agent in agents)]
+
+
+def command_of(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def is_running(pid: int) -> bool:
