@@ -1,0 +1,193 @@
+"""A scan from the corpus and the index to its matches: runs the partitions, and adds up what was found.
+
+What was found stays in files, one for each partition, and is read again for every output. In memory is only what the size of the
+index bounds: which of its rows were found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from pipelines import installation
+from pipelines.corpus_scan.checkpoints import open_checkpoints, scan_digest
+from pipelines.corpus_scan.engines import run_partitions
+from pipelines.corpus_scan.index_file import read_index
+from pipelines.corpus_scan.matching import KINDS, TABLE_SCHEMA, short_texts
+from pipelines.corpus_scan.scanning import _load, read_scan, scan_partition
+from pipelines.corpus_scan.stored_texts import store_texts
+from pipelines.corpus_scan.units import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pipelines.corpus_scan.corpora import Corpus
+    from pipelines.corpus_scan.engines import Engine
+    from pipelines.corpus_scan.index_file import IndexTable
+    from pipelines.corpus_scan.indexing import IndexedDataset
+    from pipelines.corpus_scan.lookup import Lookup
+    from pipelines.corpus_scan.scanning import PartitionMatches
+    from pipelines.corpus_scan.stored_texts import StoredTexts
+
+TABLE = list(TABLE_SCHEMA)
+UNITS = list(dict.fromkeys(NAMES.values()))
+# The more of the benchmark a row of the corpus has, the higher.
+UNIT_RANKS = {"text": 0, "labelled text": 1, "pair": 2, "query with positive": 3, "labelled pair": 4}
+FOUND_SCHEMA = pl.Schema(
+    TABLE_SCHEMA
+    | {"row": pl.String, "kinds": pl.List(pl.Int64), "unit": pl.Int64, "matches": pl.Int64, "is_estimated": pl.Boolean}
+)
+MAX_WAITING = 500_000  # rows of partial sums before they are added up
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What a scan found.
+
+    tables: of the index. at_hand: for each, whether its texts are on this machine. folder: with the results of partitions. index,
+    texts: the files that the search read.
+    """
+
+    corpus: Corpus
+    tables: tuple[IndexTable, ...]
+    at_hand: tuple[bool, ...]
+    threshold: float
+    folder: Path = field(repr=False)
+    index: Path = field(repr=False)
+    texts: Path | None = field(repr=False)
+
+    def results(self) -> Iterator[PartitionMatches]:
+        """The results of all partitions, so that their matches follow each other in the order of the contract."""
+        ordered = sorted(self.corpus.partitions, key=lambda one: (one.file.name.encode(), one.first_row, one.number))
+        return read_scan(self.folder, ordered)
+
+    @cached_property
+    def sums(self) -> Sums:
+        """What was found of each row of the index, and how much was read."""
+        return _add_up(self)
+
+    def load(self) -> tuple[Lookup, StoredTexts | None]:
+        """The index and its texts at hand, as the search in this process loaded them."""
+        return _load(self.index, self.texts)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over a scan.
+
+    found: a row for each text of the index that was found, with the columns of FOUND_SCHEMA: kinds are positions in KINDS, sorted;
+    unit a value of UNIT_RANKS, the highest; is_estimated: whether all its matches are. short: the columns of `short_texts`.
+    rows, texts: of the corpus; rows_found: of the corpus, with a match. corpus_kinds: how many rows of the corpus have each kind.
+    """
+
+    found: pl.DataFrame
+    short: pl.DataFrame
+    rows: int
+    texts: int
+    rows_found: int
+
+
+@contextmanager
+def open_scan(
+    corpus: Corpus, index: Path, datasets: Sequence[IndexedDataset], engine: Engine, checkpoints: Path, threshold: float
+) -> Iterator[Scan]:
+    """Search a corpus, for the time of the block, after which the results of its partitions are removed.
+
+    Where the block ends with an error they stay, and the next scan of the same resumes. datasets: those whose texts are at hand.
+    checkpoints: a folder for these results and scratch files, which all machines of an engine see.
+
+    Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
+    """
+    opened = read_index(index)
+    known = {(one.dataset, one.version, one.content_sha256) for one in datasets}
+    at_hand = tuple((one.dataset, one.version, one.content_sha256) in known for one in opened.tables)
+    tables = opened.tables
+    options = {
+        "index": file_digest(index),
+        "at_hand": at_hand,
+        "threshold": threshold,
+        "code": installation.describe(),
+    }
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".texts-", dir=checkpoints) as scratch:
+        if any(at_hand):
+            with store_texts(opened, datasets, Path(scratch)) as stored:
+                del opened, stored
+                yield from _run(corpus, tables, at_hand, index, Path(scratch), engine, checkpoints, options)
+        else:
+            del opened
+            yield from _run(corpus, tables, at_hand, index, None, engine, checkpoints, options)
+
+
+def _run(
+    corpus: Corpus,
+    tables: tuple[IndexTable, ...],
+    at_hand: tuple[bool, ...],
+    index: Path,
+    scratch: Path | None,
+    engine: Engine,
+    checkpoints: Path,
+    options: dict[str, object],
+) -> Iterator[Scan]:
+    texts = scratch / "texts.arrow" if scratch else None
+    threshold = float(str(options["threshold"]))
+    work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold)
+    with open_checkpoints(checkpoints, scan_digest(corpus.partitions, options)) as folder:
+        run_partitions(corpus.partitions, work, engine, folder)
+        yield Scan(corpus, tables, at_hand, threshold, folder, index.resolve(), texts)
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _add_up(scan: Scan) -> Sums:
+    waiting, short = [pl.DataFrame(schema=FOUND_SCHEMA)], list[pl.DataFrame]()
+    rows = texts = rows_found = 0
+    for result in scan.results():
+        matches = result.matches
+        rows, texts = rows + result.rows, texts + result.texts
+        rows_found += matches.select("corpus_file", "corpus_row").n_unique() if len(matches) else 0
+        waiting.append(_merge(_as_found(matches)))
+        if sum(map(len, waiting[1:])) > MAX_WAITING:
+            waiting = [_merge(pl.concat(waiting))]
+        if len(result.short):
+            short.append(result.short)
+    found = _merge(pl.concat(waiting)).sort(*TABLE, "row")
+    counted = pl.DataFrame(schema=TABLE_SCHEMA | {"row": pl.String, "corpus_rows": pl.Int64})
+    if short:
+        counted = short_texts(scan.load()[0], short)
+    return Sums(found, counted, rows, texts, rows_found)
+
+
+def _as_found(matches: pl.DataFrame) -> pl.DataFrame:
+    return matches.select(
+        *TABLE,
+        "row",
+        pl.concat_list(pl.col("kind").replace_strict(KINDS, range(len(KINDS)), return_dtype=pl.Int64)).alias("kinds"),
+        pl.col("unit").replace_strict(UNIT_RANKS, return_dtype=pl.Int64),
+        pl.lit(1, pl.Int64).alias("matches"),
+        "is_estimated",
+    ).cast(dict(FOUND_SCHEMA))
+
+
+def _merge(found: pl.DataFrame) -> pl.DataFrame:
+    """One row for each text of the index."""
+    if not len(found):
+        return pl.DataFrame(schema=FOUND_SCHEMA)
+    merged = found.group_by(*TABLE, "row").agg(
+        pl.col("kinds").explode().unique().sort(),
+        pl.col("unit").max(),
+        pl.col("matches").sum(),
+        pl.col("is_estimated").all(),
+    )
+    return merged.select(FOUND_SCHEMA.names()).cast(dict(FOUND_SCHEMA))
