@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import walk_tb
 from typing import Literal
 
 # offline: it can be downloaded, and --offline is set. gated: the Hub gives it to those who accept its terms. by hand: no program
@@ -108,10 +109,11 @@ def error_line(error: BaseException, folder: Path) -> str | None:
     """The last line of a file in a folder that an error passed through, as `path:line`; None if it passed through none."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
-    line, traceback = None, error.__traceback__
-    while traceback is not None:
-        path = Path(traceback.tb_frame.f_code.co_filename)
-        if path.is_relative_to(folder):
-            line = f"{path}:{traceback.tb_lineno}"
-        traceback = traceback.tb_next
-    return line
+    line = last_line(error, folder)
+    return f"{line[0]}:{line[1]}" if line else None
+
+
+def last_line(error: BaseException, *folders: Path) -> tuple[Path, int] | None:
+    """The last line below some folders that an error passed through, as file and number; None if it passed through none."""
+    lines = [(Path(frame.f_code.co_filename), number) for frame, number in walk_tb(error.__traceback__)]
+    return next((line for line in reversed(lines) if any(map(line[0].is_relative_to, folders))), None)

@@ -70,7 +70,7 @@ def read_prose(source: str, dataset: str, version: str) -> Prose:
 
 
 def text_gaps(definition: Definition) -> Iterator[Gap]:
-    """The docstring, prose and citations that a card lacks.
+    """The docstring and citations that a card lacks.
 
     Raises UsageError where Python runs without docstrings.
     """
@@ -78,7 +78,6 @@ def text_gaps(definition: Definition) -> Iterator[Gap]:
         what = f"the recipe {definition.dataset.recipe.__name__}() has no docstring"
         todo = "say in its first line what the dataset asks, then how its tables are made and their columns"
         yield Gap(what, str(definition.entry.path), todo, level="finish")
-    yield from prose_gaps(definition.source.name, definition.dataset.name)
     for key in citation_keys(definition):
         try:
             bibtex(key)

@@ -54,7 +54,7 @@ def main() -> int:
     options = _parse()
     if options.org:
         return _check_organisation(options)
-    from pipelines.audit.finding_tables import write_findings
+    from pipelines.release.finding_files import write_findings
     from pipelines.report import html
     from pipelines.report.checks import finding_folder
     from pipelines.report.fail_on import parse_conditions

@@ -98,7 +98,7 @@ def _dry_run(
         for plan in plans:
             command.print_json(asdict(plan))
     else:
-        print("\n".join(download_page(plans)))
+        print("\n".join(download_page(plans, width=command.width())))
     if any(plan.origin in {"missing", "by-hand"} for plan in plans):
         log_missing_files(definitions, settings, splits)
         return SourceError.exit_code

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Literal
 
 from builders.catalogue import needed_files, requested_splits
 from builders.errors import ReleaseError
-from cards.completeness import count_unfinished, require_complete
+from cards.completeness import require_complete
 from cards.manifest import Identity, Recipe, options_as_read
-from pipelines.audit.finding_tables import write_findings
 from pipelines.audit.languages import SAMPLE
 from pipelines.raw.inputs import GOLDEN, find_input, golden_input, require_golden
 from pipelines.raw.locations import plan_file
 from pipelines.release import fingerprint, folder, ledger
 from pipelines.release.checkpoints import checkpoint_dir
 from pipelines.release.comparison import describe_difference
+from pipelines.release.finding_files import write_findings
 from pipelines.release.staging import dataset_lock, recover_release, staged_release
 from pipelines.release.writing import write_release
 from pipelines.report.checks import check_release
@@ -90,7 +90,7 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
     lacks is one error that lists all of it, before anything is downloaded.
     """
     began = time.monotonic()
-    require_complete(definition, version, sample=_is_sample(settings))
+    unfinished = require_complete(definition, version, sample=_is_sample(settings))
     dataset = definition.dataset
     splits = requested_splits(definition, settings.splits)
     inputs = _find_inputs(definition, splits, settings)
@@ -116,7 +116,7 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
             _refuse_other_content(release_dir, old, manifest, settings)
     if scores is not None and scores.content_sha256 != manifest.content_sha256:
         notes = (f"{manifest.name}: other rows, so scores.json was removed: embedding-datasets score {manifest.name}",)
-    notes = (*count_unfinished(definition), *notes, *_record(manifest, settings.ledger))
+    notes = (*unfinished, *notes, *_record(manifest, settings.ledger))
     return BuildResult(dataset.name, version, "built", release_dir, manifest, notes, time.monotonic() - began)
 
 

@@ -14,8 +14,17 @@ from typing import TextIO
 
 MASK = "[token]"
 SHORTEST_TOKEN = 8  # characters: replacing a shorter text everywhere would garble messages
-# A token of the Hub, also one that was cut; what follows `Bearer`; user and password in a URL.
-TOKENS = re.compile(r"\bhf_[A-Za-z0-9]{6,}|(?<=\bBearer )[^\s\"',;]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)", re.ASCII)
+TOKENS = re.compile(
+    r"""
+    \bhf_[A-Za-z0-9]{6,}                            # of the Hub, also one that was cut
+    | \b(?:hf_[a-z]+_)?eyJ[\w-]{7,}(?:\.[\w-]+)*    # a JSON Web Token: of a login to the Hub, of its storage
+    | (?<=\bBearer[ ])[^\s"',;]+                    # in the header of a request
+    | (?<=://)[^/?\#\s@"<>]+(?=@)                   # user and password in an address, or a token in their place
+    | (?<=[?&])(?P<name>(?i:(?:[\w-]*[_-])?(?:token|signature|credential|password|secret)|sig|api_?key|policy|key-pair-id))=
+      [^&\#\s"'<>]+                                # in the query of an address
+    """,
+    re.ASCII | re.VERBOSE,
+)
 TOKEN_VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 # Controls but tab and line feed; characters that reverse the order of a line; line separators; lone surrogates, which Python
 # uses for bytes of file names that are not UTF-8.
@@ -31,10 +40,10 @@ def safe_text(text: str) -> str:
 
 
 def mask_tokens(text: str) -> str:
-    """A text with `[token]` in place of the user's tokens for the Hub, and of what looks like one."""
+    """A text with `[token]` in place of the user's tokens for the Hub, and of what looks like a token or a password."""
     for token in _user_tokens():
         text = text.replace(token, MASK)
-    return TOKENS.sub(MASK, text)
+    return TOKENS.sub(lambda found: f"{found['name']}={MASK}" if found["name"] else MASK, text)
 
 
 def _user_tokens() -> list[str]:

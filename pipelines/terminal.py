@@ -22,10 +22,8 @@ RED, GREEN, YELLOW, CYAN = 31, 32, 33, 36
 COLORS = dict.fromkeys(("error", "defective", "damaged", "compromised"), RED)
 COLORS |= {"warning": YELLOW, "no problems": GREEN, "next": CYAN}
 COLORED = re.compile(rf"^((?:\S+ \S+: |\S+: |  )?)({'|'.join(COLORS)})(?=$|[\s:,;])", re.MULTILINE)
-_settings = {
-    "verbose": 0,
-    "progress": False,
-}  # a program that imports this package gets no bars; a command turns them on
+# A program that imports this package gets no bars; a command turns them on.
+_settings = {"verbose": 0, "progress": False}
 UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
 
 

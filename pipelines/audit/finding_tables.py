@@ -1,6 +1,4 @@
-"""Writes all rows of all findings as Parquet, so that a dataset can be fixed: five examples are not enough.
-
-DIR/<kind>/<config>-<split>.parquet holds the rows of one kind in one table, in row order within each finding. Its columns:
+"""All rows of a finding as a table, with their values and those of their twins. Its columns:
 
 - `row`: the name of the row (pipelines.audit.row_names); `column` and `detail`: those of the finding.
 - the columns of the table, with the row's values; null where the row is not in the table (an unjudged pair). A column that has
@@ -11,48 +9,17 @@ DIR/<kind>/<config>-<split>.parquet holds the rows of one kind in one table, in 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipelines.audit.kinds import KINDS
 from pipelines.audit.row_names import name_rows
 from pipelines.audit.tables import row_id
-from pipelines.files import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from pipelines.audit.findings import FindingRows
 
-
 OWN_COLUMNS = ("row", "column", "detail", "twin_split", "twin")
-
-
-def write_findings(folder: Path, findings: Sequence[FindingRows]) -> list[Path]:
-    """Write the rows of the findings below a folder; returns the files, sorted. Findings about no rows (a label) are left out.
-
-    Files that an earlier call wrote there are replaced, or removed where that finding is gone.
-    """
-    parts: dict[tuple[str, str], list[pl.DataFrame]] = {}
-    for one in findings:
-        rows = list_rows(one)
-        if not rows.is_empty():
-            location = f"{_file_name(one.finding.config)}-{_file_name(one.finding.split)}.parquet"
-            parts.setdefault((one.finding.kind, location), []).append(rows)
-    paths = []
-    for (kind, name), frames in parts.items():
-        path = folder / kind / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as new:
-            pl.concat(frames, how="diagonal").write_parquet(new)
-        paths.append(path)
-    for kind in KINDS:
-        for old in set((folder / kind).glob("*.parquet")) - set(paths):
-            old.unlink()
-    return sorted(paths)
 
 
 def list_rows(one: FindingRows, limit: int | None = None) -> pl.DataFrame:
@@ -101,8 +68,3 @@ def _values(table: pl.LazyFrame, positions: pl.Series) -> pl.DataFrame:
     asked = pl.DataFrame({"__position": positions.cast(pl.UInt32)})
     rows = asked.join(numbered.collect(engine="streaming"), on="__position", how="left", maintain_order="left")
     return rows.drop("__position")
-
-
-def _file_name(part: str) -> str:
-    """A config or split as part of a file name: names of foreign datasets may hold anything."""
-    return re.sub(r"[^\w-]", "_", part) or "all"

@@ -12,7 +12,7 @@ from builders.tasks import TYPES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    Tables = dict[str, dict[str, pl.LazyFrame]]  # config -> split -> frame
+    from pipelines.foreign.tables import Tables
 
 SHOWN = 30  # columns that an error lists
 

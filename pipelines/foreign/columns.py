@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from builders.tasks import Layout
     from cards.manifest import Finding
-
-    Location = tuple[str, str]  # config, split
+    from pipelines.foreign.tables import Location
 
 # Columns of strings in which mteb accepts numbers.
 NUMBERS_ALLOWED = {

@@ -118,8 +118,13 @@ def _tables_by_name(data_files: list[str]) -> Files:
 
 def split_of_file(name: str) -> str:
     """The split that the name of a single file says, without a shard number; `train` for any other name, as in `datasets`."""
-    split = SHARD_NUMBER.sub("", name[: name.lower().rindex(extension(name) or "")])
+    split = _stem(name)
     return split if SPLIT.fullmatch(split) else "train"
+
+
+def _stem(name: str) -> str:
+    """The name of a data file without its extension and without a shard number."""
+    return SHARD_NUMBER.sub("", name[: name.lower().rindex(extension(name) or "")])
 
 
 def _location_by_name(path: str) -> tuple[str, str] | None:
@@ -130,8 +135,7 @@ def _location_by_name(path: str) -> tuple[str, str] | None:
     its config.
     """
     *folders, name = PurePosixPath(path).parts
-    stem = name[: name.lower().rindex(extension(name) or "")]
-    split = SHARD_NUMBER.sub("", stem)
+    split = _stem(name)
     folders = folders[1:] if folders[:1] == ["data"] else folders
     match folders:
         case []:

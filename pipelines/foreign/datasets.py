@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cards.manifest import Finding
+    from pipelines.foreign.tables import Location, Tables
     from pipelines.resolution import Files
-
-    Tables = dict[str, dict[str, pl.LazyFrame]]  # config -> split -> frame
-    Location = tuple[str, str]  # config, split
 
 TASKS: dict[str, Any] = {task.type.name: task for task in get_args(tasks.Task)}
 SPLIT_ORDER = ("train", "valid", "val", "dev", "", "test", "eval")  # by prefix; "" for all other names

@@ -14,7 +14,7 @@ from builders.errors import UsageError
 from pipelines.foreign.data_files import PART_CONFIGS
 
 if TYPE_CHECKING:
-    Tables = dict[str, dict[str, pl.LazyFrame]]  # config -> split -> frame
+    from pipelines.foreign.tables import Tables
 
 SPLIT = "train"  # of a frame without a name, as `datasets` calls the rows of a file without a split
 PART_SPLIT = "test"  # of corpus, queries and judgements without a split

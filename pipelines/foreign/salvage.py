@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from cards.manifest import Finding
     from pipelines.audit.findings import FindingRows
-    from pipelines.foreign.datasets import ForeignDataset, Tables
+    from pipelines.foreign.datasets import ForeignDataset
+    from pipelines.foreign.tables import Tables
 
 # Defects of a table: without its split, the other tables can be audited.
 TABLE_KINDS = {

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pipelines.foreign.tables import Location
     from pipelines.resolution import Files
-
-    Location = tuple[str, str]  # config, split
 
 
 def find_shared_files(dataset_dir: Path, files: Files) -> dict[Location, Location]:

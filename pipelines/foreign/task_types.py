@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    Tables = Mapping[str, Mapping[str, pl.LazyFrame]]  # config -> split -> frame
+    from pipelines.audit.tables import Frames
 
 # Types with several tables are recognised by their configs, types with one table by its columns.
 REQUIRED_CONFIGS = {
@@ -34,7 +34,7 @@ REQUIRED_COLUMNS = {
 LANGUAGE_PAIR = re.compile(r"([a-z]{2,3})(?:[_-][A-Z][a-z]{3})?-([a-z]{2,3})(?:[_-][A-Z][a-z]{3})?")
 
 
-def find_subsets(tables: Tables) -> dict[str, dict[str, str]]:
+def find_subsets(tables: Frames) -> dict[str, dict[str, str]]:
     """The configs of each subset by part: `corpus`, `queries`, `qrels` and `top_ranked`, or `default` for a single table."""
     subsets: dict[str, dict[str, str]] = {}
     for config in tables:
@@ -47,7 +47,7 @@ def find_subsets(tables: Tables) -> dict[str, dict[str, str]]:
     return subsets | {config: {"default": config} for config in tables if config not in assigned}
 
 
-def infer_type(name: str, configs: Mapping[str, str], tables: Tables, requested: str | None) -> str | None:
+def infer_type(name: str, configs: Mapping[str, str], tables: Frames, requested: str | None) -> str | None:
     """The task type of a subset; None where no type matches, or another than the requested one.
 
     configs: of the subset, as find_subsets returns them.
@@ -85,7 +85,7 @@ def _matching_types(columns: Mapping[str, Any], config: str) -> list[str]:
     return [one for one in types if one not in excluded]
 
 
-def no_task_type(where: str, tables: Tables, requested: str | None) -> SourceError:
+def no_task_type(where: str, tables: Frames, requested: str | None) -> SourceError:
     """The error for a dataset in which no subset has a task type, or none has the requested one."""
     found = [f"{config}: {', '.join(columns_of(splits))}" for config, splits in tables.items()]
     expected = [f"{one}: configs {', '.join(configs)}" for one, configs in REQUIRED_CONFIGS.items()]

@@ -1,4 +1,4 @@
-"""Checks of a record, a name or tables in memory, and comparisons: check() and diff() of `import embedding_datasets`."""
+"""Checks of a record, a name, a file or tables in memory, and comparisons: check() and diff() of `import embedding_datasets`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pipelines.foreign.datasets import ForeignOptions
 from pipelines.foreign.frames import as_tables
 from pipelines.library.records import Check, Difference, Release
 from pipelines.library.releases import release_folders
-from pipelines.release.folder import MANIFEST
 from pipelines.report.checks import check_release
 from pipelines.report.differences import compare_releases
-from pipelines.report.foreign_checks import check_folder, check_tables
+from pipelines.report.foreign_checks import check_tables
+from pipelines.report.target_checks import check_target
 from pipelines.report.targets import locate_target, resolve_targets
 from pipelines.report.verdict import Verdict
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipelines.library.releases import Location
-    from pipelines.report.checks import CheckResult, Fetched
+    from pipelines.report.checks import CheckResult
+    from pipelines.report.targets import Target
 
 
 def check(
@@ -39,7 +40,7 @@ def check(
     audit_language: str,
     output: Location | None,
 ) -> Check:
-    """Check a release, a folder, a repository of the Hub, a dataset of the catalogue, or tables in memory."""
+    """Check a release, a folder, a file, a repository of the Hub, a dataset of the catalogue, or tables in memory."""
     if task is not None and task not in TYPES:
         raise UsageError(f"unknown task type {task!r}", expected=", ".join(TYPES))
     if scale is not None and not (scale[0] < scale[1] and all(map(math.isfinite, scale))):
@@ -52,10 +53,7 @@ def check(
         return _as_check(check_release(data.path, language_sample=sample))
     if not isinstance(data, str | PathLike):
         return _as_check(check_tables(as_tables(data), "frames", options, language_sample=sample))
-    name, dataset_dir, fetched = _located(fspath(data), options.subsets, output)
-    if (dataset_dir / MANIFEST).exists():
-        return _as_check(check_release(dataset_dir, language_sample=sample, fetched=fetched))
-    [result] = check_folder(dataset_dir, name, options, language_sample=sample, single=True)
+    [result] = check_target(_target(fspath(data), output), options, language_sample=sample, single=True)
     return _as_check(result)
 
 
@@ -65,10 +63,10 @@ def diff(a: Release | Location, b: Release | Location, *, output: Location | Non
     return Difference(**compare_releases(old, new))
 
 
-def _located(name: str, subsets: Sequence[str], output: Location | None) -> tuple[str, Path, Fetched | None]:
-    """What a check reads: the name for its report, the folder, and where it was fetched from, if it was."""
+def _target(name: str, output: Location | None) -> Target:
+    """The one dataset that a name means; one of the catalogue in the first of the folders of releases that has it."""
     if not name:  # as a path, it would be the current folder
-        raise UsageError("an empty name", expected="a folder, ORG/NAME@REVISION or a dataset")
+        raise UsageError("an empty name", expected="a folder, a file, ORG/NAME@REVISION or a dataset")
     for folder_dir in release_folders(output):
         targets = resolve_targets(name, folder_dir)
         if len(targets) > 1:
@@ -77,17 +75,15 @@ def _located(name: str, subsets: Sequence[str], output: Location | None) -> tupl
         [target] = targets
         if target.folder is None or target.folder.is_dir():
             break
-    dataset_dir, fetched = locate_target(target, subsets)
-    return target.repository[0] if target.repository else dataset_dir.resolve().name, dataset_dir, fetched
+    return target
 
 
 def _release_dir(one: Release | Location, output: Location | None) -> Path:
     """The folder of a release: of a record, a path, ORG/NAME@TAG, or a built one of the catalogue."""
-    return one.path if isinstance(one, Release) else _located(fspath(one), (), output)[1]
+    return one.path if isinstance(one, Release) else locate_target(_target(fspath(one), output))[0]
 
 
 def _as_check(result: CheckResult) -> Check:
-
     report = result.report
     findings = tuple(Finding(**one) for one in report["findings"])
     name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))

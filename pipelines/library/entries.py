@@ -21,7 +21,6 @@ def list_catalogue(names: Sequence[str]) -> Catalogue:
 
 
 def _describe(definition: Definition) -> CatalogueEntry:
-
     dataset, source = definition.dataset, definition.source
     return CatalogueEntry(
         dataset.name,
@@ -31,7 +30,7 @@ def _describe(definition: Definition) -> CatalogueEntry:
         dataset.task.splits,
         dataset.benchmark.name if dataset.benchmark else None,
         source.name,
-        source.license,
+        definition.license,
         source.homepage,
         dataset.summary,
     )

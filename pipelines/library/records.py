@@ -14,6 +14,7 @@ import polars as pl
 
 from builders.errors import UsageError
 from builders.spec import version_key
+from cards.front_matter import config_names, tables_by_config
 from cards.manifest import SEVERITIES
 from pipelines.release import folder
 
@@ -93,10 +94,8 @@ class Release:
     @property
     def tables(self) -> dict[str, Splits]:
         """The tables by config and split: `release.tables["default"]["train"]` is read now, as a polars DataFrame."""
-        configs: dict[str, dict[str, Table]] = {}
-        for table in self.manifest.tables:
-            configs.setdefault(table.config, {})[table.split] = table
-        return {config: Splits(self.path, tables) for config, tables in configs.items()}
+        configs = tables_by_config(self.manifest)
+        return {config: Splits(self.path, {one.split: one for one in tables}) for config, tables in configs.items()}
 
     def scan(self) -> dict[str, dict[str, pl.LazyFrame]]:
         """The same tables as polars LazyFrames, for what does not fit in memory."""
@@ -124,7 +123,6 @@ class Release:
         import datasets
 
         from builders import catalogue
-        from cards.front_matter import config_names
 
         # The card's name of a config: that of a subset has a prefix.
         definition = catalogue.load(catalogue.entries()[self.name])
@@ -245,19 +243,18 @@ class Difference:
     equal_figures: int
 
     def __repr__(self) -> str:
-        rows = [
-            f"  {one.config}/{one.split}: {one.state}"
-            + (f", {one.before:,} -> {one.after:,} rows" if one.state == "changed" else "")
-            + (
-                f", {one.added:,} added, {one.removed:,} removed, {one.changed:,} changed"
-                if one.state == "changed"
-                else ""
-            )
-            for one in self.tables
-        ]
+        rows = [f"  {one.config}/{one.split}: {one.state}{_counts(one)}" for one in self.tables]
         names = [f"{one['dataset']}@{one['version']}" for one in (self.a, self.b)]
         head = f"<Difference {' -> '.join(names)}: {'the same rows' if self.same else 'different rows'}"
         return "\n".join([head, *rows, f"  {len(self.figures)} figures differ, {self.equal_figures} are equal>"])
+
+
+def _counts(change: Change) -> str:
+    """How many rows a changed table had and has, and how many differ."""
+    if change.state != "changed":
+        return ""
+    rows = f", {change.before:,} -> {change.after:,} rows"
+    return f"{rows}, {change.added:,} added, {change.removed:,} removed, {change.changed:,} changed"
 
 
 def _count(findings: Sequence[Finding]) -> str:

@@ -13,6 +13,7 @@ With `output`, everything is in that folder. Errors name the options of the comm
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition
     from pipelines.make import BuildSettings
-    from pipelines.raw.locations import PlannedFile
+    from pipelines.raw.missing_files import MissingRawFile
+    from pipelines.raw.settings import RawSettings
 
 OUTPUTS = "outputs"
 RELEASES, SAMPLES, PARTS = "releases", "samples", "parts"
@@ -141,9 +143,9 @@ def _build(definition: Definition, version: str, settings: BuildSettings, damage
     name = f"{definition.dataset.name}@{version}"
     for one in damage:
         logger.info("%s: it is built again", one)
+    if missing := _missing_files(definition, settings):
+        raise _missing_files_error(definition, name, missing, settings.raw, damage)
     try:
-        if missing := _missing_files(definition, settings, ("by-hand", "missing")):
-            raise _missing_files_error(definition, name, missing, damage)
         result = make(definition, version, settings)
     except OSError as error:
         raise ReleaseError(
@@ -153,50 +155,56 @@ def _build(definition: Definition, version: str, settings: BuildSettings, damage
             todo="name a folder that can be written with output=, or set EMBEDDING_DATASETS_CACHE to one",
         ) from error
     except SourceError as error:
-        missing = _missing_files(definition, settings, ("download",))
+        offline = replace(settings, raw=replace(settings.raw, offline=True))
+        missing = _missing_files(definition, offline)  # also those that are still to be downloaded
         if len(missing) > 1:  # the error names the first one only
-            raise _also_missing(error, definition, missing) from error
+            raise _also_missing(error, missing) from error
         raise
     return Release(result.release_dir.absolute(), result.manifest)
 
 
-def _missing_files(definition: Definition, settings: BuildSettings, origins: Sequence[str]) -> list[PlannedFile]:
-    """The raw files of a build that would have one of these origins; none for a sample."""
-    from pipelines.raw.locations import plan_file
+def _missing_files(definition: Definition, settings: BuildSettings) -> list[MissingRawFile]:
+    """The raw files that a build lacks and cannot download; none for a sample."""
+    from pipelines.raw.missing_files import NeededFiles, find_missing_files
 
     if settings.sample:
         return []
     splits = catalogue.requested_splits(definition, settings.splits)
-    keys = catalogue.needed_files(definition, splits)
-    return [file for key in keys if (file := plan_file(definition.source, key, settings.raw)).origin in origins]
+    return find_missing_files([NeededFiles(definition, splits)], settings.raw)
 
 
 def _missing_files_error(
-    definition: Definition, name: str, missing: Sequence[PlannedFile], damage: Sequence[str]
+    definition: Definition, name: str, missing: Sequence[MissingRawFile], raw: RawSettings, damage: Sequence[str]
 ) -> SourceError:
     """The error that lists every missing raw file, and how to get each."""
-    count = f"{len(missing)} raw file{'s are' if len(missing) > 1 else ' is'} missing"
-    todo = [f"{definition.source.name}/{file.name}: {_how_to_get(definition, file)}" for file in missing]
-    if any(file.origin == "missing" for file in missing):
+    from pipelines.report.missing_files_page import count_missing
+
+    todo = [f"{file.name}: {_how_to_get(file, raw)}" for file in missing]
+    if any(file.reason != "by hand" for file in missing):
         todo.append(f"or download: without offline=True, or with: embedding-datasets fetch {definition.source.name}")
     todo.append(f'or look at the sample: load("{name}", sample=True)')
-    what = f"{name} cannot be built: {count}"
+    what = f"{name} cannot be built: {count_missing(len(missing))}"
     return SourceError(what, found="; ".join(damage) or None, todo=_lines(todo))
 
 
-def _also_missing(error: SourceError, definition: Definition, missing: Sequence[PlannedFile]) -> SourceError:
+def _also_missing(error: SourceError, missing: Sequence[MissingRawFile]) -> SourceError:
     """The error of a download, with all files that are still to be downloaded."""
     todo = [error.todo] if error.todo else []
-    todo += [f"still missing: {definition.source.name}/{file.name}, from {file.where}" for file in missing]
+    todo += [f"still missing: {file.name}, from {file.url}" for file in missing]
     return SourceError(error.what, where=error.where, found=error.found, expected=error.expected, todo=_lines(todo))
 
 
-def _how_to_get(definition: Definition, file: PlannedFile) -> str:
-    from pipelines.raw.urls import file_url
+def _how_to_get(file: MissingRawFile, raw: RawSettings) -> str:
+    """Where a file is from and where to put it; of an archive, also the files that are read in it."""
+    from pipelines.raw.file_request import make_request
+    from pipelines.raw.missing import placement
 
-    [location] = [one.location for one in definition.source.files.values() if one.name == file.name]
-    url = file_url(location)
-    return file.where if url is None else f"{url}; {file.where}"
+    instructions = file.instructions and file.instructions.rstrip(".")
+    parts = [instructions or file.url, placement(make_request(file.source, file.file, raw))]
+    if file.members:
+        members = ", ".join(f"{file.source.name}/{name}" for name in file.members)
+        parts.append(f"or, extracted, below raw_dir: {members}")
+    return "; ".join(filter(None, parts))
 
 
 def _lines(texts: Sequence[str]) -> str:

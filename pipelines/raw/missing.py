@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from builders.errors import SourceError
 from builders.raw_files import ByHand, Hub
 from pipelines.raw.urls import file_url
 
 if TYPE_CHECKING:
-    from builders.errors import MissingReason
     from builders.raw_files import Location
     from pipelines.raw.file_request import FileRequest
 
 
-def missing_reason(location: Location) -> MissingReason:
+def missing_reason(location: Location) -> Literal["offline", "gated", "by hand"]:
     """Why a file with this location is missing where nothing may be downloaded."""
     match location:
         case ByHand():

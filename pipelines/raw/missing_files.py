@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from builders.catalogue import needed_files
 from builders.errors import DatasetError, SourceError
@@ -131,18 +131,3 @@ def _has_all(definition: Definition, split: str, raw: RawSettings) -> bool:
     except DatasetError:
         return False
     return all(plan.origin in ("raw-dir", "cache") for plan in plans)
-
-
-def missing_files_json(missing: Iterable[MissingRawFile]) -> list[dict[str, Any]]:
-    """The missing files for programs."""
-    return [
-        {
-            "name": file.name,
-            "reason": file.reason,
-            "bytes": file.bytes,
-            "url": file.url,
-            "instructions": file.instructions,
-            "datasets": list(file.datasets),
-        }
-        for file in missing
-    ]

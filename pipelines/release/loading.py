@@ -27,12 +27,8 @@ if TYPE_CHECKING:
 
 # Files that `datasets` reads beside the card, and that change what it loads.
 OTHER_METADATA = (".huggingface.yaml", "dataset_infos.json")
-READING_KEYS = (
-    "columns",
-    "features",
-    "filters",
-    "on_bad_files",
-)  # of a config: other columns or rows of the same files
+# Keys of a config that read other columns or rows of the same files.
+READING_KEYS = ("columns", "features", "filters", "on_bad_files")
 TYPE_NAMES = {pa.float64(): "float64", pa.bool_(): "bool"}  # where Arrow has another name than a manifest
 
 

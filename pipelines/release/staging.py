@@ -80,7 +80,7 @@ def _disk_error(release_dir: Path, what: str, error: Exception) -> ReleaseError 
         f"{what} cannot be written",
         where=str(release_dir.parent),
         found=os.strerror(reasons[0]),
-        todo="free some space, or give another --output",
+        todo="free some space, or name another folder",
     )
 
 

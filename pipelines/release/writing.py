@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from builders import tasks
 from builders.errors import FindingsError, ReleaseError
-from builders.licences import permits_derivatives
+from builders.licenses import permits_derivatives
 from builders.spec import RawFiles
 from cards.croissant import render_croissant
 from cards.evidence import Evidence
@@ -20,12 +20,12 @@ from cards.render import render
 from cards.score_section import with_scores
 from cards.scores import encode_scores
 from pipelines.audit import integrity, known_findings, quality, statistics, text_hashes
-from pipelines.audit.finding_tables import write_findings
 from pipelines.audit.languages import sample_tables
 from pipelines.release import fingerprint, folder, parquet
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.examples import choose_examples
 from pipelines.release.figures import count_agreeing
+from pipelines.release.finding_files import write_findings
 from pipelines.release.quotes import quote_findings
 from pipelines.stages import read_stages, stage
 
@@ -181,7 +181,7 @@ def _evidence(
 ) -> Evidence:
     """What the card shows of the rows; no texts where the licence forbids derivatives."""
     task, agreement = definition.dataset.task, count_agreeing(manifest, described)
-    if not permits_derivatives(definition.source.license):
+    if not permits_derivatives(definition.license):
         return Evidence(agreement=agreement, quotable=False)
     evaluated = tasks.evaluated_split(task)
     split = evaluated if evaluated in manifest.splits else manifest.splits[-1]

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from builders.catalogue import requested_splits
 from builders.errors import ReleaseError, UsageError
+from pipelines.installation import ROOT
 from pipelines.raw.missing_files import NeededFiles, missing_file_of
 from pipelines.report.build_outcomes import describe_failure, describe_release, expect, summarize
 from pipelines.report.build_report import begin_report, update_report
 from pipelines.report.missing_files_page import missing_files_summary
-from pipelines.report.redaction import ROOT, report_error
+from pipelines.report.redaction import report_error
 from pipelines.terminal import summary_level
 
 if TYPE_CHECKING:

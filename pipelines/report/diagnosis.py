@@ -17,6 +17,7 @@ from huggingface_hub import constants
 from builders import catalogue
 from builders.errors import SourceError
 from builders.raw_files import Hub
+from pipelines import installation
 from pipelines.hub.access import ask_access, ask_identity
 from pipelines.raw.file_request import stored_file
 from pipelines.raw.urls import HUB, hub_token
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from builders.raw_files import RawFile
 
-ROOT = Path(__file__).parents[2]
 NEEDED = ("polars", "pyarrow", "datasets", "huggingface_hub")
 OPTIONAL = {"mteb": "only to evaluate models on releases"}
 OLDEST_PYTHON = (3, 11)
@@ -111,8 +111,8 @@ def _language_model() -> Line:
 
 
 def _installation() -> Line:
-    kind = "a checkout" if (ROOT / "pyproject.toml").is_file() else "an installed package"
-    return Line("package", "ok", f"{_version('embedding-datasets') or 'not installed'}, {kind}: {ROOT}")
+    kind = "a checkout" if installation.is_checkout() else "an installed package"
+    return Line("package", "ok", f"{installation.describe()}, {kind}: {installation.ROOT}")
 
 
 def _cache(cache: Path) -> Line:

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pipelines.report.missing_files_page import total_size
-from pipelines.report.text import wrap
+from pipelines.report.text import fold, wrap
 from pipelines.terminal import format_size
 
 if TYPE_CHECKING:
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 WORDS = {"raw-dir": "here", "cache": "here", "download": "to download", "missing": "missing", "by-hand": "by hand"}
 
 
-def download_page(plans: Sequence[PlannedDownload]) -> list[str]:
-    """The plan as lines: the files by source, each with its size and its address or path, then the totals."""
+def download_page(plans: Sequence[PlannedDownload], *, width: int | None = None) -> list[str]:
+    """The plan as lines: the files by source, each with its size and its address or path, then the totals.
+
+    width: of the terminal, for which names, addresses and paths are folded as in a table; None where no terminal shows them.
+    """
     lines = []
     for source, group in groupby(plans, key=lambda plan: plan.source):
         files = list(group)
@@ -26,10 +29,18 @@ def download_page(plans: Sequence[PlannedDownload]) -> list[str]:
         for file in files:
             size = format_size(file.bytes) if file.bytes is not None else "size unknown"
             terms = ", accept its terms first" if file.gated and file.origin == "download" else ""
-            lines.append(f"  {file.name.removeprefix(f'{source}/')}  {size}  {file.origin}{terms}")
+            line = f"{file.name.removeprefix(f'{source}/')}  {size}  {file.origin}{terms}"
+            lines += _folded(line, ("  ", "      "), width)
             if file.origin in {"raw-dir", "cache", "download"}:
-                lines.append(f"    {file.where}")
+                lines += _folded(file.where, ("    ", "    "), width)
     return [*lines, *([""] if lines else []), *wrap(f"total: {_counts(plans)}")]
+
+
+def _folded(text: str, indents: tuple[str, str], width: int | None) -> list[str]:
+    """A text as lines of at most `width` characters, in one line without a width. indents: of the first line, of the others."""
+    first, others = indents
+    folded = fold(text, width - len(others)) if width else [text]
+    return [f"{others if number else first}{line}" for number, line in enumerate(folded)]
 
 
 def _counts(plans: Sequence[PlannedDownload]) -> str:

@@ -12,26 +12,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING
 
-import huggingface_hub
-
-from builders.errors import DatasetError, FindingsError
+from builders.errors import DatasetError, FindingsError, last_line
+from pipelines.installation import ROOT
 from pipelines.report.build_report import ReportedError
 from pipelines.safe_text import mask_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
-ROOT = Path(__file__).parents[2]
 PACKAGES = ("builders", "cards", "embedding_datasets", "pipelines")
-OWN_WORDS = (
-    "pipelines.raw.",
-    "pipelines.release.",
-    "pipelines.hub.",
-    "pipelines.make",
-)  # they quote digests and counts only
+# The modules whose errors quote digests and counts only.
+OWN_WORDS = ("pipelines.raw.", "pipelines.release.", "pipelines.hub.", "pipelines.make")
 MASK = "..."
 LONGEST = 600  # characters; describing all keys of a record takes fewer
 # A quoted text as Python and JSON write it; one that was cut off lasts to the end.
@@ -55,8 +49,8 @@ class Failure:
 
 def failure_of(error: DatasetError) -> Failure:
     """An error that was just caught, with the module that raised it."""
-    trace = _innermost(error.__traceback__)
-    return Failure(error, trace.tb_frame.f_globals.get("__name__", "") if trace else "")
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    return Failure(error, frames[-1].f_globals.get("__name__", "") if frames else "")
 
 
 def unexpected_failure(name: str, error: Exception) -> Failure:
@@ -64,16 +58,11 @@ def unexpected_failure(name: str, error: Exception) -> Failure:
 
     name: the dataset and its version.
     """
-    where, trace = None, error.__traceback__
-    while trace is not None:
-        path = Path(trace.tb_frame.f_code.co_filename)
-        if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in PACKAGES:
-            where = f"{path.relative_to(ROOT).as_posix()}, line {trace.tb_lineno}"
-        trace = trace.tb_next
+    line = last_line(error, *(ROOT / package for package in PACKAGES))
     return Failure(
         DatasetError(
             f"{name}: unexpected {type(error).__name__}",
-            where=where,
+            where=f"{line[0].relative_to(ROOT).as_posix()}, line {line[1]}" if line else None,
             todo="this is a defect of this package: report it to the maintainers, with the traceback above",
         ),
         "",
@@ -105,12 +94,6 @@ def _is_header(error: DatasetError) -> bool:
     return "the header has" in error.what and not found.isdisjoint(expected)
 
 
-def _innermost(trace: TracebackType | None) -> TracebackType | None:
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace
-
-
 def _without_data(text: str, *, names: bool) -> str:
     """A text without its quotations. names: those that look like the name of a key or a file stay."""
     typed = TYPED_VALUE.fullmatch(text)
@@ -125,9 +108,6 @@ def _without_data(text: str, *, names: bool) -> str:
 
 def _scrub(text: str, roots: Mapping[str, Path | None]) -> str:
     """A text without folders of this machine, tokens, passwords and signatures in addresses."""
-    token = huggingface_hub.get_token()
-    if token:
-        text = text.replace(token, MASK)
     folders = {
         str(form): name for name, path in roots.items() if path for form in (path, path.absolute(), path.resolve())
     }

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from builders.catalogue import needed_files
-from builders.raw_files import ByHand, Hub
 from pipelines.raw.file_request import stored_file
+from pipelines.raw.missing import missing_reason
 from pipelines.raw.pins import find_pin
 from pipelines.raw.urls import file_url
 
@@ -165,12 +165,7 @@ def _file_need(source: Source, files: Sequence[RawFile], lock_files: Sequence[Pa
     """One published file. files: itself, or those that are read in it."""
     stored = stored_file(files[0])
     pin = find_pin(source.name, stored, lock_files)
-    match stored.location:
-        case ByHand():
-            access: Access = "by hand"
-        case Hub(gated=True):
-            access = "gated"
-        case _:
-            access = "open"
+    reason = missing_reason(stored.location)
+    access: Access = "open" if reason == "offline" else reason
     members_pinned = all(find_pin(source.name, file, lock_files).has_digest for file in files)
     return FileNeed(stored.name, pin.bytes, access, pin.has_digest or members_pinned, file_url(stored.location))

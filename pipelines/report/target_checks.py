@@ -1,4 +1,4 @@
-"""Checks what a name on the command line means: a release, a folder or a file of somebody else, a dataset of the Hub."""
+"""Checks what a name means, for the command line and Python: a release, another folder or file, a dataset of the Hub."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from pipelines.report.targets import Target
 
 
-def check_target(target: Target, options: ForeignOptions, *, language_sample: int | None) -> list[CheckResult]:
+def check_target(
+    target: Target, options: ForeignOptions, *, language_sample: int | None, single: bool = False
+) -> list[CheckResult]:
     """The results for a target, one for each subset of a dataset that is not a release. options: for such a dataset.
+
+    single: several subsets are an error, before any is audited.
 
     Raises what locate_target, check_release, check_folder and check_file raise.
     """
@@ -29,7 +33,7 @@ def check_target(target: Target, options: ForeignOptions, *, language_sample: in
             results = [check_release(dataset_dir, language_sample=language_sample, fetched=fetched)]
         else:
             name = target.repository[0] if target.repository else dataset_dir.resolve().name
-            results = check_folder(dataset_dir, name, options, language_sample=language_sample)
+            results = check_folder(dataset_dir, name, options, language_sample=language_sample, single=single)
     for result in results:
         result.report.update(path=target.name, revision=revision)
     return results

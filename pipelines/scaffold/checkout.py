@@ -5,12 +5,12 @@ from __future__ import annotations
 import keyword
 import re
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders import catalogue
 from builders.benchmarks import BENCHMARKS
 from builders.errors import UsageError
+from pipelines import installation
 from pipelines.files import write_atomically
 from pipelines.scaffold.templates import citation_text, scaffold
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from builders.catalogue import Entry
     from pipelines.scaffold.templates import Plan
 
-ROOT = Path(__file__).parents[2]
+ROOT = installation.ROOT
 STEM = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 MAX_NAME = 30  # characters: longer names make titles that the Hub cuts
 RESERVED = {"all", *catalogue.FOLDERS, *BENCHMARKS}
@@ -29,7 +29,7 @@ CITATIONS = "cards/citations.bib"
 
 def require_checkout() -> None:
     """Raise UsageError where this is an installed package."""
-    if not all((ROOT / name).exists() for name in ("pyproject.toml", "tests/golden", CITATIONS)):
+    if not installation.is_checkout(ROOT):
         raise UsageError(
             "a dataset can be added only in a checkout of the repository",
             where=str(ROOT),

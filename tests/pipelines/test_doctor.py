@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.raw_files import Hub
-from pipelines import doctor
+from pipelines import doctor, installation
 from pipelines.hub.access import Identity, ask_identity
 from pipelines.report import diagnosis
 from pipelines.report.diagnosis import Line, diagnose, diagnosis_page, gated_files
 from tests.support.loopback_hub import EXPIRED, FINE_GRAINED, READER, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
+from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,6 +146,11 @@ def test_a_full_disk_is_a_problem_and_a_small_one_a_warning(tmp_path: Path, monk
     for free, state in ((10**8, "problem"), (10**10, "warning"), (10**11, "ok")):
         monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: usage._replace(free=free))
         assert look(tmp_path)["disk"][0].state == state
+
+
+def test_the_package_is_named_as_version_names_it_with_its_folder(tmp_path: Path) -> None:
+    [line] = look(tmp_path)["package"]
+    assert line.text == f"{installation.describe()}, a checkout: {ROOT}"
 
 
 def test_a_missing_package_is_a_problem_with_the_command_that_installs_it(

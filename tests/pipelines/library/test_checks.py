@@ -70,6 +70,36 @@ def test_frames_are_checked_like_the_same_rows_in_files(tmp_path: Path) -> None:
     assert {key: in_memory.report[key] for key in same} == {key: in_files.report[key] for key in same}
 
 
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("test.csv", pl.DataFrame.write_csv),
+        ("test.jsonl", pl.DataFrame.write_ndjson),
+        ("test.parquet", pl.DataFrame.write_parquet),
+    ],
+    ids=["csv", "jsonl", "parquet"],
+)
+def test_a_single_file_is_checked_as_the_split_that_its_name_says(
+    tmp_path: Path, name: str, write: Callable[[pl.DataFrame, Path], None]
+) -> None:
+    path = tmp_path / name
+    write(pl.DataFrame(ROWS), path)
+    result = check(path, task="Classification")
+    assert (result.dataset, result.report["path"]) == (name, str(path))
+    assert ("conflicting_label", "default/test.label", 1) in kinds(result)
+    assert [(table["split"], table["rows"]) for table in result.report["tables"]] == [("test", 3)]
+    with pytest.raises(UsageError, match="a file is not a release"):
+        checks.diff(path, path, output=None)
+
+
+def test_a_file_in_no_format_of_data_is_an_error_that_lists_the_formats(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt.bak"
+    path.write_text("not rows\n", "utf-8")
+    with pytest.raises(SourceError, match="not a data file") as raised:
+        check(path)
+    assert "CSV" in str(raised.value.expected)
+
+
 def test_one_frame_is_the_train_split_and_a_dataset_keeps_its_own() -> None:
     assert {one.split for one in check(pl.DataFrame(ROWS)).findings} == {"train"}
     dataset = datasets.Dataset.from_dict({"sentence1": ["a"], "sentence2": ["b"], "score": [1.0]}, split="validation")

@@ -111,13 +111,36 @@ def test_a_damaged_release_that_cannot_be_built_again_is_an_error_that_names_the
 
 def test_all_missing_raw_files_are_listed_with_how_to_get_each(cache: Path) -> None:
     with pytest.raises(SourceError) as raised:
-        releases.load("cedr", offline=True)
-    assert raised.value.what == "cedr-classification@3.0.0 cannot be built: 2 raw files are missing"
+        releases.load("rubq-retrieval", offline=True)
+    assert raised.value.what == "rubq-retrieval@2.0.0 cannot be built: 2 raw files are missing"
     lines = str(raised.value.todo).splitlines()
-    assert [line.split(":")[0].strip() for line in lines[:2]] == ["cedr/main/train.jsonl", "cedr/main/test.jsonl"]
-    assert all("https://sagteam.ru/cedr/main.zip" in line and str(cache) in line for line in lines[:2])
-    assert "embedding-datasets fetch cedr" in lines[2]
-    assert 'load("cedr-classification@3.0.0", sample=True)' in lines[3]
+    assert [line.split(":")[0].strip() for line in lines[:2]] == [
+        "rubq/RuBQ_2.0_test.json",
+        "rubq/RuBQ_2.0_paragraphs.json",
+    ]
+    assert all("https://raw.githubusercontent.com/" in line and str(cache) in line for line in lines[:2])
+    assert "embedding-datasets fetch rubq" in lines[2]
+    assert 'load("rubq-retrieval@2.0.0", sample=True)' in lines[3]
+
+
+def test_a_missing_archive_is_listed_once_with_the_files_that_are_read_in_it(cache: Path) -> None:
+    with pytest.raises(SourceError, match="1 raw file is missing") as raised:
+        releases.load("cedr", offline=True)
+    archive, *_ = str(raised.value.todo).splitlines()
+    assert archive.startswith(f"cedr/main.zip: https://sagteam.ru/cedr/main.zip; put it at {cache}")
+    assert archive.endswith("or, extracted, below raw_dir: cedr/main/train.jsonl, cedr/main/test.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("name", "page"), [("par3", "README of https://"), ("lmsys", "/lmsys/chatbot_arena_conversations;")]
+)
+def test_a_missing_file_behind_terms_or_fetched_by_hand_comes_with_the_page_for_it(
+    name: str, page: str, cache: Path
+) -> None:
+    with pytest.raises(SourceError, match="1 raw file is missing") as raised:
+        releases.load(name, offline=True)
+    assert page in str(raised.value.todo)
+    assert "still missing" not in str(raised.value.todo)
 
 
 def test_a_failed_download_names_the_files_that_are_still_missing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

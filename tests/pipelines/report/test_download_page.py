@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pipelines import fetch
 from pipelines.raw.downloads import plan_downloads
 from pipelines.raw.settings import RawSettings
+from pipelines.report.download_page import download_page
 from tests.support.raw_files import write
 from tests.support.releases import definition_of
 
@@ -42,6 +43,21 @@ def test_an_extracted_member_is_here_and_its_archive_is_still_to_download_for_th
         ("cedr/main.zip", "download"),
         ("cedr/main/test.jsonl", "raw-dir"),
     ]
+
+
+def test_on_a_terminal_names_and_addresses_are_folded_behind_a_slash_and_in_a_pipe_they_stay_whole(
+    tmp_path: Path,
+) -> None:
+    raw = RawSettings(raw_dir=None, cache=tmp_path, lock=tmp_path / "lock.json")
+    plans = plan_downloads(map(definition_of, ("rubq-retrieval", "lmsys-reranking")), raw)
+    shown, piped = download_page(plans, width=80), download_page(plans)
+    assert max(map(len, shown)) <= 80
+    assert max(map(len, piped)) > 80
+    assert {f"    {plan.where}" for plan in plans} <= set(piped)
+    assert "".join(shown).replace(" ", "") == "".join(piped).replace(" ", "")
+    begin = next(number for number, line in enumerate(shown) if "raw.githubusercontent.com" in line)
+    assert shown[begin].endswith("/")
+    assert shown[begin + 1].startswith("    ")
 
 
 def test_fetch_dry_run_prints_the_totals_of_each_source_and_creates_nothing(

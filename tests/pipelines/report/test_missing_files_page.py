@@ -10,7 +10,7 @@ import pytest
 
 from builders.errors import MissingFile, SourceError
 from pipelines import build, fetch
-from pipelines.raw.missing_files import NeededFiles, find_buildable, find_missing_files, missing_files_json
+from pipelines.raw.missing_files import NeededFiles, find_buildable, find_missing_files
 from pipelines.raw.settings import RawSettings
 from pipelines.report.missing_files_page import missing_files_summary, total_size
 from tests.support.raw_files import write
@@ -104,16 +104,11 @@ def test_the_summary_of_the_catalogue_fits_the_page_and_names_every_dataset(raw:
     assert "docs-0.jsonl.gz ... miracl-corpus-v1.0-ru/docs-19.jsonl.gz" in text.replace("\n    ", " ")
 
 
-def test_programs_get_the_missing_files_with_their_reasons(raw: RawSettings) -> None:
-    [file] = missing_files_json(find_missing_files(needs("terra-pairclassification"), raw))
-    assert file == {
-        "name": "terra/TERRa.zip",
-        "reason": "offline",
-        "bytes": 907_346,
-        "url": "https://russiansuperglue.com/tasks/download/TERRa",
-        "instructions": None,
-        "datasets": ["terra-pairclassification"],
-    }
+def test_a_missing_file_has_its_reason_its_size_and_its_address(raw: RawSettings) -> None:
+    [file] = find_missing_files(needs("terra-pairclassification"), raw)
+    assert (file.name, file.reason, file.bytes) == ("terra/TERRa.zip", "offline", 907_346)
+    assert file.url == "https://russiansuperglue.com/tasks/download/TERRa"
+    assert (file.instructions, file.datasets) == (None, ("terra-pairclassification",))
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,10 @@ from builders.shaping.rows import refuse
 from builders.spec import Raw
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
-from pipelines.report.redaction import ROOT, Failure, failure_of, report_error, unexpected_failure
+from pipelines.report.redaction import Failure, failure_of, report_error, unexpected_failure
+from tests.support.paths import ROOT
 from tests.support.raw_files import COMMIT, source_of, write
+from tests.support.tokens import TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,6 +159,23 @@ def test_an_error_of_raw_files_is_kept_whole_without_folders_of_the_machine(tmp_
 )
 def test_paths_and_secrets_are_masked_in_every_error(text: str, kept: str) -> None:
     assert report_error(Failure(SourceError("x", found=text), "pipelines.raw.download"), {}).found == kept
+
+
+@pytest.mark.parametrize("form", TOKENS)
+def test_a_report_has_no_token_in_any_form(form: str) -> None:
+    secret, text = TOKENS[form]
+    error = SourceError(text.format(secret), where=text.format(secret), found=text.format(secret))
+    assert secret not in str(report_error(Failure(error, "pipelines.raw.download"), {}))
+
+
+def test_a_report_has_no_token_of_the_user_and_none_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask() -> None:
+        raise AssertionError("it may ask a server for one")
+
+    monkeypatch.setattr("huggingface_hub.get_token", ask)
+    monkeypatch.setenv("HF_TOKEN", "my-own-secret")
+    error = report_error(Failure(SourceError("x", found="no access with my-own-secret"), "pipelines.hub.client"), {})
+    assert error.found == "no access with [token]"
 
 
 def test_blocking_defects_are_reported_with_their_counts_but_without_examples() -> None:
