@@ -189,8 +189,6 @@ def _check_content(file: CorpusFile) -> None:
                 expected="one object a line",
                 todo="convert it, for example: jq -c '.[]' FILE.json > FILE.jsonl",
             )
-    elif file.format in ("CSV", "TSV") and not file.compression and b"\0" in head:
-        raise _wrong_content(file.path, file.name, file.format)
 
 
 def _holds_lines(file: CorpusFile) -> bool:

@@ -54,10 +54,7 @@ def run_partitions(partitions: Sequence[Partition], work: Work, engine: Engine, 
     if engine.name == RAY and find_spec(RAY) is None:
         raise UsageError("Ray is not installed", todo="pip install 'embedding-datasets[ray]', or use --engine local")
     rest = unfinished(folder, partitions)
-    total, left = (sum(partition.size for partition in several) for several in (partitions, rest))
-    with stage("scanning", total=total, unit=BYTES) as advance:
-        if total > left:
-            advance(total - left)
+    with stage("scanning", total=sum(partition.size for partition in rest), unit=BYTES) as advance:
         for partition in _run(rest, work, engine, folder):
             advance(partition.size)
 

@@ -7,6 +7,7 @@ is gone (pipelines/workers.py).
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter, deque
 from contextlib import contextmanager, suppress
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from pipelines.corpus_scan.partitions import Partition
 
     Work = Callable[[Partition], pl.DataFrame]
+
+logger = logging.getLogger(__name__)
 
 ATTEMPTS = 4  # for one partition, each of which ends with a killed process
 POLARS_THREADS = "POLARS_MAX_THREADS"
@@ -115,7 +118,8 @@ def _serve(pipe: Connection, work: Work, folder: Path, verbose: int) -> None:
             error: Exception | None = None
             try:
                 write_result(folder, partition, work(partition))
-            except Exception as problem:  # noqa: BLE001  the parent raises it
+            except Exception as problem:  # the parent raises it
+                logger.debug("partition %d", partition.number, exc_info=True)
                 error = problem
             _answer(pipe, error)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from builders.errors import DatasetError, SourceError, UsageError
 from pipelines.corpus_scan.corpora import open_corpus
@@ -207,6 +210,29 @@ def test_lines_longer_than_a_piece_are_read_whole(tmp_path: Path, monkeypatch: p
     corpus = open_corpus([str(path)], partition_bytes=1)
     assert [len(text[3]) for text in texts_of(corpus)] == [100, 1, 31]
     assert [part.first_row for part in corpus.partitions] == [0, 1, 2]
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.sampled_from(
+    ['"', "\n", "\r", ",", "\0", "\u2028"]
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12), st.integers(1, 200))
+def test_any_text_comes_back_from_any_format_and_any_partitions(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], size: int
+) -> None:
+    folder = tmp_path_factory.mktemp("texts")
+    write(folder / "a.jsonl", json_lines(*[{"one": one, "two": two} for one, two in rows]))
+    with (folder / "b.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("one", "two"), *rows])
+    write(folder / "c.csv.gz", gzip.compress((folder / "b.csv").read_bytes()))
+    pl.DataFrame(rows, ["one", "two"], orient="row").write_parquet(folder / "d.parquet", row_group_size=2)
+    expected = [
+        (row, name, text) for row, pair in enumerate(rows) for name, text in zip(("one", "two"), pair, strict=True)
+    ]
+    found = texts_of(open_corpus([str(folder)], partition_bytes=size))
+    assert found == [(name, *text) for name in ("a.jsonl", "b.csv", "c.csv.gz", "d.parquet") for text in expected]
 
 
 # Names.

@@ -23,6 +23,7 @@ from builders.errors import DatasetError, SourceError, UsageError
 from pipelines.corpus_scan.checkpoints import open_checkpoints, read_results, result_path, scan_digest, write_result
 from pipelines.corpus_scan.corpora import open_corpus
 from pipelines.corpus_scan.engines import Engine, run_partitions
+from pipelines.corpus_scan.ray_engine import run_on_ray
 from tests.support.corpus_work import fail, kill_always, kill_once, list_texts
 from tests.support.paths import ROOT
 
@@ -113,6 +114,14 @@ def test_ray_is_asked_for_where_it_is_not_installed(tmp_path: Path, monkeypatch:
     with pytest.raises(UsageError, match="Ray is not installed") as caught:
         run_partitions(corpus(tmp_path / "corpus"), list_texts, Engine("ray"), tmp_path)
     assert "embedding-datasets[ray]" in (caught.value.todo or "")
+
+
+def test_a_cluster_that_does_not_answer_is_named_at_once(tmp_path: Path) -> None:
+    parts = corpus(tmp_path / "corpus")
+    for address in ("127.0.0.1:1", "ray://127.0.0.1:1"):
+        with pytest.raises(UsageError, match="Ray does not answer") as caught:
+            next(run_on_ray(parts, list_texts, lambda *_: None, 2, address))
+        assert caught.value.where == address
 
 
 # In processes of their own, which cost seconds to start.
@@ -228,8 +237,6 @@ def test_ray_gives_the_same_results_and_shows_nothing_of_its_own(tmp_path: Path)
 @needs_ray
 def test_errors_of_ray_say_what_to_do(tmp_path: Path) -> None:
     parts = corpus(tmp_path / "corpus")
-    with pytest.raises(UsageError, match="Ray does not answer"):
-        run_partitions(parts, list_texts, Engine("ray", 2, "127.0.0.1:1"), tmp_path)
     with pytest.raises(SourceError, match="invalid JSON"):
         run_partitions(parts, partial(fail, number=4), Engine("ray", 2), tmp_path)
     with pytest.raises(DatasetError, match="killed 4 times") as caught:
