@@ -22,8 +22,7 @@ from pipelines.corpus_scan.engines import run_partitions
 from pipelines.corpus_scan.index_file import read_index
 from pipelines.corpus_scan.matching import KINDS, TABLE_SCHEMA, short_texts
 from pipelines.corpus_scan.scanning import _load, read_scan, scan_partition
-from pipelines.corpus_scan.stored_texts import store_texts
-from pipelines.corpus_scan.units import NAMES
+from pipelines.corpus_scan.stored_texts import write_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,11 +32,11 @@ if TYPE_CHECKING:
     from pipelines.corpus_scan.index_file import IndexTable
     from pipelines.corpus_scan.indexing import IndexedDataset
     from pipelines.corpus_scan.lookup import Lookup
+    from pipelines.corpus_scan.partitions import Partition
     from pipelines.corpus_scan.scanning import PartitionMatches
     from pipelines.corpus_scan.stored_texts import StoredTexts
 
 TABLE = list(TABLE_SCHEMA)
-UNITS = list(dict.fromkeys(NAMES.values()))
 # The more of the benchmark a row of the corpus has, the higher.
 UNIT_RANKS = {"text": 0, "labelled text": 1, "pair": 2, "query with positive": 3, "labelled pair": 4}
 FOUND_SCHEMA = pl.Schema(
@@ -63,10 +62,14 @@ class Scan:
     index: Path = field(repr=False)
     texts: Path | None = field(repr=False)
 
+    @cached_property
+    def partitions(self) -> list[Partition]:
+        """The partitions in such an order that their matches follow each other in the order of the contract."""
+        return sorted(self.corpus.partitions, key=lambda one: (one.file.name.encode(), one.first_row, one.number))
+
     def results(self) -> Iterator[PartitionMatches]:
-        """The results of all partitions, so that their matches follow each other in the order of the contract."""
-        ordered = sorted(self.corpus.partitions, key=lambda one: (one.file.name.encode(), one.first_row, one.number))
-        return read_scan(self.folder, ordered)
+        """The results of `partitions`."""
+        return read_scan(self.folder, self.partitions)
 
     @cached_property
     def sums(self) -> Sums:
@@ -84,7 +87,7 @@ class Sums:
 
     found: a row for each text of the index that was found, with the columns of FOUND_SCHEMA: kinds are positions in KINDS, sorted;
     unit a value of UNIT_RANKS, the highest; is_estimated: whether all its matches are. short: the columns of `short_texts`.
-    rows, texts: of the corpus; rows_found: of the corpus, with a match. corpus_kinds: how many rows of the corpus have each kind.
+    rows, texts: of the corpus; rows_found: of the corpus, with a match.
     """
 
     found: pl.DataFrame
@@ -107,8 +110,8 @@ def open_scan(
     """
     opened = read_index(index)
     known = {(one.dataset, one.version, one.content_sha256) for one in datasets}
-    at_hand = tuple((one.dataset, one.version, one.content_sha256) in known for one in opened.tables)
     tables = opened.tables
+    at_hand = tuple((one.dataset, one.version, one.content_sha256) in known for one in tables)
     options = {
         "index": file_digest(index),
         "at_hand": at_hand,
@@ -116,30 +119,15 @@ def open_scan(
         "code": installation.describe(),
     }
     checkpoints.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".texts-", dir=checkpoints) as scratch:
-        if any(at_hand):
-            with store_texts(opened, datasets, Path(scratch)) as stored:
-                del opened, stored
-                yield from _run(corpus, tables, at_hand, index, Path(scratch), engine, checkpoints, options)
-        else:
-            del opened
-            yield from _run(corpus, tables, at_hand, index, None, engine, checkpoints, options)
-
-
-def _run(
-    corpus: Corpus,
-    tables: tuple[IndexTable, ...],
-    at_hand: tuple[bool, ...],
-    index: Path,
-    scratch: Path | None,
-    engine: Engine,
-    checkpoints: Path,
-    options: dict[str, object],
-) -> Iterator[Scan]:
-    texts = scratch / "texts.arrow" if scratch else None
-    threshold = float(str(options["threshold"]))
-    work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold)
-    with open_checkpoints(checkpoints, scan_digest(corpus.partitions, options)) as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix=".texts-", dir=checkpoints.resolve()) as scratch,
+        open_checkpoints(checkpoints, scan_digest(corpus.partitions, options)) as folder,
+    ):
+        texts = Path(scratch) / "texts.arrow" if any(at_hand) else None
+        if texts is not None:
+            write_texts(opened, datasets, texts)
+        del opened  # a process that searches reads it itself
+        work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold)
         run_partitions(corpus.partitions, work, engine, folder)
         yield Scan(corpus, tables, at_hand, threshold, folder, index.resolve(), texts)
 

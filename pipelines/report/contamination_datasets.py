@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from pipelines.report.targets import locate_target, resolve_targets
 from pipelines.resolution import CARD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from pipelines.corpus_scan.index_file import IndexTable
@@ -92,3 +93,13 @@ def _read_file(path: Path, options: ForeignOptions) -> list[IndexedDataset]:
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable_file([path], error) from error
     return [from_foreign(one, path.name, "") for one in datasets]
+
+
+@contextmanager
+def reading_rows(names: Sequence[str]) -> Iterator[None]:
+    """While the rows of these datasets are read, raise a SourceError for what polars cannot read."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        found = str(error).strip().partition("\n")[0][:300]
+        raise SourceError("cannot read the rows of a dataset", where=", ".join(names), found=found) from error
