@@ -19,6 +19,7 @@ COMMANDS = {
     "build",
     "check",
     "command",
+    "contamination",
     "decide",
     "diff",
     "doctor",

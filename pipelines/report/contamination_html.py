@@ -67,7 +67,9 @@ def _verdict(found: Sequence[TableSummary]) -> tuple[str, str]:
     worst = max(found, key=lambda one: one.share)
     serious = whole or worst.share >= SERIOUS_SHARE
     texts = f"{count(rows, 'text')} of {count(len(datasets), 'dataset')} {'is' if rows == 1 else 'are'} in the corpus."
-    most = f" Most of {dataset_name(worst.table)}, {location(worst.table)}: {share_text(worst.found, worst.table.rows)}."
+    most = (
+        f" Most of {dataset_name(worst.table)}, {location(worst.table)}: {share_text(worst.found, worst.table.rows)}."
+    )
     answers = f" Of {count(whole, 'text')} the corpus has the other side or the label in the same row." if whole else ""
     return "error" if serious else "warning", texts + most + answers
 

@@ -53,9 +53,7 @@ def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | Non
         rows = [["dataset", "table", "rows", *KINDS, "share"]]
         for one in found:
             figures = [number(one.table.rows), *(number(one.kinds[kind]) for kind in KINDS)]
-            rows.append(
-                [dataset_name(one.table), location(one.table), *figures, share_text(one.found, one.table.rows)]
-            )
+            rows.append([dataset_name(one.table), location(one.table), *figures, share_text(one.found, one.table.rows)])
         lines += ["", *table(_right(rows, 2), width=width).splitlines()]
     return [*lines, "", *(line for one in remarks(scan, summaries) for line in wrap(one, width=space))]
 
