@@ -102,7 +102,8 @@ def _scan(options: argparse.Namespace) -> int:
             check_target([file for file, _ in corpus.files], options.clean)
         datasets = releases_at_hand(tables, options.releases)
         datasets += find_datasets(options.benchmark, options.releases, _foreign_options(options))
-        with open_scan(corpus, options.index, datasets, engine, cache / "scans", options.threshold) as scan:
+        scans = cache / "scans"
+        with open_scan(corpus, options.index, datasets, engine, checkpoints=scans, threshold=options.threshold) as scan:
             summaries = summarise(scan)
             met = met_conditions(conditions, summaries)
             lines = _write(scan, summaries, options)

@@ -85,8 +85,8 @@ class Scan:
 class Sums:
     """Sums over a scan.
 
-    found: a row for each text of the index that was found, with the columns of FOUND_SCHEMA: kinds are positions in KINDS, sorted;
-    unit a value of UNIT_RANKS, the highest; is_estimated: whether all its matches are. short: the columns of `short_texts`.
+    found: a row for each text of the index that was found, with the columns of FOUND_SCHEMA: kinds are positions in KINDS,
+    sorted; unit a value of UNIT_RANKS, the highest; is_estimated: whether all its matches are. short: the columns of `short_texts`.
     rows, texts: of the corpus; rows_found: of the corpus, with a match.
     """
 
@@ -99,7 +99,13 @@ class Sums:
 
 @contextmanager
 def open_scan(
-    corpus: Corpus, index: Path, datasets: Sequence[IndexedDataset], engine: Engine, checkpoints: Path, threshold: float
+    corpus: Corpus,
+    index: Path,
+    datasets: Sequence[IndexedDataset],
+    engine: Engine,
+    *,
+    checkpoints: Path,
+    threshold: float,
 ) -> Iterator[Scan]:
     """Search a corpus, for the time of the block, after which the results of its partitions are removed.
 

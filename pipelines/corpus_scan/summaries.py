@@ -23,9 +23,10 @@ WHOLE_UNITS = ("labelled text", "pair", "query with positive", "labelled pair")
 class TableSummary:
     """What was found of a table of the index.
 
-    kinds: how many of its rows have each kind; a row counts once, with the strictest. units: how many rows have more in one row of
-    the corpus than their text, once each, by the most that one has. estimated: rows with no match but near ones whose similarity
-    is estimated. short: rows with a text of 1 to 4 words that the corpus has, but not with the rest of its unit: not in `kinds`.
+    kinds: how many of its rows have each kind; a row counts once, with the strictest. units: how many rows have more in one row
+    of the corpus than their text, once each, by the most that one has. estimated: rows with no match but near ones whose
+    similarity is estimated.
+    short: rows with a text of 1 to 4 words that the corpus has, but not with the rest of its unit: not in `kinds`.
     """
 
     table: IndexTable
@@ -82,6 +83,6 @@ def flagged_rows(scan: Scan) -> pl.DataFrame:
         pl.col("kinds").explode().unique().sort(), pl.col("matches").sum()
     )
     if not len(grouped):
-        schema = {name: pl.String for name in ("dataset", "version", "config", "split", "row")}
+        schema = dict.fromkeys(("dataset", "version", "config", "split", "row"), pl.String)
         return pl.DataFrame(schema=schema | {"kinds": pl.List(pl.String), "matches": pl.Int64})
     return grouped.with_columns(pl.col("kinds").list.eval(names)).sort("dataset", "version", "config", "split", "row")

@@ -56,7 +56,9 @@ def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
             by_name[name] = side
         corpus = open_corpus(list(by_name), ["text"])
         shared: dict[tuple[str, ...], dict[str, set[str]]] = {}
-        with open_scan(corpus, folder / "index", datasets, Engine(), folder / "scans", THRESHOLD) as scan:
+        with open_scan(
+            corpus, folder / "index", datasets, Engine(), checkpoints=folder / "scans", threshold=THRESHOLD
+        ) as scan:
             for result in scan.results():
                 for match in result.matches.iter_rows(named=True):
                     where = by_name[match["corpus_file"]]
@@ -116,8 +118,8 @@ def map_markdown(found: dict[str, Any]) -> str:
             "The texts of each of these releases, in all of its splits, were searched for in all others. They were built from",
             f"complete real files: {releases}.",
             "",
-            "What the kinds mean, and what is not found: [contamination.md](contamination.md). Rows are those of the first dataset,",
-            "each counted once. Texts of 1 to 4 words are not listed.",
+            "What the kinds mean, and what is not found: [contamination.md](contamination.md). Rows are those of the first",
+            "dataset, each counted once. Texts of 1 to 4 words are not listed.",
             "",
             *(rows if found["shared"] else ["They share no texts."]),
             "",

@@ -66,12 +66,11 @@ def read_text(scan: Scan) -> str:
 
 def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
     """What the numbers of a scan do not say, as sentences."""
-    said = []
-    for one in summaries:
-        if whole := [f"{number(rows)} as {unit}" for unit, rows in one.units.items() if rows]:
-            said.append(
-                f"{dataset_name(one.table)}, {location(one.table)}: whole in one row of the corpus: {', '.join(whole)}"
-            )
+    said = [
+        f"{dataset_name(one.table)}, {location(one.table)}: whole in one row of the corpus: {', '.join(whole)}"
+        for one in summaries
+        if (whole := [f"{number(rows)} as {unit}" for unit, rows in one.units.items() if rows])
+    ]
     with_matches = {dataset_name(one.table) for one in summaries if one.found}
     without = [name for name in dict.fromkeys(dataset_name(one.table) for one in summaries) if name not in with_matches]
     if without:
@@ -94,8 +93,8 @@ def scan_json(summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
     """One object a dataset, version, config, split and column.
 
     rows: of the table. exact, folded, near, contained: how many of these were found, each once, by its strictest kind; share: of
-    all that were found. short: rows with a text of 1 to 4 words that is in the corpus by itself, not counted. estimated: rows with
-    estimated matches only. units: rows that are in one row of the corpus with the rest of a unit.
+    all that were found. short: rows with a text of 1 to 4 words that is in the corpus by itself, not counted. estimated: rows
+    with estimated matches only. units: rows that are in one row of the corpus with the rest of a unit.
     """
     keys = ("dataset", "version", "config", "split", "column", "rows")
     return [
