@@ -52,7 +52,9 @@ def main() -> int:
     """Run the subcommand that the command line names; returns its exit code: 1 on --fail-on, else 0."""
     name = sys.argv[1] if len(sys.argv) > 1 else None
     if name not in SUBCOMMANDS:
-        parser().parse_args()
+        arguments = parser()
+        arguments.parse_args()
+        arguments.error("name index, scan or map before the options")
     sys.argv = [f"{sys.argv[0]} {name}", *sys.argv[2:]]
     if name == "index":
         return _index(command.parse(_index_parser()))

@@ -41,7 +41,9 @@ TABLE = list(TABLE_SCHEMA)
 UNIT_RANKS = {"text": 0, "labelled text": 1, "pair": 2, "query with positive": 3, "labelled pair": 4}
 FOUND_SCHEMA = pl.Schema(
     TABLE_SCHEMA
-    | {"row": pl.String, "kinds": pl.List(pl.Int64), "unit": pl.Int64, "matches": pl.Int64, "is_estimated": pl.Boolean}
+    | {"row": pl.String}
+    | dict.fromkeys(KINDS, pl.Boolean)
+    | {"unit": pl.Int64, "matches": pl.Int64, "is_estimated": pl.Boolean}
 )
 MAX_WAITING = 500_000  # rows of partial sums before they are added up
 
@@ -85,9 +87,9 @@ class Scan:
 class Sums:
     """Sums over a scan.
 
-    found: a row for each text of the index that was found, with the columns of FOUND_SCHEMA: kinds are positions in KINDS,
-    sorted; unit a value of UNIT_RANKS, the highest; is_estimated: whether all its matches are. short: the columns of `short_texts`.
-    rows, texts: of the corpus; rows_found: of the corpus, with a match.
+    found: a row for each text of the index that was found, with the columns of FOUND_SCHEMA: whether it has each kind; unit: a
+    value of UNIT_RANKS, the highest; is_estimated: whether all its matches are. short: the columns of `short_texts`. rows,
+    texts: of the corpus; rows_found: of the corpus, with a match.
     """
 
     found: pl.DataFrame
@@ -167,19 +169,17 @@ def _as_found(matches: pl.DataFrame) -> pl.DataFrame:
     return matches.select(
         *TABLE,
         "row",
-        pl.concat_list(pl.col("kind").replace_strict(KINDS, range(len(KINDS)), return_dtype=pl.Int64)).alias("kinds"),
+        *((pl.col("kind") == kind).alias(kind) for kind in KINDS),
         pl.col("unit").replace_strict(UNIT_RANKS, return_dtype=pl.Int64),
         pl.lit(1, pl.Int64).alias("matches"),
         "is_estimated",
-    ).cast(dict(FOUND_SCHEMA))
+    )
 
 
 def _merge(found: pl.DataFrame) -> pl.DataFrame:
     """One row for each text of the index."""
-    if not len(found):
-        return pl.DataFrame(schema=FOUND_SCHEMA)
     merged = found.group_by(*TABLE, "row").agg(
-        pl.col("kinds").explode().unique().sort(),
+        *(pl.col(kind).any() for kind in KINDS),
         pl.col("unit").max(),
         pl.col("matches").sum(),
         pl.col("is_estimated").all(),

@@ -50,8 +50,8 @@ class TableSummary:
 def summarise(scan: Scan) -> list[TableSummary]:
     """A summary for each table of the index, in its order."""
     found, short = scan.sums.found, scan.sums.short
-    kind = pl.col("kinds").list.first()
-    by_kind = _counts(found.with_columns(kind=kind), "kind")
+    strictest = pl.coalesce(pl.when(kind).then(pl.lit(kind)) for kind in KINDS)
+    by_kind = _counts(found.with_columns(kind=strictest), "kind")
     by_unit = _counts(found, "unit")
     estimated = _counts(found.filter("is_estimated"), "is_estimated")
     alone = short.join(found, on=[*TABLE, "row"], how="anti").with_columns(one=pl.lit(1))
@@ -59,7 +59,7 @@ def summarise(scan: Scan) -> list[TableSummary]:
     summaries = []
     for table, at_hand in zip(scan.tables, scan.at_hand, strict=True):
         key = (table.dataset, table.version, table.config, table.split, table.column)
-        kinds = {name: by_kind.get((*key, number), 0) for number, name in enumerate(KINDS)}
+        kinds = {kind: by_kind.get((*key, kind), 0) for kind in KINDS}
         units = {name: by_unit.get((*key, UNIT_RANKS[name]), 0) for name in WHOLE_UNITS}
         short_rows, estimated_rows = by_short.get((*key, 1), 0), estimated.get((*key, True), 0)
         summaries.append(TableSummary(table, at_hand, kinds, units, estimated_rows, short_rows))
@@ -78,11 +78,7 @@ def flagged_rows(scan: Scan) -> pl.DataFrame:
     Columns: dataset, version, config, split, row (String), kinds (list of String, the strictest first), matches (Int64: how many
     there are of all its texts), in the order of the first five.
     """
-    names = pl.element().replace_strict(list(range(len(KINDS))), list(KINDS), return_dtype=pl.String)
-    grouped = scan.sums.found.group_by("dataset", "version", "config", "split", "row").agg(
-        pl.col("kinds").explode().unique().sort(), pl.col("matches").sum()
-    )
-    if not len(grouped):
-        schema = dict.fromkeys(("dataset", "version", "config", "split", "row"), pl.String)
-        return pl.DataFrame(schema=schema | {"kinds": pl.List(pl.String), "matches": pl.Int64})
-    return grouped.with_columns(pl.col("kinds").list.eval(names)).sort("dataset", "version", "config", "split", "row")
+    key = ["dataset", "version", "config", "split", "row"]
+    rows = scan.sums.found.group_by(key).agg(*(pl.col(kind).any() for kind in KINDS), pl.col("matches").sum())
+    kinds = pl.concat_list(pl.when(kind).then(pl.lit(kind)) for kind in KINDS).list.drop_nulls()
+    return rows.select(*key, kinds=kinds, matches="matches").sort(key)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from builders import catalogue
 from builders.licenses import permits_derivatives
@@ -92,7 +93,7 @@ def _choose(scan: Scan) -> pl.DataFrame:
             several = pl.concat([kept, result.matches]).sort(whole_first, maintain_order=True)
             several = several.unique([*TABLE, "row"], keep="first", maintain_order=True)
             kept = several.group_by(*TABLE, "kind", maintain_order=True).head(EXAMPLES).select(*MATCH_SCHEMA)
-    rank = pl.col("kind").replace_strict(KINDS, range(len(KINDS)), return_dtype=pl.Int64)
+    rank = pl.col("kind").replace_strict({kind: rank for rank, kind in enumerate(KINDS)}, return_dtype=pl.Int64)
     return kept.sort(*TABLE, rank, "corpus_file", "corpus_row", "corpus_column", "row").head(MAX_EXAMPLES)
 
 
@@ -142,9 +143,11 @@ def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...
         if key not in wanted or not at_hand:
             continue
         entries = np.flatnonzero(lookup.index.table == number)
-        names = pl.Series(lookup.index.rows.take(entries), dtype=pl.String)
+        names = pl.Series(lookup.index.rows.take(pa.array(entries)), dtype=pl.String)
         entries = entries[names.is_in(sorted(wanted[key])).to_numpy()]
-        for name, text in zip(lookup.index.rows.take(entries).to_pylist(), source.texts(entries), strict=True):
+        for name, text in zip(
+            lookup.index.rows.take(pa.array(entries)).to_pylist(), source.texts(entries), strict=True
+        ):
             if text is not None:
                 texts[*key, name] = text
     return texts
