@@ -184,4 +184,4 @@ def _merge(found: pl.DataFrame) -> pl.DataFrame:
         pl.col("matches").sum(),
         pl.col("is_estimated").all(),
     )
-    return merged.select(FOUND_SCHEMA.names()).cast(dict(FOUND_SCHEMA))
+    return merged.select(FOUND_SCHEMA.names()).cast(FOUND_SCHEMA)

@@ -135,8 +135,8 @@ def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...
     if source is None:
         return {}
     wanted: dict[tuple[str, ...], set[str]] = {}
-    for *key, row in chosen.select(*TABLE, "row").iter_rows():
-        wanted.setdefault(tuple(key), set()).add(row)
+    for *values, row in chosen.select(*TABLE, "row").iter_rows():
+        wanted.setdefault(tuple(values), set()).add(row)
     texts: dict[tuple[str, ...], str] = {}
     for number, (table, at_hand) in enumerate(zip(scan.tables, scan.at_hand, strict=True)):
         key = table_key(table)
