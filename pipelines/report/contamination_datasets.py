@@ -50,7 +50,7 @@ def releases_at_hand(tables: Iterable[IndexTable], releases: Path) -> list[Index
     found = []
     for name, version, digest in dict.fromkeys((one.dataset, one.version, one.content_sha256) for one in tables):
         if not digest or name not in catalogue.entries():
-            continue  # and a name that someone else wrote is no path
+            continue  # a name in a file of others must not become a path
         release_dir = releases / name / version
         try:
             same = (release_dir / MANIFEST).is_file() and require_manifest(release_dir).content_sha256 == digest

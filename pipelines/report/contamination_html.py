@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SERIOUS_SHARE = 0.01  # of the rows of a table, from which its score says little
 MEANINGS = {
     "exact": "the corpus has the same text",
-    "folded": "the same text but for case, punctuation, spacing and form of characters",
+    "folded": "the same text, ignoring case, punctuation, spacing and form of characters",
     "near": "a text that shares most of its runs of words or letters",
     "contained": "a longer text with all of its words, one after another",
 }

@@ -109,14 +109,14 @@ def map_page(found: dict[str, Any], *, width: int | None) -> list[str]:
 
 def map_markdown(found: dict[str, Any]) -> str:
     """docs/contamination-map.md."""
-    releases = ", ".join(f"`{one['dataset']}` {one['version']}" for one in found["datasets"])
+    releases = "\n".join(f"- `{one['dataset']}` {one['version']}" for one in found["datasets"])
     rows = ["| " + " | ".join(row) + " |" for row in (HEADING, ["---"] * len(HEADING), *_rows(found))]
     return "\n".join(
         [
             "# Texts that datasets share",
             "",
             "The texts of each of these releases, in all of its splits, were searched for in all others. They were built from",
-            f"complete real files: {releases}.",
+            f"complete real files.\n\n{releases}",
             "",
             "What the kinds mean, and what is not found: [contamination.md](contamination.md). Rows are those of the first",
             "dataset, each counted once. Texts of 1 to 4 words are not listed.",

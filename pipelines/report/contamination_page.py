@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pipelines.corpus_scan.scans import Scan
     from pipelines.corpus_scan.summaries import TableSummary
 
-MAX_NAMES = 8  # datasets of which nothing was found, by name
+MAX_NAMES = 8  # of datasets without matches
 
 
 def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: int | None) -> list[str]:
