@@ -16,7 +16,7 @@ class CorpusBatch:
 
     file: the file as a match names it. texts: a row for each text, with the columns of TEXT_SCHEMA, without nulls: the row of
     the file (0-based, however the file is divided), ascending; the name of its column (`query`, `pos[0]`); the text as it is in
-    the file. labels: the columns of LABEL_SCHEMA, for those rows that have a label or a score; see `label_texts`.
+    the file. labels: the columns of LABEL_SCHEMA, for those rows that have a label or a score, ascending; see `label_texts`.
     """
 
     file: str
