@@ -128,7 +128,7 @@ def clean_dataset(task_type: str, rows: int, rng: random.Random, texts: list[str
     tables = {"corpus": pl.DataFrame(corpus), "queries": pl.DataFrame({"id": ids, "text": [text() for _ in ids]})}
     tables["qrels"] = pl.DataFrame(qrels)
     if task_type == "Reranking":
-        pairs = [[f"d{number}", other] for number, other in zip(ids, others, strict=True)]
+        pairs = [rng.sample([f"d{number}", other], 2) for number, other in zip(ids, others, strict=True)]
         tables["top_ranked"] = pl.DataFrame({"query-id": ids, "corpus-ids": pairs})
     return {config: {"test": frame} for config, frame in tables.items()}
 
@@ -300,6 +300,32 @@ def plant_sorted_labels(tables: Tables, count: int, rng: random.Random) -> Plant
     return Planted(TASKS["Classification"], tables, frozenset({("default", "test")}), counts_once=True)
 
 
+def plant_label_by_length(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Double the second texts of the pairs with one of the labels."""
+    doubled = pl.when(pl.col("labels") == 1).then(pl.format("{} {}", "sentence2", "sentence1")).otherwise("sentence2")
+    tables["default"]["test"] = tables["default"]["test"].with_columns(sentence2=doubled)
+    return Planted(TASKS["PairClassification"], tables, frozenset({("default", "test")}), counts_once=True)
+
+
+def plant_label_by_overlap(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """Give pairs with one of the labels the same words in another order."""
+    shuffled = pl.Series(
+        [" ".join(rng.sample(text.split(" "), text.count(" ") + 1)) for text in tables["default"]["test"]["sentence1"]]
+    )
+    changed = pl.when(pl.col("labels") == 1).then(shuffled).otherwise("sentence2")
+    tables["default"]["test"] = tables["default"]["test"].with_columns(sentence2=changed)
+    return Planted(TASKS["PairClassification"], tables, frozenset({("default", "test")}), counts_once=True)
+
+
+def plant_label_by_position(tables: Tables, count: int, rng: random.Random) -> Planted:
+    """List the relevant candidate of every query first."""
+    lists = tables["top_ranked"]["test"]
+    first = pl.format("d{}", "query-id")
+    ordered = pl.concat_list(first, pl.col("corpus-ids").list.set_difference(pl.concat_list(first)))
+    tables["top_ranked"]["test"] = lists.with_columns(ordered.alias("corpus-ids"))
+    return Planted(TASKS["Reranking"], tables, frozenset({("top_ranked", "test")}), counts_once=True)
+
+
 def plant_swapped_pairs(tables: Tables, count: int, rng: random.Random) -> Planted:
     """Make rows of the second half the reverse of rows of the first."""
     frame = tables["default"]["test"]
@@ -373,6 +399,12 @@ def judge_unlisted(tables: Tables, count: int, rng: random.Random) -> list[dict[
     return [{"query-id": str(number), "corpus-id": f"d{last - number}", "score": 1} for number in range(count)]
 
 
+def keep_relevant(value: list[str], rng: random.Random) -> list[str]:
+    """Of the two candidates of a query, the relevant one: the other is the document after it, that of the last is the first."""
+    lower, higher = sorted(int(one.removeprefix("d")) for one in value)
+    return [f"d{lower if higher == lower + 1 else higher}"]
+
+
 def shout(text: str, rng: random.Random) -> str:
     """The text in capitals, with other punctuation: the same after folding."""
     return f"«{text.upper().rstrip('.')}»!"
@@ -403,6 +435,9 @@ PLANTERS: dict[str, Planter] = {
     "label_without_training_rows": Planter("Classification", plant_untrained_label),
     "few_rows_of_label": relabel("Classification", "train", make_one_rare),
     "label_leaking_column": Planter("Classification", plant_leaking_column),
+    "label_by_length": Planter("PairClassification", plant_label_by_length),
+    "label_by_overlap": Planter("PairClassification", plant_label_by_overlap),
+    "label_by_position": Planter("Reranking", plant_label_by_position),
     "label_sorted": Planter("Classification", plant_sorted_labels),
     "swapped_pair": Planter("STS", plant_swapped_pairs),
     "identical_pair": Planter("STS", plant_identical_pairs),
@@ -447,9 +482,7 @@ PLANTERS: dict[str, Planter] = {
     "duplicate_candidate": change_cell(
         "Reranking", "top_ranked", "corpus-ids", lambda value, rng: [*value, value[0]], named=True
     ),
-    "query_without_negative": change_cell(
-        "Reranking", "top_ranked", "corpus-ids", lambda value, rng: value[:1], named=True
-    ),
+    "query_without_negative": change_cell("Reranking", "top_ranked", "corpus-ids", keep_relevant, named=True),
     "empty_text": change_texts(lambda text, rng: rng.choice(["", " ", "\u3000\n"])),
     "short_text": change_texts(lambda text, rng: rng.choice("абв!7")),
     "length_outlier": change_texts(lambda text, rng: " ".join(rng.choice(russian_words()) for _ in range(400))),

@@ -1,13 +1,14 @@
 """Names that other people use for our datasets: mteb's tasks, and the repositories of mteb and of a paper's authors.
 
-The catalogue resolves them (`resolve` in catalogue.py). tests/builders/test_aliases.py and tests/test_mteb_built_in.py
-compare them with cards/mteb_tasks.py and with mteb.
+The catalogue resolves them (`resolve` in catalogue.py). tests/test_mteb_built_in.py compares them with mteb.
 """
 
 from __future__ import annotations
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from builders.mteb_tasks import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,44 +17,7 @@ if TYPE_CHECKING:
 PUBLISHERS = ("ai-forever", "mteb")
 
 # mteb's tasks, and our dataset that their benchmark's paper describes under this name.
-TASKS: Mapping[str, str] = MappingProxyType(
-    {
-        "GeoreviewClassification": "georeview-classification",
-        "GeoreviewClassification.v2": "georeview-classification",
-        "HeadlineClassification": "headline-classification",
-        "HeadlineClassification.v2": "headline-classification",
-        "InappropriatenessClassification": "inappropriateness-classification",
-        "InappropriatenessClassification.v2": "inappropriateness-classification",
-        "KinopoiskClassification": "kinopoisk-sentiment-classification",
-        "MassiveIntentClassification": "massive-intent-classification",
-        "MassiveScenarioClassification": "massive-scenario-classification",
-        "RuReviewsClassification": "ru-reviews-classification",
-        "RuReviewsClassification.v2": "ru-reviews-classification",
-        "RuSciBenchGRNTIClassification": "ru-scibench-grnti-classification",
-        "RuSciBenchOECDClassification": "ru-scibench-oecd-classification",
-        "GeoreviewClusteringP2P": "georeview-clustering-p2p",
-        "RuSciBenchGRNTIClusteringP2P": "ru-scibench-grnti-clustering-p2p",
-        "RuSciBenchOECDClusteringP2P": "ru-scibench-oecd-clustering-p2p",
-        "CEDRClassification": "cedr-classification",
-        "SensitiveTopicsClassification": "sensitive-topics-classification",
-        "TERRa": "terra-pairclassification",
-        "TERRa.V2": "terra-pairclassification",
-        "MIRACLReranking": "miracl-reranking-ru",
-        "RuBQReranking": "rubq-reranking",
-        "MIRACLRetrieval": "miracl-retrieval-ru",
-        "RiaNewsRetrieval": "ria-news-retrieval",
-        "RuBQRetrieval": "rubq-retrieval",
-        "RUParaPhraserSTS": "ru-paraphraser-sts",
-        "RuSTSBenchmarkSTS": "ru-stsbenchmark-sts",
-        "STS22": "sts22-ru",
-        "STS22.v2": "sts22-ru",
-        "AlphaNLI": "rarb-alphanli",
-        "ARCChallenge": "rarb-arc-challenge",
-        "HellaSwag": "rarb-hellaswag",
-        "PIQA": "rarb-piqa",
-        "WinoGrande": "rarb-winogrande",
-    }
-)
+TASKS: Mapping[str, str] = MappingProxyType({task.name: task.namesake or task.dataset for task in BUILT_IN})
 
 # The repositories that mteb's tasks load, where their name is neither the task's nor ours.
 REPOSITORIES: Mapping[str, str] = MappingProxyType(

@@ -49,6 +49,11 @@ class Definition:
     source: Source
     dataset: Dataset
 
+    @property
+    def license(self) -> str:
+        """The licence id of the dataset: its own, else that of the source."""
+        return self.dataset.license or self.source.license
+
 
 def read_catalogue(root: Path = ROOT, package: str = "builders") -> dict[str, Entry]:
     """All datasets by name, in the order of benchmarks, files and declarations.

@@ -126,7 +126,8 @@ class Dataset:
     languages: as mteb writes them (`rus-Cyrl`). needs: for each split, the keys of the raw files it takes. pretty_name: its title
     on the Hub. benchmark: None where it belongs to none. sample: options for the golden sample. checkpoints: the recipe writes
     checkpoints, so a killed build resumes from the last one. subset: the name of this dataset in mteb's multilingual task
-    (`ru`); every config then has the name that mteb's task loads, `ru-<config>`.
+    (`ru`); every config then has the name that mteb's task loads, `ru-<config>`. license: where its texts have other terms than
+    the source, a licence id as in Source.
     """
 
     name: str
@@ -142,6 +143,7 @@ class Dataset:
     citation: tuple[str, ...] = ()
     checkpoints: bool = False
     subset: str = ""
+    license: str = ""
 
     @property
     def group(self) -> str:
@@ -180,11 +182,11 @@ def dataset(
     citation: tuple[str, ...] = (),
     checkpoints: bool = False,
     subset: str = "",
+    license: str = "",  # noqa: A002 - as in Source
 ) -> Callable[[Callable[..., Tables]], Dataset]:
     """Turn a recipe into a Dataset.
 
-    needs: as a plain tuple, every split takes all of these files. benchmark: a name in builders.benchmarks, or None.
-    languages: by default those of the builder's folder (LANGUAGES).
+    needs: as a plain tuple, all files for every split. benchmark: by name. languages: default: the folder's (LANGUAGES).
 
     Raises ValueError for a malformed name or version, an unknown benchmark or one whose demands are not met, missing languages,
     splits without files, or options the recipe does not have.
@@ -199,10 +201,9 @@ def dataset(
             raise ValueError(f"{name}: versions are numbers like 1.0.0, not {sorted(versions)}")
         if set(per_split) != set(task.splits):
             raise ValueError(f"{name}: `needs` names the splits {sorted(per_split)}, its task {sorted(task.splits)}")
-        known = set(list(inspect.signature(recipe).parameters)[1:])
         asked = {option for version in full.values() for option in version.options} | set(sample or {})
-        if not asked <= known:
-            raise ValueError(f"{name}: the recipe has no option {', '.join(sorted(asked - known))}")
+        if unknown := sorted(asked - set(list(inspect.signature(recipe).parameters)[1:])):
+            raise ValueError(f"{name}: the recipe has no option {', '.join(unknown)}")
         spoken = languages or LANGUAGES.get(recipe.__module__.removeprefix("builders.").split(".")[0])
         if not spoken:
             raise ValueError(f"{name}: declare its `languages`, as mteb writes them: ('rus-Cyrl',)")
@@ -220,6 +221,7 @@ def dataset(
             citation=citation,
             checkpoints=checkpoints,
             subset=subset,
+            license=license,
         )
 
     return declare
@@ -229,9 +231,7 @@ def _benchmark(dataset: str, name: str | None, prompts: Prompts | None) -> Bench
     if name is None:
         return None
     if name not in BENCHMARKS:
-        raise ValueError(
-            f"{dataset}: no benchmark is named {name!r}; builders/benchmarks.py has {', '.join(BENCHMARKS)}"
-        )
+        raise ValueError(f"{dataset}: no benchmark is named {name!r}; there are {', '.join(BENCHMARKS)}")
     if BENCHMARKS[name].needs_prompts and prompts is None:
         raise ValueError(f"{dataset}: {BENCHMARKS[name].title} has a prompt for every dataset: declare `prompts`")
     return BENCHMARKS[name]

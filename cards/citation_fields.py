@@ -1,4 +1,4 @@
-r"""The fields of a BibTeX entry as plain text: who wrote it, and when.
+r"""The author and the year of a BibTeX entry as plain text.
 
 `author = {St{\"u}ker, Sebastian and {Yandex}}` names Sebastian Stüker and the organisation Yandex.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+
+from cards.citations import read_field
 
 YEAR = re.compile(r"[0-9]{4}")
 # The commands of TeX that put a mark on the letter after them, with the Unicode character that does.
@@ -31,7 +33,7 @@ class Author:
 def list_authors(entry: str) -> list[Author]:
     """The authors of an entry, in its order; none where it names none. `and others` is left out."""
     authors = []
-    for written in _split_names(_read_field(entry, "author")):
+    for written in _split_names(read_field(entry, "author")):
         text = _plain(written)
         if written.startswith("{") and written.endswith("}"):
             authors.append(Author(text, organisation=True))
@@ -43,21 +45,8 @@ def list_authors(entry: str) -> list[Author]:
 
 def read_year(entry: str) -> str:
     """The year of an entry, four digits; empty where it has none."""
-    year = _plain(_read_field(entry, "year"))
+    year = _plain(read_field(entry, "year"))
     return year if YEAR.fullmatch(year) else ""
-
-
-def _read_field(entry: str, name: str) -> str:
-    """The value of a field without its outer braces; empty where the entry lacks it."""
-    start = re.search(rf"(?m)^\s*{name}\s*=\s*\{{", entry)
-    if start is None:
-        return ""
-    depth = 1
-    for brace in re.finditer(r"[{}]", entry[start.end() :]):
-        depth += 1 if brace[0] == "{" else -1
-        if not depth:
-            return entry[start.end() :][: brace.start()].strip()
-    return ""
 
 
 def _split_names(authors: str) -> list[str]:

@@ -43,6 +43,7 @@ MEANINGS = {
     ("Clustering", "default", "sentences"): "the text",
     ("Clustering", "default", "labels"): "the cluster it belongs to",
 }
+MAX_NAMES = 12  # of labels in a cell
 ITEM = re.compile(r"(?ms)^- `([\w-]+)`: (.+?)(?=^- |\Z)")
 
 
@@ -74,19 +75,32 @@ def describe_columns(task: tasks.Task, tables: Sequence[Table], prose: str) -> l
 
 
 def describe_labels(task: tasks.Task) -> str:
-    """The labels of a task by number, or the range of its scores, as Markdown; empty for a task with neither."""
+    """The labels of a task by number, or the range of its scores, as Markdown; empty for a task with neither.
+
+    Of more labels than a cell holds, the first and the last; `all_labels` has them all.
+    """
     if isinstance(task, tasks.STS):
         return f"{task.low:g} to {task.high:g}, higher is more similar"
-    return ", ".join(f"{index} {markdown.code(name)}" for index, name in enumerate(tasks.label_names(task)))
+    names = [f"{index} {markdown.code(name)}" for index, name in enumerate(tasks.label_names(task))]
+    return f"{names[0]} to {names[-1]}" if len(names) > MAX_NAMES else ", ".join(names)
+
+
+def all_labels(task: tasks.Task) -> list[str]:
+    """The labels of a task in the order of their numbers, as Markdown, where `describe_labels` does not name them all."""
+    names = tasks.label_names(task)
+    return [markdown.code(name) for name in names] if len(names) > MAX_NAMES else []
 
 
 def label_name(task: tasks.Task, key: object) -> str:
-    """The name of a label in the data or in the statistics, where no label at all is `None`."""
+    """The name of a label in the data or in the statistics: its number, or its text where the labels of the task have no names.
+
+    No label at all is None in the data and `None` in the statistics, where it may also be the text of a label.
+    """
     names = tasks.label_names(task)
     text = str(key)
-    if text == "None":
+    if key is None or (names and text == "None"):
         return "(none)"
-    return names[int(text)] if names and text.isdecimal() and int(text) < len(names) else text
+    return names[int(text)] if text.isdecimal() and int(text) < len(names) else text
 
 
 def _meaning(task: tasks.Task, config: str, column: str) -> str:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from builders.docstrings import read_docstring
 from builders.errors import ReleaseError
+from builders.licenses import LICENSES
 from builders.spec import version_key
 from cards import citations, front_matter
 from cards.gaps import NOT_WRITTEN, Gap, gaps_error, marked_lines
-from cards.licenses import LICENSES
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.texts import Prose, citation_keys, prose_gaps, prose_path, read_prose, split_sections, text_gaps
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition
 
-TITLE = 50  # characters that the Hub shows of a title
+MAX_TITLE = 50  # characters that the Hub shows of a title
 NAMED_SOURCE = re.compile(r"README|et al\.,? \d{4}|card on the Hub|\d{4}, section|\.com|Koehn, 2005")
 
 
@@ -90,7 +90,7 @@ def _terms(definition: Definition) -> Iterator[Gap]:
     if not re.fullmatch(r"https?://\S+", source.homepage):
         yield _gap("no homepage", where, "give the page where the authors publish the data", found=source.homepage)
     if source.license not in LICENSES:
-        todo = "choose an id of cards/licenses.py; `other`, with a license_note, for terms of their own"
+        todo = "choose an id of builders/licenses.py; `other`, with a license_note, for terms of their own"
         yield _gap("a licence that the Hub does not know", where, todo, found=source.license)
 
 
@@ -106,8 +106,8 @@ def _declaration(definition: Definition) -> Iterator[Gap]:
     except ValueError as error:
         yield Gap(str(error), where, "give languages as mteb writes them: rus-Cyrl")
     else:
-        if not dataset.pretty_name.endswith(f" ({names})") or len(dataset.pretty_name) > TITLE:
-            expected = f"at most {TITLE} characters that end with ({names})"
+        if not dataset.pretty_name.endswith(f" ({names})") or len(dataset.pretty_name) > MAX_TITLE:
+            expected = f"at most {MAX_TITLE} characters that end with ({names})"
             yield _gap("the pretty_name is not a title for the Hub", where, "shorten or correct it", expected)
     for number, version in dataset.versions.items():
         if not version.notes.endswith("."):

@@ -25,7 +25,6 @@ from cards.render import read_filled_prose
 
 if TYPE_CHECKING:
     from builders.catalogue import Definition
-    from builders.spec import Source
     from cards.manifest import Manifest
     from cards.texts import Prose
 
@@ -108,7 +107,7 @@ def _describe(definition: Definition, manifest: Manifest) -> dict[str, Any]:
         "version": manifest.version,
         "identifier": {"@type": "sc:PropertyValue", "propertyID": "content_sha256", "value": manifest.content_sha256},
         "isLiveDataset": False,
-        "license": _license(source),
+        "license": _license(definition.license, source.homepage),
         "url": source.homepage,
         "creator": [
             {"@type": "sc:Organization" if author.organisation else "sc:Person", "name": author.name}
@@ -131,13 +130,12 @@ def _describe(definition: Definition, manifest: Manifest) -> dict[str, Any]:
     return {key: value for key, value in described.items() if value not in ("", [])}
 
 
-def _license(source: Source) -> str | dict[str, str]:
+def _license(name: str, homepage: str) -> str | dict[str, str]:
     """The address of a licence at SPDX; for one that is not there, its name with the page of the source."""
-    name = source.license
     spdx = SPDX.get(name) or (name.upper() if re.fullmatch(r"cc-by[a-z-]*-[0-9.]+|cc0-1\.0", name) else None)
     if spdx:
         return f"https://spdx.org/licenses/{spdx}"
-    return {"@type": "sc:CreativeWork", "name": name, "url": source.homepage}
+    return {"@type": "sc:CreativeWork", "name": name, "url": homepage}
 
 
 def _describe_responsible_use(definition: Definition, manifest: Manifest, prose: Prose) -> dict[str, Any]:

@@ -11,6 +11,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from cards.kind_names import kind_name
+
 if TYPE_CHECKING:
     from cards.manifest import Finding, Manifest, RawEntry
 
@@ -46,11 +48,11 @@ def describe_provenance(manifest: Manifest) -> dict[str, Any]:
 
 
 def describe_finding(finding: Finding) -> str:
-    """A finding in one line: `split leak in default/test.text: 7 (0.37 %)`, with its detail if it has one."""
+    """A finding in one line: `repeated text: 7 (0.37 %) in default/test.text`, with its detail if it has one."""
     where = f" in {finding.location}" if finding.location else ""
     share = "below 0.01 %" if 0 < finding.share < 0.0001 else f"{finding.share * 100:.2f} %"
-    count = f"{finding.count_text} ({share})"
-    return f"{finding.kind.replace('_', ' ')}{where}: {count}" + (f", {finding.detail}" if finding.detail else "")
+    detail = f", {finding.detail}" if finding.detail else ""
+    return f"{kind_name(finding.kind)}: {finding.count_text} ({share}){where}{detail}"
 
 
 def _raw_file(raw: RawEntry) -> dict[str, Any]:

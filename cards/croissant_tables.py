@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from builders import tasks
 from cards import front_matter
+from cards.columns import describe_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -171,7 +172,7 @@ def _field(record_set: str, file_set: str, column: Column, task: Task) -> dict[s
     if is_list:
         described |= {"isArray": True, "arrayShape": "-1"}
     if is_label and isinstance(task, tasks.STS):
-        described["description"] = f"{task.low:g} to {task.high:g}, higher is more similar."
+        described["description"] = f"{describe_labels(task)}."
     elif is_label and tasks.label_names(task):
         described["description"] = f"{'Ids' if is_list else 'An id'} of the record set {LABELS}."
         if not is_list:

@@ -19,10 +19,11 @@ class Quote:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many of the published figures the statistics of a release have."""
+    """How many of the published figures the statistics of a release have. source: where the figures are published."""
 
     agreeing: int
     figures: int
+    source: str = ""
 
 
 @dataclass(frozen=True)

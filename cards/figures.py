@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cards import front_matter, markdown
-from cards.bars import bar
+from cards.bars import WIDTH, bar
 from cards.columns import label_name
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from builders.tasks import Task
 
 MAX_LABELS = 12  # that are shown one by one
+NARROW = 10  # characters of a bar where splits are side by side, also on a phone
+NO_BREAK = "\u00a0"
 # The keys of statistics.json in words; any other key is shown with spaces for underscores.
 WORDS = {
     "num_samples": "rows",
@@ -57,13 +59,17 @@ WORDS = {
     "min_top_ranked_per_query": "fewest of a query",
     "average_top_ranked_per_query": "average of a query",
     "max_top_ranked_per_query": "most of a query",
+    "preferences": "preferences",
+    "num_pairs": "all",
+    "num_same_length": "with candidates of the same length",
+    "longer_is_relevant": "of the others, the share whose longer candidate is relevant",
 }
 REPEATED = "hf_subset_descriptive_stats"  # the same figures again, as mteb nests them
 
 
 @dataclass(frozen=True)
 class LabelShare:
-    """A label, and for each split its rows with a bar and a share; empty for a split without it."""
+    """A label, and for each split its rows with a bar and a share; a dash for a split without it."""
 
     name: str
     cells: tuple[str, ...]
@@ -79,11 +85,12 @@ def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[LabelShare]:
             total[key] = total.get(key, 0) + count
     order = sorted(total, key=lambda key: (-total[key], key))
     shown = order if len(order) <= MAX_LABELS else order[: MAX_LABELS - 2]
+    width = WIDTH if len(statistics) == 1 else NARROW
     largest = max((count / rows[split] for split, labels in counts.items() for count in labels.values()), default=1)
     shares = [
         LabelShare(
             label_name(task, key),
-            tuple(_share(counts[split].get(key, 0), rows[split], largest) for split in statistics),
+            tuple(_share(counts[split].get(key, 0), rows[split], largest, width) for split in statistics),
         )
         for key in shown
     ]
@@ -91,7 +98,8 @@ def label_shares(task: Task, statistics: Mapping[str, Any]) -> list[LabelShare]:
         cells = []
         for labels in counts.values():
             of_split = [labels[key] for key in rest if key in labels]
-            cells.append(f"{min(of_split):,} to {max(of_split):,} each" if of_split else "")
+            least, most = min(of_split, default=0), max(of_split, default=0)
+            cells.append(f"{f'{least:,} to ' if least < most else ''}{most:,} each" if of_split else "")
         shares.append(LabelShare(f"{len(rest):,} more", tuple(cells)))
     return shares
 
@@ -111,6 +119,21 @@ def text_lengths(statistics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return lines
 
 
+def longer_candidates(statistics: Mapping[str, Any]) -> str:
+    """How often the longer of two candidates is the relevant one, in a sentence; empty without preferences."""
+    parts = []
+    for split, values in statistics.items():
+        preferences = (values.get("top_ranked_statistics") or {}).get("preferences") or {}
+        if (share := preferences.get("longer_is_relevant")) is not None:
+            pairs = preferences["num_pairs"] - preferences["num_same_length"]
+            where = f" in {markdown.code(split)}" if len(statistics) > 1 else ""
+            parts.append(f"{100 * share:.1f} % of {pairs:,} pairs{where}")
+    if not parts:
+        return ""
+    shares = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    return f"Where two candidates differ in length, the longer one is the relevant one in {shares}. Chance is 50 %."
+
+
 def statistics_table(task: Task, statistics: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     """All statistics in words, each with its value in every split, a dash where a split does not have it."""
     flat = {split: dict(_flat(task, values)) for split, values in statistics.items()}
@@ -123,10 +146,10 @@ def _label_counts(values: Mapping[str, Any]) -> dict[str, int]:
     return {key: one["count"] for key, one in labels.items()}
 
 
-def _share(count: int, rows: int, largest: float) -> str:
-    """The rows of a label with its share, and a bar that is full for the largest share of all."""
+def _share(count: int, rows: int, largest: float, width: int) -> str:
+    """The rows of a label with its share, and a bar that is full for the largest share of all; a dash for none."""
     share = count / rows
-    return f"{count:,} `{bar(share / largest)}` {share * 100:.1f} %" if count else ""
+    return f"{count:,} `{bar(share / largest, width)}` {share * 100:.1f}{NO_BREAK}%" if count else "–"
 
 
 def _flat(task: Task, values: Mapping[str, Any], path: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
@@ -135,9 +158,7 @@ def _flat(task: Task, values: Mapping[str, Any], path: Sequence[str] = ()) -> It
     A label is data: it is shown by its name, as code. Quantiles and language shares are one leaf.
     """
     for key, value in values.items():
-        name = (
-            markdown.code(label_name(task, key)) if path[-1:] == ("labels",) else WORDS.get(key, key.replace("_", " "))
-        )
+        name = WORDS.get(key) or markdown.plain(key.replace("_", " "))
         if key == REPEATED:
             continue
         if key == "text_length_quantiles":

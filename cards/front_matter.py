@@ -64,7 +64,7 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
     return {
         "pretty_name": dataset.pretty_name,
         "language": languages,
-        **_license(source.name, source.license, source.homepage),
+        **_license(source.name, definition.license, source.homepage),
         "multilinguality": ["translation" if translation else "monolingual" if len(languages) == 1 else "multilingual"],
         "annotations_creators": list(source.annotations),
         "source_datasets": [f"extended|other-{source.name}"],

@@ -54,6 +54,7 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "lookalike_word": "word of Latin and Cyrillic letters",
         "wrong_language": "text in another language",
         "wrong_script": "text in another script",
+        "label_by_length": "length that tells the label",
         "short_text": "text of a single character",
         "surrounding_whitespace": "white space around a text",
         "double_full_stop": "two full stops at the end",
@@ -64,7 +65,14 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "side_leak": "one side of a pair also in an earlier split",
         "length_outlier": "unusually long text",
         "label_leaking_column": "column that tells the label",
+        "label_by_overlap": "shared words that tell the label",
+        "label_by_position": "position that tells the relevant candidate",
         "label_sorted": "rows sorted by label",
         "label_imbalance": "label much rarer than others",
     }
 )
+
+
+def kind_name(kind: str) -> str:
+    """The plain name of a kind; of one that this package does not know, which a manifest may have, its own in words."""
+    return KIND_NAMES.get(kind, kind.replace("_", " "))

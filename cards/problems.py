@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from builders import tasks
 from cards import markdown
-from cards.kind_names import KIND_NAMES
+from cards.kind_names import kind_name
 from cards.manifest import SEVERITIES
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def describe_problems(
     return [
         Problem(
             MARKS[finding.severity],
-            f"{KIND_NAMES.get(finding.kind, finding.kind)}{f' ({markdown.plain(finding.detail)})' if finding.detail else ''}",
+            f"{kind_name(finding.kind)}{f' ({markdown.plain(finding.detail)})' if finding.detail else ''}",
             _where(finding, configs, several_texts),
             f"{finding.count_text} ({markdown.percent(finding.share).replace(' ', NO_BREAK)})",
             _example(finding, quote),

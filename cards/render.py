@@ -15,14 +15,15 @@ import yaml
 
 from builders import tasks
 from builders.docstrings import read_docstring
+from builders.licenses import describe_license
+from builders.mteb_tasks import built_in_tasks, namesake_tasks
 from builders.spec import version_key
 from cards import front_matter, markdown
 from cards.citations import arxiv_papers, bibtex
-from cards.columns import describe_columns
+from cards.columns import all_labels, describe_columns
 from cards.example_table import example_table
-from cards.figures import label_shares, statistics_table, text_lengths
+from cards.figures import label_shares, longer_candidates, statistics_table, text_lengths
 from cards.mteb_task import mteb_task
-from cards.mteb_tasks import built_in_tasks, namesake_tasks
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.problems import describe_problems, summarize
 from cards.snippets import OR_FOLDER, unnamed_repository
@@ -38,7 +39,13 @@ if TYPE_CHECKING:
     from cards.mteb_task import MtebTask
 
 CARDS = Path(__file__).parent
-ROWS_ARE = {"corpus": "documents", "queries": "queries", "qrels": "judgements", "top_ranked": "lists of candidates"}
+# What one row of a table is called, and several; others are rows.
+ROWS_ARE = {
+    "queries": ("query", "queries"),
+    "corpus": ("document", "documents"),
+    "qrels": ("judgement", "judgements"),
+    "top_ranked": ("list of candidates", "lists of candidates"),
+}
 
 
 def render(
@@ -54,6 +61,7 @@ def render(
     dataset, source = definition.dataset, definition.source
     head = yaml.safe_dump(front_matter.metadata(definition, manifest), sort_keys=False, allow_unicode=True, width=120)
     splits = _splits(manifest)
+    missing = [split for split in dataset.task.splits if split not in splits]
     citations = [bibtex(key) for key in citation_keys(definition)]
     prose = read_filled_prose(dataset, manifest)
     configs = front_matter.config_names(dataset, front_matter.tables_by_config(manifest))
@@ -63,21 +71,26 @@ def render(
         dataset=dataset,
         manifest=manifest,
         size=_size(manifest, configs),
-        megabytes=sum(file.bytes for file in manifest.files) / 1e6,
+        bytes=_bytes(sum(file.bytes for file in manifest.files)),
+        build=_build_command(manifest, splits if missing else []),
         examples=example_table(dataset.task, evidence.examples),
         evidence=evidence,
         columns=describe_columns(dataset.task, manifest.tables, prose.columns),
+        all_labels=all_labels(dataset.task),
         label_shares=label_shares(dataset.task, statistics),
         lengths=text_lengths(statistics),
+        longer_candidates=longer_candidates(statistics),
         problems=describe_problems(dataset.task, manifest.findings, evidence.quotes, configs),
         problem_counts=summarize(manifest.findings),
+        licence=definition.license,
+        licence_means=describe_license(definition.license),
+        same=_same_as_published(dataset, manifest, evidence),
         evaluated=tasks.evaluated_split(dataset.task),
         prose=prose,
-        recipe=read_docstring(dataset.recipe),
+        recipe=read_docstring(dataset.recipe).split("\n\nRaises ")[0],
         languages=[front_matter.language(code)[1] for code in dataset.languages],
         configs=configs,
-        splits=splits,
-        missing=[split for split in dataset.task.splits if split not in splits],
+        missing=missing,
         unverified=[raw.name for raw in manifest.raw if not raw.verified],
         repository=unnamed_repository(dataset.name),
         or_folder=OR_FOLDER,
@@ -123,12 +136,54 @@ def _splits(manifest: Manifest) -> list[str]:
 
 
 def _size(manifest: Manifest, configs: Mapping[str, str]) -> str:
-    """The rows of a release: `train 7,482 · test 1,873 rows`, `8 queries · 18 documents`."""
+    """The rows of a release: `train 7,482 · test 1,873 rows`, `8 queries · 18 documents`, `train: 1 query · ...; test: ...`."""
     if len(configs) == 1:
         return " · ".join(f"{table.split} {table.rows:,}" for table in manifest.tables) + " rows"
-    order = ("queries", "corpus", "qrels", "top_ranked")
-    tables = sorted(manifest.tables, key=lambda table: order.index(table.config))
-    return " · ".join(f"{table.rows:,} {ROWS_ARE[table.config]}" for table in tables)
+    order = list(ROWS_ARE)
+    sizes = {
+        split: " · ".join(
+            f"{table.rows:,} {ROWS_ARE[table.config][table.rows != 1]}"
+            for table in sorted(manifest.tables, key=lambda table: order.index(table.config))
+            if table.split == split
+        )
+        for split in _splits(manifest)
+    }
+    return "; ".join(f"{split}: {size}" if len(sizes) > 1 else size for split, size in sizes.items())
+
+
+def _bytes(count: int) -> str:
+    """The size of all files: `81 kB`, `0.6 MB`, `1,204 MB`."""
+    megabytes = count / 1e6
+    if megabytes < 0.1:
+        return f"{max(1, round(count / 1000))} kB"
+    return f"{megabytes:.1f} MB" if megabytes < 100 else f"{megabytes:,.0f} MB"
+
+
+def _build_command(manifest: Manifest, only: Sequence[str]) -> str:
+    """The command that builds the same rows. only: the splits of a release that lacks some, else empty."""
+    command = f"embedding-datasets build {manifest.dataset}@{manifest.version}"
+    if manifest.limit:
+        command += f" --limit {manifest.limit}"
+    elif manifest.sample:
+        command += " --sample"
+    return f"{command} --splits {','.join(only)}" if only else command
+
+
+def _same_as_published(dataset: Dataset, manifest: Manifest, evidence: Evidence) -> str:
+    """Whether a release has the rows that are published, as far as figures say; empty for a sample or a part."""
+    if agreement := evidence.agreement:
+        agreeing, figures = agreement.agreeing, agreement.figures
+        words = f"{'all' if agreeing == figures else f'{agreeing} of'} {figures} published figures agree"
+        if figures == 1:
+            words = f"the only published figure {'agrees' if agreeing else 'differs'}"
+        return f"{words}: {markdown.plain(agreement.source)}"
+    if not manifest.complete:
+        return ""
+    if manifest.version.startswith("1."):
+        return "no figures are published to compare with"
+    benchmark = dataset.benchmark.title if dataset.benchmark else "the paper"
+    others = f"the leaderboard of {benchmark}" if built_in_tasks(dataset.name) else f"the results of {benchmark}"
+    return f"**no**, this version is corrected: to compare with {others}, use version {min(dataset.versions, key=version_key)}"
 
 
 def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:

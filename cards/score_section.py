@@ -68,7 +68,7 @@ def score_section(scores: Scores) -> str:
     lines = [HEADING, "\n", f"{_introduction(scores)}\n", "\n"]
     lines += [f"- ⚠ {describe_shortcut(one)}\n" for one in scores.shortcuts] + (["\n"] if scores.shortcuts else [])
     lines += ["| | labels seen | score | |\n", "| --- | --- | ---: | --- |\n"]
-    lines += [_model_row(one) for one in sorted(scores.models, key=lambda one: -one.score)]
+    lines += [_model_row(one, scores.metric) for one in sorted(scores.models, key=lambda one: -one.score)]
     lines += [_baseline_row(one) for one in sorted(scores.baselines, key=_order)]
     lines += ["\n", *_details(scores)]
     return "".join(lines)
@@ -89,8 +89,8 @@ def describe_shortcut(shortcut: Shortcut) -> str:
     """A shortcut in a sentence, in Markdown."""
     metric = metric_name(shortcut.metric)
     return (
-        f"**A shortcut**: {BASELINES.get(shortcut.baseline, shortcut.baseline)} reaches {shortcut.score:.1f}"
-        f" ({metric}; chance is {shortcut.chance:.1f}). A model can score well without doing the task."
+        f"**A shortcut**: {BASELINES.get(shortcut.baseline, shortcut.baseline)}: {shortcut.score:.1f} ({metric}; chance is"
+        f" {shortcut.chance:.1f}). A model can score well without doing the task."
     )
 
 
@@ -114,9 +114,10 @@ def _order(baseline: Baseline) -> tuple[float, int]:
     return -baseline.score, names.index(baseline.name) if baseline.name in names else len(names)
 
 
-def _model_row(model: ModelScore) -> str:
-    name = f"**{markdown.plain(model.model)}**"
-    return f"| {name} ({markdown.plain(model.weights)}) | as the task gives | **{model.score:.2f}** | {_bar(model.score)} |\n"
+def _model_row(model: ModelScore, metric: str) -> str:
+    name = f"**{markdown.plain(model.model)}** ({markdown.plain(model.weights)})"
+    name += "" if model.metric == metric else f", {metric_name(model.metric)}"
+    return f"| {name} | as the task gives | **{model.score:.2f}** | {_bar(model.score)} |\n"
 
 
 def _baseline_row(baseline: Baseline) -> str:
@@ -148,10 +149,15 @@ def _details(scores: Scores) -> list[str]:
         prompts = ", ".join(f"{kind} {markdown.code(text)}" for kind, text in model.prompts.items()) or "none"
         lines.append(
             f"- {markdown.plain(model.model)}: mteb task {markdown.code(model.task)}, weights"
-            f" {markdown.code(model.revision[:12])}, prompts: {prompts}, {_versions(model.packages)}\n"
+            f" {markdown.code(model.revision[:12])}, prompts: {prompts}, {_versions(model.packages)}"
+            f"{f'; {markdown.plain(model.detail)}' if model.detail else ''}\n"
         )
-    lines += [f"- Again: `embedding-datasets score {scores.dataset}@{scores.version}`\n", "\n", "</details>\n", "\n"]
-    return lines
+    options = [
+        *(["--baselines"] if scores.baselines and scores.models else []),
+        *(f"--model {one.model}" for one in scores.models),
+    ]
+    again = markdown.code(" ".join(["embedding-datasets score", f"{scores.dataset}@{scores.version}", *options]))
+    return [*lines, f"- Again: {again}\n", "\n", "</details>\n", "\n"]
 
 
 def _versions(packages: dict[str, str]) -> str:

@@ -41,7 +41,7 @@ BASELINES: Mapping[str, str] = MappingProxyType(
         "named": "the document whose words are in the query, the first named first",
         "bm25": "BM25",
         "tfidf": "TF-IDF with a linear model, trained on all training rows",
-        "tfidf_few": "TF-IDF with a linear model, trained on as few rows as the models",
+        "tfidf_few": "TF-IDF with the simple model of the protocol, trained on as few rows as models are",
         "centroid": "TF-IDF, the label with the nearest mean",
         "kmeans": "k-means on TF-IDF",
     }
@@ -54,9 +54,10 @@ class Baseline:
 
     name: one of BASELINES. score: in the metric of the Scores, times 100, to one decimal. reads: which part of the row it
     reads; `one side` is one text of a pair, or a candidate without its query. labels: which labels it learns from: none, as few
-    as the task's protocol gives a model (`few`), or all of train, or of the other folds (`all`). auc: how well it tells the
-    labels apart, the area under the ROC curve times 100, where the task has two labels. detail: what of the data it used, if not
-    everything.
+    as the task's protocol gives a model (`few`), or all of train, or of the other folds (`all`); `chance` and `majority` know
+    how frequent labels are, and count as `none`. auc: how well it tells the labels apart, the area under the ROC curve times 100;
+    of more than two labels, the mean of each against all others; None where it orders no rows by a label. detail: what of the
+    data it used, if not everything.
     """
 
     name: str
@@ -84,7 +85,8 @@ class ModelScore:
     model: its name on our command line. weights: its full name. revision: the sha256 of its weights, or its revision on the Hub.
     task: the mteb task. metric, score: the main score, times 100, to two decimals. prompts: what is put before the texts, by what
     they are (`query`, `document`). packages: versions of the packages that computed it. published: the score of the same model
-    in a paper, in the metric that is named there, and `same_metric` ours in that metric.
+    in a paper, in the metric that is named there, and `same_metric` ours in that metric. detail: in what the evaluation differs
+    from mteb's own run of the task, if in anything.
     """
 
     model: str
@@ -97,6 +99,7 @@ class ModelScore:
     packages: dict[str, str] = field(default_factory=dict)
     published: Published | None = None
     same_metric: Score | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,8 +120,7 @@ class Scores:
     """All scores of a release.
 
     content_sha256: of the rows that were scored. metric: the main score of the task (`accuracy`). split: the one scored.
-    longer_wins: the share (0 to 1) of the queries with two candidates of different length whose longer one is relevant; None for
-    other tasks. packages: versions of the packages that computed the baselines.
+    packages: versions of the packages that computed the baselines.
     """
 
     format: int = SCORES_FORMAT
@@ -130,7 +132,6 @@ class Scores:
     baselines: tuple[Baseline, ...] = ()
     shortcuts: tuple[Shortcut, ...] = ()
     models: tuple[ModelScore, ...] = ()
-    longer_wins: float | None = None
     packages: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -146,8 +147,8 @@ class Scores:
 
     @property
     def best_model(self) -> ModelScore | None:
-        """The model with the highest score; the first of equal ones."""
-        return max(self.models, key=lambda one: one.score, default=None)
+        """The model with the highest score in the metric of the baselines; the first of equal ones."""
+        return max((one for one in self.models if one.metric == self.metric), key=lambda one: one.score, default=None)
 
 
 def decode_scores(data: bytes, where: str) -> Scores:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cards.licenses import LICENSES
+from builders.licenses import LICENSES
 from pipelines.release import folder
 from tests.support.hub_vocabulary import CATEGORIES, TASK_IDS
 from tests.support.releases import NAMES
@@ -28,6 +28,8 @@ LISTS = (
     "task_categories",
     "tags",
 )
+FIRST_SCREEN = 20  # lines of a card before its first section, without warnings
+HEAD = 2  # lines of a table without rows
 TAG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -90,3 +92,28 @@ def test_the_card_links_every_cited_paper_that_is_on_arxiv(card: Any) -> None:
 def test_links_to_arxiv_come_from_the_citation(golden_release: Callable[[str], BuildResult]) -> None:
     card = (golden_release("rubq-retrieval").release_dir / folder.CARD).read_text("utf-8")
     assert "<https://arxiv.org/abs/2408.12503>" in card, "the paper of the benchmark"
+
+
+def test_nothing_in_the_text_of_a_card_is_empty_broken_or_too_long(card: Any) -> None:
+    text = re.sub(r"(?ms)^(`{3,})\w*\n.*?^\1$", "CODE", card.text)
+    first_screen = re.sub(r"(?m)^> .*\n", "", text).split("\n## ")[0]
+    assert len(first_screen.strip().splitlines()) <= FIRST_SCREEN
+    assert not re.search(r"\b(None|nan|NaN)\b|\{\{|\{%|\(\)|  \|", re.sub("`[^`\n]*`", "CODE", text))
+    headings = re.findall(r"(?m)^(#{2,} .+)\n+(.*)$", text)
+    assert [(heading, line) for heading, line in headings if _level(line) in range(1, _level(heading) + 1)] == []
+    tables = [block.splitlines() for block in re.split(r"\n\n+", text) if block.startswith("|")]
+    assert [len(table) > HEAD for table in tables] == [True] * len(tables)
+    for head, rule, *rows in tables:
+        assert re.fullmatch(r"\|( -+:? \|)+", rule)
+        assert {len(_cells(line)) for line in (head, rule, *rows)} == {len(_cells(head))}
+        assert [row for row in rows if "" in _cells(row)] == []
+
+
+def _level(line: str) -> int:
+    """The level of a heading, 0 for any other line."""
+    return len(line) - len(line.lstrip("#"))
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a line of a table. Texts have their pipes escaped, so each pipe ends a cell."""
+    return [cell.strip() for cell in line.strip("|").split("|")]

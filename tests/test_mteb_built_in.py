@@ -1,4 +1,4 @@
-"""Every built-in task of mteb in cards/mteb_tasks.py runs on our release, by the code on its card."""
+"""Every built-in task of mteb in builders/mteb_tasks.py runs on our release, by the code on its card."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from builders.aliases import REPOSITORIES, find_alias
 from builders.catalogue import entries
-from cards.mteb_tasks import BUILT_IN, NOT_SERVED
+from builders.mteb_tasks import BUILT_IN, NOT_SERVED
 from tests.support import consumers
 from tests.support.consumer_process import MTEB, ORG, Published, publish_releases, run_consumer
 from tests.support.loopback_hub import LoopbackHub

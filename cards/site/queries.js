@@ -8,6 +8,13 @@ const pages = () => viewer.queries[state.split];
 const queryTable = () => viewer.tables[pages().queries];
 const corpusTable = () => viewer.tables[pages().corpus];
 
+// "3 positives", "0 to 1 positives", "2 or more positives"
+function positivesRange() {
+  const least = state.least || "0";
+  if (state.most === "") return `${least} or more positives`;
+  return least === state.most ? plural(Number(least), "positive") : `${least} to ${state.most} positives`;
+}
+
 async function loadRow(list, place) {
   const [record] = await loadRecords(list, place, place + 1);
   return record;
@@ -95,7 +102,7 @@ async function start() {
   shown = [];
   const report = () => {
     if (run !== state.run) return false;
-    const range = state.least || state.most ? ` with ${state.least || 0} ${state.most === "" ? "or more" : `to ${state.most}`} positives` : "";
+    const range = state.least || state.most ? ` with ${positivesRange()}` : "";
     const rest = read < list.records ? `; ${count(read)} read${state.stopped ? ", stopped" : ""}` : "";
     byId("status").textContent = `${count(shown.length)} of ${list.records === 1 ? "1 query" : `${count(list.records)} queries`}${range}${rest}`;
     state.total = shown.length;

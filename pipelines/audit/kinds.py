@@ -25,6 +25,15 @@ MIN_LABEL_ROWS = 30  # of a label, and of all others, to be compared with the va
 NUMBER_GROUPS = 10  # into which numbers are divided, to be compared like names
 MIN_ORDER = 0.4  # from 0 in a random order to 1 with one block for each label; real splits are below 0.2 or above 0.45
 MIN_ORDERED_ROWS = 100  # of a split whose order is examined
+# Of two rows with different labels, the share in which one number of each (a length, a place in a list) guesses right which is
+# which. Lengths in real datasets: up to 0.58 in pairs, 0.72 for a label of texts (CEDR: texts without an emotion are longer) and
+# 0.70 in preferences, where people like the longer answer; 0.91 in DIPPER 1.0.0, whose negatives were chosen by length.
+MIN_STRENGTH = 0.75
+# The same for shared words, if texts with more of them are the same or relevant: that is part of the task. Paraphrases and
+# similarities have up to 0.82 (a rank correlation of 0.63), DIPPER 0.91.
+MIN_OVERLAP_STRENGTH = 0.85
+STANDARD_ERRORS = 3  # from chance, for a guess to be more than that
+MAX_COMPARED = 20_000  # candidates whose words are compared with those of their query
 LABEL_IMBALANCE_FACTOR = 10  # between the rows of the most frequent label and those of a rare one
 
 FOLDING = "Unicode NFKC, lower case, every run of punctuation and white space one space"
@@ -198,6 +207,16 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "warning",
             "A text has letters, but none of them is of the script of a language of its dataset (`rus-Cyrl`: Cyrillic).",
         ),
+        "label_by_length": Kind(
+            "warning",
+            "The length of a text, or the difference in length of a pair, tells the label: of two rows, one with a label and one"
+            " without (in reranking, of two candidates of a query), the length guesses which one has it in at least"
+            f" {MIN_STRENGTH:.0%} of the cases and {STANDARD_ERRORS} standard errors above chance, for a label that at least"
+            f" {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack, or for {MIN_LABEL_ROWS} queries; in STS, the rank"
+            f" correlation with the score is at least {2 * MIN_STRENGTH - 1:.1f} (info for labels and clusters of single texts,"
+            " because kinds of texts differ in length).",
+            "labels of single texts; else pairs, or queries with candidates of both kinds",
+        ),
         "short_text": Kind("info", "A text is a single character, ignoring surrounding white space."),
         "surrounding_whitespace": Kind("info", "A text begins or ends with white space, as a model receives it."),
         "double_full_stop": Kind("info", "A text ends with two full stops, ignoring white space: `..`, not `...`."),
@@ -238,6 +257,20 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             f" least {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack (more than {NUMBER_GROUPS} different numbers or scores"
             f" are divided into {NUMBER_GROUPS} groups of equal size).",
             "labels",
+        ),
+        "label_by_overlap": Kind(
+            "info",
+            "Shared words tell the label of a pair, or the relevant candidate of a query, as lengths do in `label_by_length`, but"
+            f" in at least {MIN_OVERLAP_STRENGTH:.0%} of the cases (STS: {2 * MIN_OVERLAP_STRENGTH - 1:.1f}) if more shared words"
+            " are the same or relevant, which is part of the task; measured is the share of all words of a pair that both texts"
+            " have, or of the words of a query that a candidate has, after folding, and of more than"
+            f" {MAX_COMPARED:,} candidates those of a fixed part of the queries.",
+            "pairs, or queries with candidates of both kinds",
+        ),
+        "label_by_position": Kind(
+            "info",
+            "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length`.",
+            "queries with candidates of both kinds",
         ),
         "label_sorted": Kind(
             "info",

@@ -32,7 +32,7 @@ def find_leaking_columns(task: tasks.Task, frames: Frames, split: str) -> list[F
     if not columns:
         return []
     rows = frame.select(task.type.label, *columns).collect(engine="streaming")
-    labels = _labels(task, rows[task.type.label])
+    labels = row_labels(task, rows[task.type.label])
     findings = []
     for column in columns:
         values = _values(rows[column])
@@ -54,7 +54,7 @@ def number_groups(numbers: pl.Series) -> pl.Series:
     return groups.select(name=pl.format("{} to {}", *ends))["name"]
 
 
-def _labels(task: tasks.Task, labels: pl.Series) -> pl.Series:
+def row_labels(task: tasks.Task, labels: pl.Series) -> pl.Series:
     """The names of the labels of each row, as a list: of the only label, of several labels, or of a group of scores."""
     names = pl.Series(tasks.label_names(task), dtype=pl.String)
     if isinstance(task, tasks.MultilabelClassification):

@@ -1,8 +1,8 @@
 """The audit of a dataset that a reader can load: all findings but those of integrity, in all rows of all splits.
 
 This module only runs the families and sorts what they find. A new kind of finding goes into its family (texts, duplicates,
-leaks, labels, identical_pairs, leaking_columns, label_order, judgements, wrong_language for languages and scripts) and into
-pipelines.audit.kinds, which says what it means.
+leaks, labels, identical_pairs, leaking_columns, shortcuts, label_order, judgements, wrong_language for languages and scripts) and
+into pipelines.audit.kinds, which says what it means.
 
 Texts are compared whole and exactly, by the numbers that represent them (pipelines.audit.text_hashes); only these numbers are
 all in memory at once. The text of a document is its title and text as mteb joins them. One kind is checked on a sample of large
@@ -26,6 +26,7 @@ from pipelines.audit.labels import audit_labels
 from pipelines.audit.languages import SAMPLE, sample_texts
 from pipelines.audit.leaking_columns import find_leaking_columns
 from pipelines.audit.leaks import audit_leaks
+from pipelines.audit.shortcuts import find_candidate_shortcuts, find_label_shortcuts
 from pipelines.audit.survey import Surveys, survey_tables
 from pipelines.audit.tables import model_inputs, text_layouts
 from pipelines.audit.text_hashes import hash_seed
@@ -117,10 +118,14 @@ def _audit_families(
             with stage("audit of labels"):
                 findings += find_identical_pairs(task, surveys["default", split], split)
                 findings += find_leaking_columns(task, frames, split)
+                findings += find_label_shortcuts(task, frames, surveys["default", split], split)
                 findings += find_sorted_labels(task, surveys["default", split], ("default", split, task.type.label))
         if ("corpus", split) in surveys:
             with stage("audit of judgements"):
                 findings += audit_judgements(task, frames, split, surveys["corpus", split], seed)
+        if ("corpus", split) in surveys and isinstance(task, tasks.Reranking):
+            with stage("audit of candidates"):
+                findings += find_candidate_shortcuts(frames, split, surveys["corpus", split])
     return findings
 
 

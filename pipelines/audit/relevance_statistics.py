@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipelines.audit.tables import count_rows, read_column
+from pipelines.audit.candidates import list_candidates
+from pipelines.audit.tables import count_rows, model_input, read_column
 
 if TYPE_CHECKING:
     from pipelines.audit.tables import Frames
@@ -27,13 +28,30 @@ class RelevanceStatistics:
 
 
 @dataclass(frozen=True)
+class PreferenceStatistics:
+    """Figures of preferences: queries with two candidates, one relevant and one not.
+
+    num_same_length: the pairs of candidates with equally many characters. longer_is_relevant: of the other pairs, the share (0 to
+    1) whose longer candidate is the relevant one; None without such pairs.
+    """
+
+    num_pairs: int
+    num_same_length: int
+    longer_is_relevant: float | None
+
+
+@dataclass(frozen=True)
 class TopRankedStatistics:
-    """mteb's figures of candidate lists; the average is over all queries, with or without a list."""
+    """mteb's figures of candidate lists; the average is over all queries, with or without a list.
+
+    preferences: mteb does not have these; None unless every list is a preference.
+    """
 
     num_top_ranked: int
     min_top_ranked_per_query: int
     average_top_ranked_per_query: float
     max_top_ranked_per_query: int
+    preferences: PreferenceStatistics | None = None
 
 
 def describe_judgements(frames: Frames, split: str) -> RelevanceStatistics:
@@ -54,8 +72,9 @@ def describe_judgements(frames: Frames, split: str) -> RelevanceStatistics:
     )
 
 
-def describe_candidates(ranked: pl.LazyFrame, queries: int) -> TopRankedStatistics:
+def describe_candidates(frames: Frames, split: str, queries: int) -> TopRankedStatistics:
     """The statistics of the candidate lists of a split. queries: the number of its queries."""
+    ranked = frames["top_ranked"][split]
     sizes = read_column(ranked.select(size=pl.col("corpus-ids").list.len().cast(pl.Int64)), "size").sort()
     total = int(sizes.sum())
     return TopRankedStatistics(
@@ -63,4 +82,21 @@ def describe_candidates(ranked: pl.LazyFrame, queries: int) -> TopRankedStatisti
         min_top_ranked_per_query=sizes[0],
         average_top_ranked_per_query=total / queries,
         max_top_ranked_per_query=sizes[-1],
+        preferences=_describe_preferences(frames, split) if sizes[0] == sizes[-1] == 2 else None,
     )
+
+
+def _describe_preferences(frames: Frames, split: str) -> PreferenceStatistics | None:
+    """The statistics of lists of two candidates; None if those of one of them are both relevant, or none is."""
+    length = model_input("corpus", "text").str.len_chars().cast(pl.Int64)
+    lengths = frames["corpus"][split].select(pl.col("id").alias("corpus-id"), length=length).collect(engine="streaming")
+    candidates = list_candidates(frames, split).join(lengths, on="corpus-id", maintain_order="left")
+    relevant, other = (
+        candidates.filter(rows).select("list", "length") for rows in (pl.col("relevant"), ~pl.col("relevant"))
+    )
+    pairs = relevant.join(other, on="list", suffix=" other")
+    if not relevant.height == other.height == pairs.height:
+        return None
+    difference = (pairs["length"] - pairs["length other"]).sign()
+    same, longer = int((difference == 0).sum()), int((difference > 0).sum())
+    return PreferenceStatistics(pairs.height, same, longer / (pairs.height - same) if same < pairs.height else None)

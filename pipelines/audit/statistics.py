@@ -213,7 +213,6 @@ def _describe_split(task: tasks.Task, frames: Frames, split: str, texts: Texts, 
 def _describe_retrieval(frames: Frames, split: str, texts: Texts) -> RetrievalStatistics:
     queries, documents = count_rows(frames["queries"][split]), count_rows(frames["corpus"][split])
     query_texts, document_texts = texts["queries", split, "text"], texts["corpus", split, "text"]
-    ranked = frames["top_ranked"][split] if "top_ranked" in frames else None
     return RetrievalStatistics(
         num_samples=documents + queries,
         num_queries=queries,
@@ -222,7 +221,7 @@ def _describe_retrieval(frames: Frames, split: str, texts: Texts) -> RetrievalSt
         documents_text_statistics=document_texts,
         queries_text_statistics=query_texts,
         relevant_docs_statistics=describe_judgements(frames, split),
-        top_ranked_statistics=None if ranked is None else describe_candidates(ranked, queries),
+        top_ranked_statistics=describe_candidates(frames, split, queries) if "top_ranked" in frames else None,
     )
 
 

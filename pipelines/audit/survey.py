@@ -14,6 +14,7 @@ from builders import tasks
 from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
 from builders.shaping.text import WHITE_SPACE
+from pipelines.audit.shortcuts import OVERLAP, measure_overlap
 from pipelines.audit.tables import model_inputs, text_layouts
 from pipelines.audit.text_hashes import collision_free_seed
 from pipelines.audit.text_patterns import suspects
@@ -39,6 +40,7 @@ def survey_tables(
       represents the text, its characters, and whether the condition applies to it.
     - `folded <column>` for each text column: the number that represents the text after folding; only where texts are compared in
       more than one split, or where they have labels.
+    - `overlap`: the share of words that are in both texts; only where pairs have labels or scores.
     - `wrong_script <column>`: whether the text is in a wrong script; only where the languages are known.
     - `hash own text`: the number of a document's text without its title, stripped; only in a corpus.
     - `texts`: equal for two rows if all their texts are equal.
@@ -60,6 +62,7 @@ def survey_tables(
         schema = table.collect_schema()
         received = {_received(column): text for column, text in model_inputs(layout).items()}
         texts = {column: pl.col(_received(column)) for column in layout.text}
+        folded = {column: fold_text(text) for column, text in texts.items()} if layout.config in compared else {}
         columns = {"position": pl.col("position")}
         for column, text in texts.items():
             forms = TextForms(
@@ -69,8 +72,10 @@ def survey_tables(
                 of_retrieval=isinstance(task, tasks.Retrieval) and layout.config == "corpus",
             )
             columns |= _text_columns(column, forms, seed)
-            if layout.config in compared:
-                columns[f"folded {column}"] = fold_text(text).hash(folding_seed)
+            if column in folded:
+                columns[f"folded {column}"] = pl.col(_folded(column)).hash(folding_seed)
+        if task.type.label and len(folded) > 1:
+            columns[OVERLAP] = measure_overlap(*(pl.col(_folded(column)) for column in folded))
         if layout.config == "corpus":
             columns["hash own text"] = pl.col("text").str.strip_chars(WHITE_SPACE).hash(seed)
         for column, condition in script_conditions(task, layout, languages).items():
@@ -78,9 +83,10 @@ def survey_tables(
         columns["texts"] = _combine([text.hash(seed) for text in texts.values()])
         if label := task.type.label:
             columns["label"] = label_key(label, schema[label])
-        suspect = {_suspect(column): suspects(text) for column, text in texts.items()}
+        derived = {_suspect(column): suspects(text) for column, text in texts.items()}
+        derived |= {_folded(column): text for column, text in folded.items()}
         # In steps, so that each is computed once and not for each of the conditions.
-        rows = table.with_row_index("position").with_columns(**received).with_columns(**suspect).select(**columns)
+        rows = table.with_row_index("position").with_columns(**received).with_columns(**derived).select(**columns)
         with stage(f"audit of texts in {layout.config}/{split}"):
             surveys[layout.config, split] = rows.collect(engine="streaming")
     return surveys
@@ -119,6 +125,10 @@ def _received(column: str) -> str:
 
 def _suspect(column: str) -> str:
     return f"__suspect {column}"
+
+
+def _folded(column: str) -> str:
+    return f"__folded {column}"
 
 
 def _combine(hashes: list[pl.Expr]) -> pl.Expr:

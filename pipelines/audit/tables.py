@@ -18,6 +18,7 @@ os.environ.setdefault("POLARS_ROW_GROUP_PREFETCH_SIZE", "2")
 
 Frames = Mapping[str, Mapping[str, pl.LazyFrame]]  # config -> split -> table
 Location = tuple[str, str, str]  # config, split, column
+JUDGED_TABLES = {"queries": "query-id", "corpus": "corpus-id"}  # and the columns of judgements that refer to them
 
 
 def available_splits(task: tasks.Task, frames: Frames) -> list[str]:

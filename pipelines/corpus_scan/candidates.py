@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-EXPANDED_SETS = 1 << 21  # texts of the index with a common band, looked at at a time
+EXPANDED_SETS = 1 << 21  # texts of the index with a common band, counted at a time
+# The texts of a template are all near-duplicates of each other; a text of the corpus is reported with so many of them at most.
+MAX_NEAR_TEXTS = 100
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def find_runs(lookup: Lookup, runs: Runs, row_starts: Array) -> RunCandidates:
 
 
 def find_near_texts(lookup: Lookup, runs: Runs) -> tuple[Array, Array, Array]:
-    """Texts, groups that agree with them in MIN_COMMON_BANDS bands or more, and in how many."""
+    """Texts, groups that agree with them in MIN_COMMON_BANDS bands or more, and in how many; the MAX_NEAR_TEXTS best of each."""
     rows, bands = compute_bands(runs.words)
     parts = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))]
     if len(lookup.group_of_set):
@@ -110,5 +112,13 @@ def _find_common_bands(lookup: Lookup, bands: Array) -> Iterator[tuple[Array, Ar
         keys = np.concatenate(owners) << 32 | np.concatenate(sets).astype(np.int64)
         keys, common = np.unique(keys, return_counts=True)
         keys, common = keys[common >= MIN_COMMON_BANDS], common[common >= MIN_COMMON_BANDS]
-        yield keys >> 32, keys & 0xFFFFFFFF, common
+        yield _keep_most_similar(keys >> 32, keys & 0xFFFFFFFF, common)
         first = last
+
+
+def _keep_most_similar(rows: Array, sets: Array, common: Array) -> tuple[Array, Array, Array]:
+    """The MAX_NEAR_TEXTS sets of each row that agree with it in the most bands; of equal ones those that come first."""
+    order = np.lexsort((sets, -common, rows))
+    rows, sets, common = rows[order], sets[order], common[order]
+    is_kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < MAX_NEAR_TEXTS
+    return rows[is_kept], sets[is_kept], common[is_kept]

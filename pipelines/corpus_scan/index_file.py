@@ -148,6 +148,7 @@ def read_index(path: Path) -> TextIndex:
         raise SourceError("index not found", where=str(path)) from None
     except (OSError, pa.ArrowException, ValueError, msgspec.MsgspecError) as error:
         raise _damaged(path, str(error)) from None
+    pa.default_memory_pool().release_unused()  # what the pages of the file were decoded to
     fault = _find_fault(columns, header)
     if fault:
         raise _damaged(path, fault)

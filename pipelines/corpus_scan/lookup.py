@@ -6,7 +6,7 @@ A bitmap says so in one read of memory per number; only what it lets through is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,11 @@ import numpy as np
 from pipelines.audit.minhash import BANDS
 from pipelines.audit.shingles import Ragged, offsets_from_lengths
 from pipelines.corpus_scan.fingerprints import ANCHOR_WORDS
+from pipelines.corpus_scan.index_file import read_index
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy.typing as npt
 
     from pipelines.corpus_scan.index_file import TextIndex
@@ -71,11 +74,11 @@ class Links:
 class Lookup:
     """An index arranged for lookups.
 
-    group_of_entry: the group of each entry, -1 for an empty text. entries: the entries of each group. exact, folded, words,
-    anchor, counts: as in the index, for each group. rough: the groups by the number of their whole text. anchors: the texts of
-    ANCHOR_WORDS words or more by the number of their first words, as a number of run_lengths; these are the different numbers of
-    words of texts that begin so. bands: for each band, the sets by number. group_of_set: sets are the bands of a group, one or
-    two for each.
+    index: without its bands and positives, which take half of the memory and are arranged here. group_of_entry: the group of
+    each entry, -1 for an empty text. entries: the entries of each group. exact, folded, words, anchor, counts: as in the index,
+    for each group. rough: the groups by the number of their whole text. anchors: the texts of ANCHOR_WORDS words or more by the
+    number of their first words, as a number of run_lengths; these are the different numbers of words of texts that begin so.
+    bands: for each band, the sets by number. group_of_set: sets are the bands of a group, one or two for each.
     """
 
     index: TextIndex
@@ -94,6 +97,14 @@ class Lookup:
     links: Links
 
 
+def load_lookup(path: Path) -> Lookup:
+    """The index in a file, arranged for lookups: about 400 bytes of memory for each of its texts.
+
+    Raises SourceError as read_index does.
+    """
+    return arrange_index(read_index(path))
+
+
 def arrange_index(index: TextIndex) -> Lookup:
     """Arrange an index for lookups."""
     exact, firsts, group_of_entry = np.unique(index.exact, return_index=True, return_inverse=True)
@@ -106,8 +117,9 @@ def arrange_index(index: TextIndex) -> Lookup:
     anchor, counts = index.anchor[firsts], index.counts[firsts]
     anchors, run_lengths = _arrange_anchors(anchor, counts)
     bands, group_of_set = _arrange_bands(index.bands, firsts)
+    nothing = Ragged(np.empty(0, np.uint32), np.zeros(1, np.int64))
     return Lookup(
-        index,
+        replace(index, bands=nothing, positives=nothing),
         group_of_entry,
         entries,
         exact,
@@ -125,13 +137,18 @@ def arrange_index(index: TextIndex) -> Lookup:
 
 
 def arrange_numbers(numbers: Array, owners: Array, *, bits_per_number: int = 64) -> Numbers:
-    """Numbers (uint32) for lookup. bits_per_number: of the bitmap; with 64, it lets about one of 64 other numbers through."""
+    """Numbers (uint32) for lookup.
+
+    bits_per_number: of the bitmap, or up to twice as many. With 64, it lets one of 64 other numbers through, or fewer.
+    """
     bits = min(max(int(len(numbers) * bits_per_number).bit_length(), MIN_BITS), MAX_BITS)
-    order = np.argsort(numbers, kind="stable")
-    ordered = numbers[order]
+    keys = np.sort(
+        numbers.astype(np.uint64) << np.uint64(32) | owners.astype(np.uint64)
+    )  # several times as fast as argsort
+    ordered, owners = (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
     is_used = np.zeros(1 << bits, np.bool_)
     is_used[ordered >> np.uint32(32 - bits)] = True
-    return Numbers(ordered, owners[order].astype(np.uint32), np.packbits(is_used, bitorder="little"), 32 - bits)
+    return Numbers(ordered, owners, np.packbits(is_used, bitorder="little"), 32 - bits)
 
 
 def expand_ranges(starts: Array, stops: Array) -> Array:
@@ -155,7 +172,7 @@ def _arrange_bands(bands: Ragged, firsts: Array) -> tuple[tuple[Numbers, ...], A
     numbers = bands.values[expand_ranges(starts, stops)].reshape(-1, BANDS)
     group_of_set = np.repeat(np.arange(len(firsts)), (stops - starts) // BANDS)
     sets = np.arange(len(numbers))
-    arranged = (arrange_numbers(numbers[:, band], sets, bits_per_number=32) for band in range(BANDS))
+    arranged = (arrange_numbers(numbers[:, band], sets, bits_per_number=16) for band in range(BANDS))
     return tuple(arranged), group_of_set
 
 

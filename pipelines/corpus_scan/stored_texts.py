@@ -58,11 +58,20 @@ class StoredTexts:
 
 @contextmanager
 def store_texts(index: TextIndex, datasets: Sequence[IndexedDataset], scratch: Path) -> Iterator[StoredTexts]:
-    """The texts of those datasets that the index is of, for the time of the block.
-
-    A dataset is that of a table if it has the same name, version and content_sha256. scratch: a folder for the file.
-    """
+    """The texts at hand, for the time of the block, in a file in the folder `scratch`. See write_texts."""
     path = scratch / "texts.arrow"
+    try:
+        write_texts(index, datasets, path)
+        yield open_texts(index, path)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def write_texts(index: TextIndex, datasets: Sequence[IndexedDataset], path: Path) -> None:
+    """Write the texts of those datasets that the index is of, in the order of its entries; null for all others.
+
+    A dataset is that of a table if it has the same name, version and content_sha256.
+    """
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
         waiting = SCHEMA.empty_table()
         for texts in _read_texts(index, datasets):
@@ -72,12 +81,12 @@ def store_texts(index: TextIndex, datasets: Sequence[IndexedDataset], scratch: P
                 writer.write_table(waiting.slice(0, BATCH_TEXTS).combine_chunks(), max_chunksize=BATCH_TEXTS)
                 waiting = waiting.slice(BATCH_TEXTS)
         writer.write_table(waiting.combine_chunks(), max_chunksize=BATCH_TEXTS)
-    try:
-        with pa.memory_map(str(path)) as mapped:
-            file = pa.ipc.open_file(mapped)
-            yield StoredTexts(index, [file.get_batch(number) for number in range(file.num_record_batches)])
-    finally:
-        path.unlink(missing_ok=True)
+
+
+def open_texts(index: TextIndex, path: Path) -> StoredTexts:
+    """The texts in a file of write_texts, read from the disk when they are needed."""
+    file = pa.ipc.open_file(pa.memory_map(str(path)))
+    return StoredTexts(index, [file.get_batch(number) for number in range(file.num_record_batches)])
 
 
 def _read_texts(index: TextIndex, datasets: Sequence[IndexedDataset]) -> Iterator[pl.Series]:

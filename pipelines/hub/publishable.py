@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from builders.errors import FindingsError, PublishError
-from builders.licences import permits_derivatives
+from builders.licenses import permits_derivatives
 from pipelines.audit import integrity
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.verification import verify_release
@@ -29,9 +29,9 @@ def require_publishable(
     """
     dataset, source = definition.dataset, definition.source
     name = f"{dataset.name}@{release_dir.name}"
-    if not permits_derivatives(source.license) and not rights:
+    if not permits_derivatives(definition.license) and not rights:
         raise PublishError(
-            f"{name}: licence {source.license} does not permit publishing derivatives",
+            f"{name}: licence {definition.license} does not permit publishing derivatives",
             where=source.homepage,
             found=source.license_note or None,
             todo="publish it only if you hold the rights or were given them: then pass --i-have-the-rights",

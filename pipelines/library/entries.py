@@ -30,7 +30,7 @@ def _describe(definition: Definition) -> CatalogueEntry:
         dataset.task.splits,
         dataset.benchmark.name if dataset.benchmark else None,
         source.name,
-        source.license,
+        definition.license,
         source.homepage,
         dataset.summary,
     )

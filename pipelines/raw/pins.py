@@ -51,12 +51,17 @@ class Pin:
         return all(expected is None or expected == found for expected, found in pairs)
 
 
+def is_pinned(file: RawFile) -> bool:
+    """Whether the source itself declares a digest of a file."""
+    return file.sha256 is not None or file.git_blob is not None
+
+
 def find_pin(source: str, file: RawFile, lock_files: Sequence[Path]) -> Pin:
     """The digests declared by the source, or else the entry of the first lock file that has one.
 
     Raises SourceError for an invalid lock file.
     """
-    if file.sha256 is None and file.git_blob is None:
+    if not is_pinned(file):
         for path in lock_files:
             entry = read_lock_file(path).get(f"{source}/{file.name}")
             if entry is not None:

@@ -1,11 +1,13 @@
 """The rows that a card shows: telling ones, not the first ones.
 
-The first rows of a table may be rows that a finding is about, have one label, or be unusually short. A card shows up to ROWS rows
-of a split, in turn from each of its groups: a label (for several labels, the most frequent ones), a fifth of the scale of scores,
-or all rows. No row is shown that a finding is about or whose text occurs again in the table, unless all rows are
-such. Within a group the first are rows with texts of about the median length (for each, a difference of at most a quarter of it),
-and of these the first by the hash of their texts (builders.shaping.sampling). In retrieval and reranking queries are chosen so;
-beside each the card shows its first relevant document and, in reranking, the first candidate that is not relevant.
+The first rows of a table may be rows that a finding is about, have one label, or be unusually short. A card shows up to ROWS
+rows of a split, in turn from each of its groups: a label (for several labels, the most frequent ones), a fifth of the scale of
+scores, or all rows. No row is shown that an error or a warning is about, unless all rows are such, nor one that any finding is
+about or whose text occurs again in the table, unless all rows of its group are such: where each first text of a pair comes with
+every label, all rows of one label repeat a text. No texts are shown twice. Within a group the first are rows with texts of about
+the median length (for each, a difference of at most a quarter of it), and of these the first by the hash of their texts
+(builders.shaping.sampling). In retrieval and reranking queries are chosen so; beside each the card shows its first relevant
+document and, in reranking, the first candidate that is not relevant.
 """
 
 from __future__ import annotations
@@ -35,25 +37,28 @@ def choose_examples(
     layouts = {layout.config: layout for layout in tasks.layouts(task)}
     first = "queries" if "queries" in layouts else next(iter(layouts))
     positions = [
-        one.rows.select("position")
+        one.rows.select("position", severe=pl.lit(one.finding.severity != "info"))
         for one in findings
         if (one.finding.config, one.finding.split) == (first, split) and "position" in one.rows.collect_schema()
     ]
-    found = pl.concat([pl.LazyFrame(schema={"position": pl.UInt32}), *positions]).unique().collect(engine="streaming")
-    chosen = _telling_rows(task, layouts[first], frames[first][split], found["position"])
+    nothing = pl.LazyFrame(schema={"position": pl.UInt32, "severe": pl.Boolean})
+    found = pl.concat([nothing, *positions]).unique().collect(engine="streaming")
+    chosen = _telling_rows(task, layouts[first], frames[first][split], found)
     rows = frames[first][split].with_row_index("__row").filter(pl.col("__row").is_in(chosen)).drop("__row")
     examples = rows.collect(engine="streaming").to_dicts()
     return tuple(_around_queries(frames, split, examples) if first == "queries" else examples)
 
 
-def _telling_rows(task: tasks.Task, layout: tasks.Layout, table: pl.LazyFrame, found: pl.Series) -> list[int]:
-    """The positions of the rows to show."""
+def _telling_rows(task: tasks.Task, layout: tasks.Layout, table: pl.LazyFrame, found: pl.DataFrame) -> list[int]:
+    """The positions of the rows to show. found: position and severe, of the rows that findings are about."""
+    severe = found.filter("severe")["position"].implode()
     texts = list(model_inputs(layout).values())
     rows = (
         table.with_row_index("__row")
         .select(
             "__row",
-            found=pl.col("__row").is_in(found.implode()),
+            found=pl.col("__row").is_in(found["position"].implode()),
+            severe=pl.col("__row").is_in(severe),
             group=_group(task),
             text=pl.concat_str(texts, separator="\n"),
             **{f"length {side}": text.str.len_chars().cast(pl.Float64) for side, text in enumerate(texts)},
@@ -65,9 +70,10 @@ def _telling_rows(task: tasks.Task, layout: tasks.Layout, table: pl.LazyFrame, f
         clean=~pl.col("found") & pl.col("order").is_unique(),
         near=pl.all_horizontal((length - length.median()).abs() <= length.median() / 4 for length in lengths),
     )
-    rows = rows.filter("clean") if rows["clean"].any() else rows
-    # A row with several labels may be chosen for any of them.
-    rows = rows.explode("group", empty_as_null=True)
+    rows = rows if rows["severe"].all() else rows.filter(~pl.col("severe"))
+    # Of rows with the same texts one is shown. A row with several labels may be chosen for any of them.
+    rows = rows.unique("order", keep="first", maintain_order=True).explode("group", empty_as_null=True)
+    rows = rows.filter(pl.col("clean") | ~pl.col("clean").any().over("group"))
     sizes = rows.group_by("group").len("size").sort("size", "group", descending=[True, False], nulls_last=True)
     groups = sizes.head(ROWS).sort("group", nulls_last=True).with_row_index("turn").select("group", "turn")
     best = (

@@ -59,7 +59,7 @@ def count_agreeing(manifest: Manifest, statistics: Mapping[str, Any]) -> Agreeme
     if published is None or not manifest.complete or not manifest.version.startswith(VERSIONS):
         return None
     lines = compare_facts(manifest, statistics, published["facts"])
-    return Agreement(sum(line.agree for line in lines), len(lines))
+    return Agreement(sum(line.agree for line in lines), len(lines), published["source"])
 
 
 def _at(figures: Any, path: Sequence[str]) -> float | None:

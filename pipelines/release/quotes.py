@@ -29,9 +29,12 @@ PATTERNS = {
     "preprocessing_residue": f"{text_patterns.TREEBANK_BRACKET}|{text_patterns.LINK_STUMP}",
     "lookalike_word": text_patterns.LATIN_BESIDE_CYRILLIC,
     "prompt_residue": text_patterns.ROLE,
+    "double_full_stop": text_patterns.DOUBLE_FULL_STOP,
 }
 BEFORE = 30  # characters of a text before what a pattern finds
 NOT_QUOTED = ("personal_data",)
+SPACE = "␣"  # white space around a text, which nobody would see
+END = 60  # characters of a long text that ends with white space
 
 
 def quote_findings(task: tasks.Task, frames: Frames, findings: Sequence[FindingRows]) -> tuple[Quote | None, ...]:
@@ -72,13 +75,28 @@ def _first_row(one: FindingRows, inputs: dict[str, dict[str, pl.Expr]]) -> list[
 
 
 def _quote(kind: str, places: list[Place], texts: dict[tuple[str, str], dict[int, dict[str, str]]]) -> Quote | None:
-    shown = []
-    for config, split, position, column in places:
-        row = texts[config, split][position]
-        shown.append(row[column] if column else BETWEEN.join(filter(None, row.values())))
+    rows = [texts[config, split][position] for config, split, position, _ in places]
+    shown = [_text(row, place[3]) for row, place in zip(rows, places, strict=True)]
+    if kind == "side_leak" and (side := next((text for text in rows[0].values() if text in rows[1].values()), None)):
+        return Quote(side)
+    if kind == "surrounding_whitespace" and shown:
+        shown[0] = _with_visible_ends(shown[0])
     if kind in PATTERNS and shown:
         shown[0] = _from_match(shown[0], PATTERNS[kind])
     return Quote(*shown) if shown else None
+
+
+def _text(row: dict[str, str], column: str) -> str:
+    return row[column] if column else BETWEEN.join(filter(None, row.values()))
+
+
+def _with_visible_ends(text: str) -> str:
+    """A text with marks for the white space around it; only the end of a text that is long and begins without."""
+    inner = text.strip()
+    before, after = (SPACE if text[end].isspace() else "" for end in (0, -1))
+    if not before and len(inner) > END:
+        inner = f"…{inner[-END:]}"
+    return f"{before}{inner}{after}"
 
 
 def _from_match(text: str, pattern: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from builders import tasks
 from builders.errors import FindingsError, ReleaseError
-from builders.licences import permits_derivatives
+from builders.licenses import permits_derivatives
 from builders.spec import RawFiles
 from cards.croissant import render_croissant
 from cards.evidence import Evidence
@@ -181,7 +181,7 @@ def _evidence(
 ) -> Evidence:
     """What the card shows of the rows; no texts where the licence forbids derivatives."""
     task, agreement = definition.dataset.task, count_agreeing(manifest, described)
-    if not permits_derivatives(definition.source.license):
+    if not permits_derivatives(definition.license):
         return Evidence(agreement=agreement, quotable=False)
     evaluated = tasks.evaluated_split(task)
     split = evaluated if evaluated in manifest.splits else manifest.splits[-1]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from builders.spec import version_key
 from pipelines.release import ledger
 from pipelines.report import text
+from pipelines.report.text import WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ TASKS: Mapping[str, Mapping[str, Mapping[str, Any]]] = json.loads(
 # For a dataset that names the benchmark but has no entry above.
 UNLISTED = {"paper": "not in the paper", "expected": "-", "group": "not in the paper", "size": "-"}
 # A dataset of ruMTEB is a block: its name and its sizes are too long for one line.
-WIDTH, INDENT, COLUMN = 80, "    ", 25
+INDENT, COLUMN = "    ", 25
 NOTES = {
     "rumteb": "Sizes are rows of train / validation / test, without the splits that a task does not have. paper: as printed in"
     " Table 1; `not recorded`: the table has a size that nobody has written down here yet. expected: what the recipe of version"

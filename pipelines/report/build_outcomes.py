@@ -11,6 +11,7 @@ from builders.errors import DatasetError, SourceError, UsageError
 from pipelines.raw.file_request import stored_file
 from pipelines.raw.locations import locate, plan_file
 from pipelines.raw.lock_file import read_lock_file
+from pipelines.raw.pins import is_pinned
 from pipelines.raw.urls import file_url
 from pipelines.release import fingerprint, ledger
 from pipelines.release.figures import VERSIONS
@@ -152,7 +153,7 @@ def _expected_file(source: Source, key: str, raw: RawSettings) -> ReportedFile:
 
 def _known_by(source: Source, file: RawFile, raw: RawSettings) -> KnownBy:
     files = (file, stored_file(file))
-    if any(one.sha256 or one.git_blob for one in files):
+    if any(map(is_pinned, files)):
         return "source"
     committed = read_lock_file(raw.lock)
     return "lock file" if any(f"{source.name}/{one.name}" in committed for one in files) else "nobody"
@@ -168,7 +169,7 @@ def _lock_entries(source: Source, files: Sequence[ReportedFile], raw: RawSetting
         return {}
     obtained = {file.name for file in files if file.origin in ("download", "cache")}
     stored = [stored_file(file) for file in source.files.values() if f"{source.name}/{file.name}" in obtained]
-    names = {f"{source.name}/{file.name}" for file in stored if not (file.sha256 or file.git_blob)}
+    names = {f"{source.name}/{file.name}" for file in stored if not is_pinned(file)}
     return {name: recorded[name] for name in sorted(names) if name in recorded}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cards.kind_names import KIND_NAMES
+from cards.kind_names import kind_name
 from pipelines.audit.duplicates import FOLDED_DETAIL
 
 # Findings of these kinds are exact, or made after folding, which their detail then says.
@@ -11,7 +11,7 @@ EXACT_OR_FOLDED = {"split_leak", "conflicting_label", "identical_pair", "duplica
 
 def finding_name(kind: str, detail: str) -> str:
     """The plain name of a finding; whether it is exact or folded, where texts are compared in both ways."""
-    name = KIND_NAMES.get(kind, kind.replace("_", " "))
+    name = kind_name(kind)
     if FOLDED_DETAIL in detail:
         return f"{name}, folded"
     # Conflicts between splits, and between pairs in either order, are looked for in both ways at once.

@@ -7,18 +7,16 @@ are cut.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import jinja2
 import polars as pl
-from markupsafe import Markup, escape
 
 from builders import tasks
 from cards import markdown
+from cards.columns import label_name
 from cards.front_matter import LANGUAGE_FIGURES
 from cards.kind_names import KIND_NAMES
 from cards.manifest import SEVERITIES, count_text
@@ -28,29 +26,27 @@ from pipelines.audit import kinds, statistics
 from pipelines.audit.finding_tables import OWN_COLUMNS, list_rows
 from pipelines.audit.findings import EXAMPLES
 from pipelines.audit.label_statistics import count_labels
-from pipelines.audit.tables import count_rows, model_input
+from pipelines.audit.tables import JUDGED_TABLES, count_rows, model_input
 from pipelines.files import write_atomically
 from pipelines.report.finding_names import finding_name
+from pipelines.report.html_templates import COLORS, html_environment
 from pipelines.safe_text import mask_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import jinja2
+
     from builders.errors import DatasetError
     from cards.manifest import Finding
     from pipelines.audit.tables import Frames
     from pipelines.report.checks import CheckResult
-    from pipelines.report.verdict import State
 
 MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile
 MAX_LABELS = 20  # in a chart, the most frequent ones
 MAX_CHARACTERS = 240  # of a value of an example
 LABEL_COLUMNS = ("label", "labels", "score")  # shown after the texts of an example
-JUDGED_TABLES = {"queries": "query-id", "corpus": "corpus-id"}  # and the columns of judgements that refer to them
-COLORS: Mapping[State, str] = {
-    "no problems": "good", "warnings": "warning", "compromised": "error", "defective": "error", "damaged": "error",
-}  # fmt: skip
 OMITTED_STATISTICS = ("labels", "hf_subset_descriptive_stats")  # shown in charts; duplicates of other keys
 
 
@@ -143,7 +139,6 @@ def _examples(result: CheckResult) -> list[list[Example]]:
             ids.setdefault((table, one.finding.split), set()).update(judged_ids)
     judged = {location: _rows_by_id(result.rows, location, some) for location, some in ids.items()}
     text_columns = {layout.config: layout.text for layout in tasks.layouts(result.task)}
-    labels = tasks.label_names(result.task)
 
     def example(finding: Finding, row: Mapping[str, Any], prefix: str = "") -> Example:
         """An example from a row of list_rows, or its twin (prefix `twin `)."""
@@ -152,7 +147,7 @@ def _examples(result: CheckResult) -> list[list[Example]]:
             row = {"row": row["row"]}  # not a row of the table
         values = [(column, row[prefix + column]) for column in names if prefix + column in row]
         labelled = [column for column in LABEL_COLUMNS if prefix + column in row]
-        values += [(column, _label_name(row[prefix + column], labels)) for column in labelled]
+        values += [(column, _label_text(result.task, row[prefix + column])) for column in labelled]
         for table, column in JUDGED_TABLES.items():
             other = judged.get((table, finding.split), {}).get(row.get(prefix + column) or "", {})
             values += [(f"{table}: {part}", other[part]) for part in ("title", "text") if part in other]
@@ -176,11 +171,11 @@ def _rows_by_id(frames: Frames, location: tuple[str, str], ids: set[str]) -> dic
     return {row["id"]: row for row in rows.unique("id", keep="first", maintain_order=True).iter_rows(named=True)}
 
 
-def _label_name(label: Any, names: tuple[str, ...]) -> Any:
-    """The name of a label, or of each label of a list; a label without a name stays."""
+def _label_text(task: tasks.Task, label: Any) -> Any:
+    """The name of a label, or the names of a list of labels; a score and null as they are."""
     if isinstance(label, list):
-        return ", ".join(str(_label_name(one, names)) for one in label) or "none"
-    return names[label] if isinstance(label, int) and 0 <= label < len(names) else label
+        return ", ".join(label_name(task, one) for one in label or [None])
+    return label_name(task, label) if isinstance(label, int) else label
 
 
 def _readable(value: Any) -> str:
@@ -250,8 +245,7 @@ def _bars(bins: pl.Series, names: Sequence[str]) -> tuple[Bar, ...]:
 
 def _label_chart(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
     counts = count_labels(frame, column)
-    names = tasks.label_names(task) if column != "score" else ()
-    by_name = {_readable("none" if label is None else _label_name(label, names)): n for label, n in counts.items()}
+    by_name = {_readable(label_name(task, label)): n for label, n in counts.items()}
     frequent = sorted(by_name.items(), key=lambda item: -item[1])
     highest = frequent[0][1]
     bars = [Bar(name, count, count / highest) for name, count in frequent[:MAX_LABELS]]
@@ -281,19 +275,6 @@ def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tup
             yield name, markdown.number(value)
 
 
-def _code_spans(text: str) -> Markup:
-    """A text as HTML, what is between two backticks as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
-
-
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(CARDS),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["code_spans"] = _code_spans
-    return environment.get_template("report.html.jinja")
+    return html_environment(CARDS).get_template("report.html.jinja")

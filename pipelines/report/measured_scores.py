@@ -1,6 +1,6 @@
 """The scores of all releases that were built from complete real files: the page docs/scores.md.
 
-measured_scores.json holds their scores.json files, because nobody has all raw files at hand when the page is written.
+measured_scores.json holds their scores, because nobody has all raw files at hand when the page is written.
 
     python -m pipelines.report.measured_scores outputs/           record the scores of the releases below a folder
     python -m pipelines.report.measured_scores > docs/scores.md   write the page
@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
+from collections import Counter
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from builders.spec import version_key
-from cards.score_section import describe_shortcut, headroom, metric_name
+from cards.score_section import headroom, metric_name
 from cards.scores import BASELINES, Scores
 from pipelines.files import write_atomically
 from pipelines.release import folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cards.scores import Baseline
 
 MEASURED = Path(__file__).with_name("measured_scores.json")
 NONE = "–"
@@ -41,78 +44,85 @@ that reads less than the task asks for, and is far above chance all the same.
 """
 
 
-def read_measured() -> list[Scores]:
+@dataclass(frozen=True)
+class Measured:
+    """The scores of a release. partial: only the split that is scored was built, because other raw files are missing here."""
+
+    scores: Scores
+    partial: bool
+
+    @property
+    def name(self) -> str:
+        """Dataset and version, as the page shows them."""
+        alone = f", {self.scores.split} alone" if self.partial else ""
+        return f"{self.scores.dataset} {self.scores.version}{alone}"
+
+
+def read_measured() -> list[Measured]:
     """All recorded scores, by dataset, the oldest version first."""
-    recorded = msgspec.json.decode(MEASURED.read_bytes(), type=list[Scores])
-    return sorted(recorded, key=lambda one: (one.dataset, version_key(one.version)))
+    return _ordered(msgspec.json.decode(MEASURED.read_bytes(), type=list[Measured]))
+
+
+def _ordered(measured: Iterable[Measured]) -> list[Measured]:
+    return sorted(measured, key=lambda one: (one.scores.dataset, version_key(one.scores.version)))
 
 
 def record_scores_below(releases: Path) -> int:
-    """Record the scores of all complete releases below a folder of releases, instead of those recorded; returns how many.
+    """Record the scores of all releases below a folder but samples; returns how many.
 
     Scores recorded before stay where the folder has none for the version.
     """
-    scores = {(one.dataset, one.version): one for one in read_measured()} if MEASURED.exists() else {}
+    measured = {(one.scores.dataset, one.scores.version): one for one in read_measured()} if MEASURED.exists() else {}
     found = 0
     for path in sorted(releases.glob(f"*/*/{folder.SCORES}")):
         manifest, present = folder.read_manifest(path.parent), folder.read_scores(path.parent)
-        if manifest and present and manifest.complete and present.content_sha256 == manifest.content_sha256:
-            scores[present.dataset, present.version] = present
+        if manifest and present and not manifest.sample and present.content_sha256 == manifest.content_sha256:
+            measured[present.dataset, present.version] = Measured(present, manifest.partial)
             found += 1
-    ordered = sorted(scores.values(), key=lambda one: (one.dataset, version_key(one.version)))
-    text = json.dumps([asdict(one) for one in ordered], ensure_ascii=False, indent=1)
-    write_atomically(MEASURED, f"{text}\n".encode())
+    text = json.dumps([asdict(one) for one in _ordered(measured.values())], ensure_ascii=False, indent=1)
+    write_atomically(MEASURED, f"{text}\n")
     return found
 
 
-def render_page(measured: Sequence[Scores]) -> str:
+def render_page(measured: Sequence[Measured]) -> str:
     """The page docs/scores.md, in Markdown."""
-    newest = {one.dataset: one for one in measured}
-    models = sorted({model.model for one in measured for model in one.models})
-    return "\n".join(
+    newest = list({one.scores.dataset: one for one in measured}.values())
+    models = sorted({model.model for one in measured for model in one.scores.models})
+    sections = (_overview(newest, models), _versions(measured, models), _published(measured), _shortcuts(newest))
+    return "\n".join([HEAD, *(line for section in sections for line in (*section, "")), *_baselines(measured), ""])
+
+
+def _table(columns: Mapping[str, str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table. columns: the rule below each heading."""
+    return [f"| {' | '.join(cells)} |" for cells in (columns, columns.values(), *rows)]
+
+
+def _overview(newest: Sequence[Measured], models: Sequence[str]) -> list[str]:
+    columns = {"dataset": "---", "metric": "---", "chance": "---:", "best baseline": "---"}
+    columns |= dict.fromkeys(models, "---:") | {"headroom": "---:", "shortcuts": "---:"}
+    rows = [
         [
-            HEAD,
-            *_overview(newest.values(), models),
-            "",
-            *_versions(measured, models),
-            "",
-            *_published(measured),
-            "",
-            *_shortcuts(newest.values()),
-            "",
-            *_baselines(measured),
-            "",
+            one.name,
+            metric_name(one.scores.metric),
+            NONE if one.scores.chance is None else f"{one.scores.chance:.1f}",
+            _best_baseline(one.scores),
+            *_model_scores(one.scores, models),
+            NONE if (points := headroom(one.scores)) is None else f"{points:+.1f}",
+            str(len(one.scores.shortcuts)),
         ]
-    )
-
-
-def _overview(scores: Iterable[Scores], models: Sequence[str]) -> list[str]:
-    lines = [
-        "## Sorted by headroom",
-        "",
-        "Newest versions. Those without a model come last.",
-        "",
-        f"| dataset | metric | chance | best baseline | {' | '.join(models)} | headroom | shortcuts |",
-        f"| --- | --- | ---: | --- | {' | '.join(['---:'] * len(models))} | ---: | ---: |",
+        for one in sorted(newest, key=_by_headroom)
     ]
-    for one in sorted(scores, key=_by_headroom):
-        best = one.best_baseline
-        cells = [
-            f"{one.dataset} {one.version}",
-            metric_name(one.metric),
-            NONE if one.chance is None else f"{one.chance:.1f}",
-            NONE if best is None else f"{best.score:.1f} {best.name}",
-            *_model_scores(one, models),
-            NONE if (points := headroom(one)) is None else f"{points:+.1f}",
-            str(len(one.shortcuts)),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+    heading = ["## Sorted by headroom", "", "Newest versions. Those that no model was scored on come last.", ""]
+    return [*heading, *_table(columns, rows)]
 
 
-def _by_headroom(scores: Scores) -> tuple[float, str]:
-    points = headroom(scores)
-    return (float("inf") if points is None else -points), scores.dataset
+def _by_headroom(measured: Measured) -> tuple[float, str]:
+    points = headroom(measured.scores)
+    return (float("inf") if points is None else -points), measured.scores.dataset
+
+
+def _best_baseline(scores: Scores) -> str:
+    return NONE if scores.best_baseline is None else f"{scores.best_baseline.score:.1f} {scores.best_baseline.name}"
 
 
 def _model_scores(scores: Scores, models: Sequence[str]) -> list[str]:
@@ -120,66 +130,66 @@ def _model_scores(scores: Scores, models: Sequence[str]) -> list[str]:
     return [by_name.get(model, NONE) for model in models]
 
 
-def _versions(measured: Sequence[Scores], models: Sequence[str]) -> list[str]:
+def _versions(measured: Sequence[Measured], models: Sequence[str]) -> list[str]:
     """What cleaning does to the scores: all versions of the datasets that have several."""
-    several = [one for one in measured if sum(other.dataset == one.dataset for other in measured) > 1]
-    lines = [
-        "## From version to version",
-        "",
-        "Version 1.0.0 rebuilds the published data; later ones correct them. The difference is what cleaning does to a score.",
-        "",
-        f"| dataset | metric | best baseline | {' | '.join(models)} |",
-        f"| --- | --- | --- | {' | '.join(['---:'] * len(models))} |",
+    versions = Counter(one.scores.dataset for one in measured)
+    columns = {"dataset": "---", "metric": "---", "best baseline": "---"} | dict.fromkeys(models, "---:")
+    rows = [
+        [one.name, metric_name(one.scores.metric), _best_baseline(one.scores), *_model_scores(one.scores, models)]
+        for one in measured
+        if versions[one.scores.dataset] > 1
     ]
-    for one in several:
-        best = one.best_baseline
-        cells = [
-            f"{one.dataset} {one.version}",
-            metric_name(one.metric),
-            NONE if best is None else f"{best.score:.1f} {best.name}",
-            *_model_scores(one, models),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+    words = "Version 1.0.0 rebuilds the published data; later ones correct them. The difference is what cleaning does to a score."
+    return ["## From version to version", "", words, "", *_table(columns, rows)]
 
 
-def _published(measured: Sequence[Scores]) -> list[str]:
-    lines = [
-        "## Beside published scores",
-        "",
-        "| dataset | model | metric | published | here | difference |",
-        "| --- | --- | --- | ---: | ---: | ---: |",
-    ]
+def _published(measured: Sequence[Measured]) -> list[str]:
+    """Our scores beside those in papers, and in what our evaluation differs from mteb's."""
+    columns = {
+        "dataset": "---",
+        "model": "---",
+        "metric": "---",
+        "published": "---:",
+        "here": "---:",
+        "difference": "---:",
+    }
+    rows, notes = list[list[str]](), list[str]()
     for one in measured:
-        for model in one.models:
+        for model in one.scores.models:
             if (published := model.published) is None:
                 continue
             ours = model.score if model.same_metric is None else model.same_metric
-            lines.append(
-                f"| {one.dataset} {one.version} | {model.model}; published: {published.model} |"
-                f" {metric_name(published.metric)} | {published.score:.2f} | {ours:.2f} | {ours - published.score:+.2f} |"
-            )
-    sources = sorted({model.published.source for one in measured for model in one.models if model.published})
-    return [*lines, "", f"Published in: {'; '.join(sources)}."] if sources else [*lines, "", "None yet."]
+            figures = [f"{published.score:.2f}", f"{ours:.2f}", f"{ours - published.score:+.2f}"]
+            names = f"{model.model}; published: {published.model}"
+            rows.append([one.name, names, metric_name(published.metric), *figures])
+            notes += [f"Published: {published.source}."]
+            notes += [f"{one.scores.dataset}: {model.detail}."] if model.detail else []
+    lines = [f"- {note}" for note in dict.fromkeys(notes)]
+    return ["## Beside published scores", "", *_table(columns, rows), "", *lines]
 
 
-def _shortcuts(scores: Iterable[Scores]) -> list[str]:
-    lines = ["## Shortcuts", ""]
-    found = [
-        f"- {one.dataset} {one.version}: {describe_shortcut(shortcut)}" for one in scores for shortcut in one.shortcuts
+def _shortcuts(newest: Sequence[Measured]) -> list[str]:
+    columns = {"dataset": "---", "baseline": "---", "metric": "---", "score": "---:", "chance": "---:"}
+    rows = [
+        [one.name, BASELINES[found.baseline], metric_name(found.metric), f"{found.score:.1f}", f"{found.chance:.1f}"]
+        for one in newest
+        for found in one.scores.shortcuts
     ]
-    return lines + (found or ["None were found."])
+    return ["## Shortcuts", "", *(_table(columns, rows) if rows else ["None were found."])]
 
 
-def _baselines(measured: Sequence[Scores]) -> list[str]:
+def _baselines(measured: Sequence[Measured]) -> list[str]:
     """All baselines of all versions, a line each version; then what their names mean."""
-    lines = ["## All baselines", "", "| dataset | scores |", "| --- | --- |"]
-    for one in measured:
-        ordered = sorted(one.baselines, key=lambda baseline: -baseline.score)
-        texts = [f"{baseline.name} {baseline.score:.1f}" for baseline in ordered]
-        lines.append(f"| {one.dataset} {one.version} | {', '.join(texts) or NONE} |")
-    used = {baseline.name for one in measured for baseline in one.baselines}
-    return [*lines, "", *(f"- `{name}`: {meaning}" for name, meaning in BASELINES.items() if name in used)]
+    rows = [
+        [one.name, ", ".join(f"{score.name} {score.score:.1f}" for score in _ordered_scores(one))] for one in measured
+    ]
+    used = {score.name for one in measured for score in one.scores.baselines}
+    meanings = [f"- `{name}`: {meaning}" for name, meaning in BASELINES.items() if name in used]
+    return ["## All baselines", "", *_table({"dataset": "---", "scores": "---"}, rows), "", *meanings]
+
+
+def _ordered_scores(measured: Measured) -> list[Baseline]:
+    return sorted(measured.scores.baselines, key=lambda one: -one.score)
 
 
 if __name__ == "__main__":

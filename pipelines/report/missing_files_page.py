@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from builders.catalogue import entries, requested_splits
 from pipelines.raw.cache import default_cache
 from pipelines.raw.missing_files import NeededFiles, find_buildable, find_missing_files
-from pipelines.report.text import WIDTH
+from pipelines.report.text import WIDTH, wrap
 from pipelines.terminal import format_size, summary_level
 
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ def missing_files_page(
         for _, together in groupby(files, key=lambda file: (file.source.name, file.datasets)):
             lines += _group_lines(list(together))
         if reason == "gated":
-            lines += _wrapped("then, with a token of that account (HF_TOKEN, or hf auth login):", "  ")
+            lines += wrap("then, with a token of that account (HF_TOKEN, or hf auth login):", "  ")
         if reason != "by hand":
             lines += _command(_fetch(files, raw, splits))
     if not lines:
         return []
     folder = raw.raw_dir or "DIR"
     place = f"files that you have: put them below {folder}, under these names"
-    return [*lines, "", *_wrapped(place if raw.raw_dir else f"{place}, and pass --raw-dir DIR")]
+    return [*lines, "", *wrap(place if raw.raw_dir else f"{place}, and pass --raw-dir DIR", break_words=False)]
 
 
 def missing_files_summary(
@@ -99,7 +99,7 @@ def buildable_lines(split: str, names: Sequence[str], raw: RawSettings) -> list[
     if not names:
         return []
     could = f"with --splits {split}, {len(names)} more could be built: {', '.join(names)}"
-    return ["", *_wrapped(could), *_command(["build", *names, "--splits", split, *_raw_options(raw)])]
+    return ["", *wrap(could), *_command(["build", *names, "--splits", split, *_raw_options(raw)])]
 
 
 def total_size(sizes: Sequence[int | None]) -> str:
@@ -119,8 +119,9 @@ def _group_lines(files: Sequence[MissingRawFile]) -> list[str]:
         lines = [line for file in files for line in _file_lines(file)]
     else:
         lines = [f"  {source}/: {total_size([file.bytes for file in files])}"]
-        lines += _wrapped(", ".join(_fold_series([file.file.name for file in files])), "    ")
-    return lines + _wrapped(f"for {', '.join(files[0].datasets)}", "    ")
+        names = ", ".join(_fold_series([file.file.name for file in files]))
+        lines += wrap(names, "    ", break_words=False)
+    return lines + wrap(f"for {', '.join(files[0].datasets)}", "    ")
 
 
 def _fold_series(names: Iterable[str]) -> list[str]:
@@ -131,13 +132,12 @@ def _fold_series(names: Iterable[str]) -> list[str]:
 
 def _file_lines(file: MissingRawFile) -> list[str]:
     lines = [f"  {file.name}" + (f"  {format_size(file.bytes)}" if file.bytes is not None else "")]
-    if file.reason == "gated":
-        lines += _wrapped(file.url or "", "    ")
+    notes = [file.url] if file.reason == "gated" else []
     if file.members:
-        lines += _wrapped(f"or, extracted: {', '.join(f'{file.source.name}/{one}' for one in file.members)}", "    ")
+        notes.append(f"or, extracted: {', '.join(f'{file.source.name}/{one}' for one in file.members)}")
     if file.instructions is not None:
-        lines += _wrapped(file.instructions.rstrip("."), "    ")
-    return lines
+        notes.append(file.instructions.rstrip("."))
+    return lines + [line for note in notes if note for line in wrap(note, "    ", break_words=False)]
 
 
 def _fetch(files: Sequence[MissingRawFile], raw: RawSettings, splits: tuple[str, ...] | None) -> list[str]:
@@ -167,10 +167,3 @@ def _command(arguments: Sequence[str]) -> list[str]:
         break_long_words=False,
     )
     return ["    " + line for line in " \\\n  ".join(lines).splitlines()]
-
-
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    """A text as lines of the page's width; an address or a path that is longer stays whole, to be copied."""
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
-    )

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pipelines.report.text import fact, wrap
+from pipelines.report.text import cut_middle, fact, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,9 +53,7 @@ def page(org: str, datasets: Sequence[PublishedDataset], others: Sequence[str], 
 
 
 def _rows(dataset: PublishedDataset) -> list[str]:
-    name = dataset.repo.partition("/")[2]
-    if len(name) > WIDTHS[0]:
-        name = f"{name[: WIDTHS[0] - 13]}...{name[-10:]}"
+    name = cut_middle(dataset.repo.partition("/")[2], WIDTHS[0])
     lines = []
     for number, one in enumerate(dataset.revisions):
         ledger, local = (value.replace("none", "-") for value in (one.ledger, one.local))

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import UsageError
+from cards import markdown
 from pipelines.audit.statistics import as_json, read_statistics
 from pipelines.release import folder
 from pipelines.release.figures import PUBLISHED, Line, compare_facts, read_published
@@ -57,7 +58,7 @@ def page(report: Mapping[str, Any]) -> str:
 
 
 def _number(figure: float | None) -> str:
-    return "none" if figure is None else f"{figure:,}" if isinstance(figure, int) else f"{figure:,.2f}"
+    return "none" if figure is None else markdown.number(figure)
 
 
 def _agreement(line: Line) -> str:

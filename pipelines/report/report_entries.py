@@ -15,6 +15,7 @@ from pipelines.raw.cache import default_cache, lock_cached_file
 from pipelines.raw.digests import Digest
 from pipelines.raw.file_request import stored_file
 from pipelines.raw.lock_file import read_lock_file, record_digest
+from pipelines.raw.pins import is_pinned
 from pipelines.release import fingerprint, ledger
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def write_entries(entries: NewEntries, lock_path: Path, ledger_path: Path) -> No
 def _lock_entries(entry: DatasetReport, definition: Definition) -> dict[str, LockEntry]:
     """Those of files that this checkout downloads and pins by no digest."""
     stored = [stored_file(file) for file in definition.source.files.values()]
-    unpinned = {f"{definition.source.name}/{file.name}" for file in stored if not (file.sha256 or file.git_blob)}
+    unpinned = {f"{definition.source.name}/{file.name}" for file in stored if not is_pinned(file)}
     return {name: digest for name, digest in entry.lock.items() if name in unpinned}
 
 
@@ -105,8 +106,7 @@ def _obstacle(entry: DatasetReport, definition: Definition, locked: Collection[s
         if file.sha256 not in (None, reported.sha256):
             return f"{reported.name} is not the file that this checkout pins"
         names = {reported.name, f"{definition.source.name}/{stored_file(file).name}"}
-        pinned = any(one.sha256 or one.git_blob for one in (file, stored_file(file)))
-        if not pinned and not names & set(locked):
+        if not any(map(is_pinned, (file, stored_file(file)))) and not names & set(locked):
             return f"{reported.name} has no known digest: pin sha256 {reported.sha256} in the builder if it is the right file"
     return ""
 

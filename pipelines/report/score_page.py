@@ -11,12 +11,15 @@ from pipelines.report.text import WIDTH, table, wrap
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cards.scores import Scores, Shortcut
+    from cards.scores import ModelScore, Scores, Shortcut
 
 
 def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | None) -> list[str]:
     """All scores of a release, the best first, then what they mean. state: `scored` or `up to date`."""
-    rows = [(one.score, [one.model, one.weights, "as the task gives", f"{one.score:.2f}"]) for one in scores.models]
+    rows = [
+        (one.score, [one.model, one.weights, "as the task gives", _model_score(one, scores.metric)])
+        for one in scores.models
+    ]
     rows += [
         (one.score, [one.name, BASELINES.get(one.name, ""), LABELS[one.labels], f"{one.score:.1f}"])
         for one in scores.baselines
@@ -38,6 +41,10 @@ def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | No
         remarks.append(f"headroom: {points:+.1f} points between the best model and the best baseline ({best})")
     remarks.append(f"written into {release_dir}" if state == "scored" else f"in {release_dir}")
     return [*lines, "", *(line for remark in remarks for line in wrap(remark, width=width or WIDTH))]
+
+
+def _model_score(model: ModelScore, metric: str) -> str:
+    return f"{model.score:.2f}" + ("" if model.metric == metric else f" {metric_name(model.metric)}")
 
 
 def _shortcut(shortcut: Shortcut) -> str:

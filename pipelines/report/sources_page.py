@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from builders import catalogue
 from pipelines.raw.lock_file import LOCK_FILE
 from pipelines.report.sources import FileNeed, describe_sources, group_totals, machine
-from pipelines.report.text import wrap
+from pipelines.report.text import cut_middle, wrap
 from pipelines.terminal import format_size
 
 if TYPE_CHECKING:
@@ -107,8 +107,7 @@ def _total_cells(one: Total) -> tuple[object, ...]:
 
 def _row(label: str, size: str, access: str, digest: str) -> str:
     """A line of the terminal's table; a long name is cut in the middle."""
-    shown = label if len(label) <= 48 else f"{label[:22]}...{label[-23:]}"
-    return f"{shown:<48}  {size:>12}  {access:<7}  {digest}".rstrip()
+    return f"{cut_middle(label, 48, end=23):<48}  {size:>12}  {access:<7}  {digest}".rstrip()
 
 
 def _file_rows(files: Sequence[FileNeed]) -> list[tuple[str, str, str, str]]:

@@ -12,7 +12,7 @@ from cards.manifest import SEVERITIES, count_text
 from pipelines.report.finding_names import finding_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from pipelines.release.comparison import Change
 
@@ -35,12 +35,10 @@ def table(rows: Sequence[Sequence[str]], *, width: int | None = None, optional: 
     widths = _widths(rows)
     if width is not None:
         widths = _fit_columns(rows, widths, width - 2 * (len(widths) - 1))
-    head, *lines = [_table_lines(row, widths) for row in rows]
-    rule = "  ".join("-" * size for size in widths)
-    note = (
-        ["", *wrap(f"(the terminal is too narrow for: {', '.join(dropped)})", width=width or WIDTH)] if dropped else []
-    )
-    return "\n".join([*head, rule, *(line for row in lines for line in row), *note])
+    lines = [line for row in _table_lines(rows, widths) for line in row]
+    if dropped:
+        lines += ["", *wrap(f"(the terminal is too narrow for: {', '.join(dropped)})", width=width or WIDTH)]
+    return "\n".join(lines)
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
@@ -62,11 +60,25 @@ def _fit_columns(rows: Sequence[Sequence[str]], widths: Sequence[int], space: in
     return fitted
 
 
-def _table_lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """A row of a table as lines, one for each line of its longest cell."""
-    columns = [fold(cell, size) for cell, size in zip(row, widths, strict=True)]
-    lines = zip_longest(*columns, fillvalue="")
-    return ["  ".join(cell.ljust(size) for cell, size in zip(line, widths, strict=True)).rstrip() for line in lines]
+def _table_lines(
+    rows: Sequence[Sequence[str]], widths: Sequence[int], numbers: Collection[int] = ()
+) -> list[list[str]]:
+    """The lines of each row, one for each line of its longest cell; those of the heading with the rule below them.
+
+    numbers: the columns that are aligned to the right.
+    """
+    listed = []
+    for row in rows:
+        lines = zip_longest(*map(fold, row, widths), fillvalue="")
+        listed.append([_align_cells(line, widths, numbers) for line in lines])
+    listed[0].append("  ".join("-" * size for size in widths))
+    return listed
+
+
+def _align_cells(cells: Sequence[str], widths: Sequence[int], numbers: Collection[int]) -> str:
+    sized = zip(cells, widths, strict=True)
+    aligned = [cell.rjust(size) if at in numbers else cell.ljust(size) for at, (cell, size) in enumerate(sized)]
+    return "  ".join(aligned).rstrip()
 
 
 def fold(cell: str, width: int) -> list[str]:
@@ -89,12 +101,21 @@ def _pieces(cell: str) -> list[str]:
     return re.split(r"(?<=[\s/_-])(?=[^\s/_-])", cell)
 
 
-def wrap(text: str, label: str = "", *, width: int = WIDTH) -> list[str]:
-    """A text as lines of at most `width` characters: a label, and the text beside it, each line below the first."""
-    indent = " " * len(label)
-    return textwrap.wrap(
-        text, width, initial_indent=label, subsequent_indent=indent or "  ", break_on_hyphens=False
-    ) or [label.rstrip()]  # fmt: skip
+def wrap(text: str, label: str = "", *, width: int = WIDTH, break_words: bool = True) -> list[str]:
+    """A text as lines of at most `width` characters: a label, and the text beside it, each line below the first.
+
+    break_words: break a word that is longer than a line. False for what is to be copied, such as an address or a path.
+    """
+    indent = " " * len(label) or "  "
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=label,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=break_words,
+    )
+    return lines or [label.rstrip()]
 
 
 def fact(name: str, text: str) -> list[str]:
@@ -179,15 +200,10 @@ def findings_table(findings: Sequence[Mapping[str, Any]], *, brief: bool = False
         where = "/".join(filter(None, (one["config"], one["split"], one["column"])))
         count = count_text(one["count"], one["texts_checked"]).removesuffix(" looked at")
         rows.append([one["severity"], one["kind"], count, f"{one['share']:.2%}", where])
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = []
-    for row in rows:
-        severity, kind, count, share, where = row
-        cells = (severity.ljust(widths[0]), kind.ljust(widths[1]), count.rjust(widths[2]), share.rjust(widths[3]))
-        lines.append(wrap(where, f"  {'  '.join(cells)}  ") if where else [f"  {'  '.join(cells)}"])
-    heading, *heads = lines
-    longest = min(max(len(row[-1]) for row in rows), WIDTH - sum(widths) - 10)
-    page = [*heading, "  " + "  ".join("-" * width for width in (*widths, longest))]
+    widths = _widths(rows)
+    widths[-1] = max(min(widths[-1], WIDTH - sum(widths[:-1]) - 10), 8)
+    heading, *heads = [[f"  {line}" for line in row] for row in _table_lines(rows, widths, numbers=(2, 3))]
+    page = heading
     indent = " " * (widths[0] + 4)
     for head, one in zip(heads, findings, strict=True):
         examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in one["examples"])
@@ -202,14 +218,16 @@ def findings_table(findings: Sequence[Mapping[str, Any]], *, brief: bool = False
 
 def _number_table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Rows as a name and right-aligned numbers; the first row is the heading. Long names are cut in the middle to fit."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    widths = _widths(rows)
     numbers = sum(widths[1:]) + 2 * len(widths[1:])
-    widths[0] = min(widths[0], max(width - numbers, 20))
-    lines = []
-    for name, *cells in rows:
-        shown = name if len(name) <= widths[0] else f"{name[: widths[0] - 13]}...{name[-10:]}"
-        lines.append("  ".join([shown.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]).rstrip())
-    return [lines[0], "  ".join("-" * size for size in widths), *lines[1:]]
+    widths[0] = longest = min(widths[0], max(width - numbers, 20))
+    cut = [[cut_middle(name, longest), *cells] for name, *cells in rows]
+    return [line for row in _table_lines(cut, widths, numbers=range(1, len(widths))) for line in row]
+
+
+def cut_middle(name: str, length: int, end: int = 10) -> str:
+    """A name of at most `length` characters: of a longer one, its beginning and its last `end` characters."""
+    return name if len(name) <= length else f"{name[: length - end - 3]}...{name[-end:]}"
 
 
 def _grouped(figures: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from cards.kind_names import KIND_NAMES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -116,7 +118,7 @@ def _clauses(task: str, findings: Sequence[Finding]) -> list[str]:
     counts: dict[str, int] = {}
     for one in found:
         counts[one.kinds[0]] = counts.get(one.kinds[0], 0) + one.count
-    return clauses or [f"{kind} {count:,}" for kind, count in counts.items()]
+    return clauses or [f"{KIND_NAMES.get(kind, kind)} ({count:,})" for kind, count in counts.items()]
 
 
 def _clause(task: str, impact: Impact) -> str:

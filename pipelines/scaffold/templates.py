@@ -14,6 +14,7 @@ import jinja2
 from builders.benchmarks import BENCHMARKS
 from builders.errors import UsageError
 from builders.spec import LANGUAGES, OTHER
+from cards.completeness import MAX_TITLE
 from pipelines.scaffold.examples import example_records
 
 HERE = Path(__file__).parent
@@ -36,7 +37,6 @@ FUNCTIONS = {
     "MultilabelClassification": "classification",
 }
 SIDES = {"en": "English", "ru": "Russian"}
-MAX_TITLE = 50  # characters of a title on the Hub
 
 
 @dataclass(frozen=True)

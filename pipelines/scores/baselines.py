@@ -36,7 +36,6 @@ class Baselines:
     split: str
     baselines: tuple[Baseline, ...]
     shortcuts: tuple[Shortcut, ...]
-    longer_wins: float | None
     packages: dict[str, str]
 
 
@@ -59,7 +58,6 @@ def compute_baselines(task: tasks.Task, frames: Frames, split: str | None = None
         split,
         tuple(baselines),
         tuple(sorted(shortcuts, key=lambda one: order.index(one.baseline))),
-        results.longer_wins,
         package_versions(),
     )
 

@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 
 from builders import tasks
-from pipelines.scores.folds import Part, Plan, plan_folds, plan_splits, sample_few
-from pipelines.scores.linear_models import predict_centroids, predict_classes, predict_label_sets
+from pipelines.scores.folds import Part, Plan, plan_folds, sample_few, select_training
 from pipelines.scores.metrics import accuracy, chance_accuracy, mean_area_under_curve
 from pipelines.scores.overlap import fold, shared_letters, shared_words
 from pipelines.scores.records import Results, make_baseline
 from pipelines.scores.sides import split_sides
+from pipelines.scores.simple_models import predict_by_neighbours, predict_centroids, predict_classes, predict_label_sets
 from pipelines.scores.text_features import count_terms, describe_lengths, standardize, weigh_terms
 from pipelines.stages import stage
 
@@ -45,21 +45,18 @@ class LabelledTexts:
     """Texts with sets of labels: the rows to learn from, if any, then the evaluated ones.
 
     labels: the numbers of each row's labels. classes: the number of each row's set of labels, from 0, in ascending order of the
-    sets. sets: these. evaluated: where the evaluated rows begin. plan: who learns from what.
+    sets. sets: these. known: the classes of all rows that may be learned from, also those left out because they are too many.
+    evaluated: where the evaluated rows begin. plan: who learns from what.
     """
 
     texts: list[str]
     labels: list[tuple[int, ...]]
     classes: Integers
     sets: list[tuple[int, ...]]
+    known: Integers
     evaluated: int
     plan: Plan
     sides: Sides | None
-
-    @property
-    def known(self) -> Integers:
-        """The classes of the rows to learn from; without any, of the evaluated ones."""
-        return self.classes[: self.evaluated] if self.evaluated else self.classes
 
     @property
     def scored(self) -> Integers:
@@ -103,16 +100,19 @@ def _read(
     texts = [text for table in tables for text in table["text"].to_list()]
     values = [value for table in tables for value in table["label"].to_list()]
     labels = [tuple(value) if isinstance(value, list) else (value,) for value in values]
-    evaluated = len(texts) - tables[-1].height
-    sides = split_sides(texts)
-    if evaluated:
-        plan = plan_splits(evaluated, tables[-1].height, texts[:evaluated])
-    else:
-        plan = plan_folds(sides.repeated if sides else _openings(texts), texts)
     sets = sorted(set(labels))
     number = {labelled: position for position, labelled in enumerate(sets)}
     classes = np.array([number[labelled] for labelled in labels], dtype=np.int64)
-    return LabelledTexts(texts, labels, classes, sets, evaluated, plan, sides)
+    if not learned:
+        sides = split_sides(texts)
+        plan = plan_folds(sides.repeated if sides else _openings(texts), texts)
+        return LabelledTexts(texts, labels, classes, sets, classes, 0, plan, sides)
+    begin = len(texts) - tables[-1].height
+    training, detail = select_training(texts[:begin])
+    rows = [*training.tolist(), *range(begin, len(texts))]
+    texts, labels = [texts[row] for row in rows], [labels[row] for row in rows]
+    plan = Plan((Part(np.arange(len(training)), np.arange(len(training), len(rows))),), detail)
+    return LabelledTexts(texts, labels, classes[rows], sets, classes[:begin], len(training), plan, split_sides(texts))
 
 
 def _openings(texts: Sequence[str]) -> list[str]:
@@ -144,7 +144,7 @@ def _score_classes(data: LabelledTexts, name: str, features: Any, weigh: Weigh) 
         training, scored = weigh(features[part.training], features[part.scored])
         scores[part.scored] = predict_classes(training, data.classes[part.training], scored, len(data.sets))
     own = scores[data.evaluated :]
-    area = mean_area_under_curve(data.scored, own) if max(map(len, data.sets)) == 1 else None
+    area = mean_area_under_curve(data.scored, own) if {len(labels) for labels in data.sets} == {1} else None
     score = accuracy(data.scored, np.argmax(own, axis=1))
     return make_baseline(name, score, labels="all", auc=area, detail=data.plan.detail)
 
@@ -174,9 +174,10 @@ def _find_right_sets(targets: Integers, counts: Any, part: Part) -> NDArray[np.b
 
 
 def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None], *, several: bool) -> Baseline:
-    """The mean accuracy over mteb's experiments, each with a few rows of each label.
+    """The mean accuracy over mteb's experiments, each with a few rows of each label, by mteb's models.
 
-    The weights of terms are those of all training rows, without their labels: a model too knows words from elsewhere.
+    These are logistic regression, and nearest neighbours for sets of labels. The weights of terms are those of all training rows,
+    without their labels: a model too knows words from elsewhere.
     """
     targets = _label_matrix(data)
     right = []
@@ -186,13 +187,14 @@ def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None],
             few = sample_few(part.training, data.labels, data.texts, experiment, FEW)
             features = training[np.searchsorted(part.training, few)]
             if several:
-                predicted = predict_label_sets(features, targets[few], scored)
+                predicted = predict_by_neighbours(features, targets[few], scored)
                 right.append((predicted == targets[part.scored]).all(axis=1))
             else:
                 chosen = predict_classes(features, data.classes[few], scored, len(data.sets)).argmax(axis=1)
                 right.append(chosen == data.classes[part.scored])
         advance(1)
-    detail = f"{FEW} rows a label, mean of {EXPERIMENTS} experiments"
+    model = ", nearest neighbours" if several else ""
+    detail = f"{FEW} rows a label, mean of {EXPERIMENTS} experiments{model}"
     return make_baseline("tfidf_few", float(np.mean(np.concatenate(right))), labels="few", detail=detail)
 
 

@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # A batch ends at either: vectors are saved and progress is counted once a batch.
-BATCH_TEXTS = 64
-BATCH_CHARACTERS = 20_000
+BATCH_TEXTS = 32
+BATCH_CHARACTERS = 10_000
 QUERIED = 500  # keys in one query: SQLite allows at least 999 parameters
 WAIT = 60  # seconds for another command that writes to the same file
-TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL) WITHOUT ROWID"
+TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL)"
 
 
 def embed_texts(path: Path, prefix: str, texts: Sequence[str], embed: Embed, what: str) -> Vectors:
     """The vectors of texts, one row each, in their order: from the cache, and computed where it lacks them.
 
-    path: the file of the model. prefix: what stands before each text; `embed` puts it there. embed: the vectors of texts; each
+    path: the file of the model. prefix: what `embed` puts before each text. embed: the vectors of texts; each
     must depend on its text alone. what: the model, for the progress. Each batch is saved when it is computed. A damaged file is
     deleted, with a warning, and its vectors are computed again.
 

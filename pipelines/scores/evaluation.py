@@ -9,10 +9,12 @@ import warnings
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from builders.errors import DatasetError, ReleaseError, UsageError
+from builders.tasks import Reranking, Retrieval
 from cards.scores import ModelScore
 from pipelines.scores.encoders import load_model
 from pipelines.scores.models import package_versions, require_packages
-from pipelines.scores.mteb_task import evaluation_task, load_task
+from pipelines.scores.mteb_task import deviation, evaluation_task, load_task
 from pipelines.scores.published_scores import published_score
 from pipelines.stages import stage
 from pipelines.terminal import verbosity
@@ -36,8 +38,9 @@ def evaluate_model(
     cache: of this package; embeddings of texts are kept there, so that a killed run resumes. The same release, model and packages
     give the same score on every run: what follows the embeddings runs on one thread.
 
-    Raises UsageError where packages are not installed, and for a release without a split that mteb needs; SourceError where the
-    model cannot be loaded, or the cache not be written.
+    Raises UsageError where packages are not installed, for a release without a split that mteb needs, and for a model that only
+    ranks on another task; SourceError where the model cannot be loaded, or the cache not be written; ReleaseError where mteb
+    fails.
     """
     require_packages(model)
     dataset = definition.dataset
@@ -45,11 +48,24 @@ def evaluate_model(
     with stage(f"loading mteb and {model}"), quiet():
         mteb = importlib.import_module("mteb")
         loaded = load_model(model, dataset.task, manifest, cache / FOLDER)
-    with stage(f"scoring {model}"), quiet(), one_thread(), data_in_a_temporary_cache():
+    with stage("evaluating"), quiet(), one_thread(), data_in_a_temporary_cache():
         task = load_task(dataset, manifest, release_dir)
-        [result] = mteb.evaluate(
-            loaded.encoder, task, cache=None, co2_tracker=False, show_progress_bar=False
-        ).task_results
+        if loaded.only_searches and not isinstance(dataset.task, (Retrieval, Reranking)):
+            todo = "choose an encoder, or score a dataset for retrieval or reranking with it"
+            raise UsageError(f"{model} ranks documents: it cannot be scored on {dataset.task.type.name}", todo=todo)
+        try:
+            [result] = mteb.evaluate(
+                loaded.encoder, task, cache=None, co2_tracker=False, show_progress_bar=False
+            ).task_results
+        except (DatasetError, OSError, MemoryError):
+            raise
+        except Exception as error:  # what mteb cannot evaluate, it says with errors of any library
+            raise ReleaseError(
+                "mteb could not evaluate the release",
+                where=str(release_dir),
+                found=f"{type(error).__name__}: {error}",
+                todo="see --verbose; a sample may be too small for the task",
+            ) from error
     [scores] = result.scores[values.split]
     published = published_score(dataset, model) if manifest.complete else None
     return ModelScore(
@@ -63,6 +79,7 @@ def evaluate_model(
         packages=package_versions(model),
         published=published,
         same_metric=_percent(scores[published.metric]) if published else None,
+        detail=deviation(dataset),
     )
 
 

@@ -61,14 +61,10 @@ def plan_folds(groups: Sequence[str], texts: Sequence[str]) -> Plan:
     return Plan(tuple(parts), f"{words}, {MAX_TRAINING:,} of {most:,} rows each" if most > MAX_TRAINING else words)
 
 
-def plan_splits(training: int, scored: int, texts: Sequence[str]) -> Plan:
-    """The rows of a training split, which come first in the table, and those of the evaluated one.
-
-    texts: those of the training split.
-    """
-    rows = limit_rows(np.arange(training), rank_by_hash(texts))
-    detail = f"learns from {len(rows):,} of {training:,} train rows" if len(rows) < training else ""
-    return Plan((Part(rows, np.arange(training, training + scored)),), detail)
+def select_training(texts: Sequence[str]) -> tuple[Rows, str]:
+    """The rows of a training split that a model learns from, and what Baseline.detail says of it. texts: all of the split's."""
+    rows = limit_rows(np.arange(len(texts)), rank_by_hash(texts))
+    return rows, f"learns from {len(rows):,} of {len(texts):,} train rows" if len(rows) < len(texts) else ""
 
 
 def limit_rows(rows: Rows, ranks: Rows) -> Rows:

@@ -1,4 +1,4 @@
-"""How much two texts have in common, without learning: words, letters, lengths."""
+"""How much two texts have in common, without learning."""
 
 from __future__ import annotations
 
@@ -48,11 +48,3 @@ def shared_words(left: Iterable[str], right: Iterable[str]) -> Values:
 def shared_letters(left: Iterable[str], right: Iterable[str]) -> Values:
     """For each pair of folded texts, the share of their character trigrams that are in both."""
     return np.array([jaccard(letter_set(a), letter_set(b)) for a, b in zip(left, right, strict=True)])
-
-
-def length_ratio(left: pl.Series, right: pl.Series) -> Values:
-    """For each pair of texts, the characters of the shorter one by those of the longer one."""
-    one = left.str.len_chars().to_numpy().astype(np.float64)
-    other = right.str.len_chars().to_numpy().astype(np.float64)
-    ratio: Values = np.minimum(one, other) / np.maximum(np.maximum(one, other), 1.0)
-    return ratio

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cards.mteb_tasks import BUILT_IN
+from builders.mteb_tasks import BUILT_IN
 from cards.scores import Published
 from pipelines.scores.models import published_name
 

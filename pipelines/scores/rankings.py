@@ -5,7 +5,7 @@ Documents are positions in a corpus. `relevant` holds the scores of the relevant
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,23 +14,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Integers = NDArray[np.int64]
-    Values = NDArray[np.float64]
+    Integers = NDArray[np.integer[Any]]
+    Values = NDArray[np.floating[Any]]
 
 CUT = 10  # of nDCG@10
 DEPTH = 1000  # of MAP@1000
+DIGITS = 4  # of a score: what 32-bit sums are good for
 DISCOUNTS = 1 / np.log2(np.arange(2, CUT + 2))
 
 
 def rank_documents(documents: Integers, scores: Values, priorities: Integers, depth: int) -> list[int]:
-    """The best documents by score; of equal scores the lowest priority first.
+    """The best documents by score; of scores that are equal in their first DIGITS decimals, the lowest priority first.
 
     scores: one a document. priorities: of every document of the corpus, a number that does not depend on what is relevant.
     """
     if len(documents) > depth:
-        lowest = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+        lowest = np.partition(scores, len(scores) - depth)[len(scores) - depth] - 10**-DIGITS
         documents, scores = documents[scores >= lowest], scores[scores >= lowest]
-    order = np.lexsort((priorities[documents], -scores))[:depth]
+    order = np.lexsort((priorities[documents], -np.round(scores.astype(np.float64), DIGITS)))[:depth]
     ranked: list[int] = documents[order].tolist()
     return ranked
 

@@ -34,13 +34,12 @@ class Results:
     """What the baselines of a task score.
 
     rows: how many rows or queries the scores are means of. positives: how many of the rows are labelled 1, where there are two
-    labels. longer_wins: as in cards.scores.Scores.
+    labels.
     """
 
     baselines: list[Baseline]
     rows: int
     positives: int | None = None
-    longer_wins: float | None = None
 
 
 def make_baseline(

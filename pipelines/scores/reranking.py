@@ -11,11 +11,11 @@ import polars as pl
 
 from pipelines.scores.folds import plan_folds, rank_by_hash
 from pipelines.scores.judged_queries import read_documents, read_queries
-from pipelines.scores.linear_models import predict_classes
 from pipelines.scores.overlap import fold, jaccard, letter_set, word_set
 from pipelines.scores.rankings import DEPTH, average_precision, chance_average_precision, rank_documents
 from pipelines.scores.records import Results, make_baseline
 from pipelines.scores.retrieval import score_bm25
+from pipelines.scores.simple_models import predict_classes
 from pipelines.scores.term_counts import count_query_terms
 from pipelines.scores.text_features import count_terms, weigh_terms
 from pipelines.stages import stage
@@ -68,7 +68,7 @@ def score_reranking(frames: Frames, split: str) -> Results:
     baselines += [make_baseline(name, _mean_precision(data, values)) for name, values in scores.items()]
     with stage("baselines: TF-IDF of candidates"):
         baselines.append(_score_candidates(data))
-    return Results(baselines, len(data.queries.ids), longer_wins=_longer_wins(data, lengths))
+    return Results(baselines, len(data.queries.ids))
 
 
 def _read(frames: Frames, split: str) -> Candidates:
@@ -142,14 +142,3 @@ def _score_candidates(data: Candidates) -> Baseline:
             odds = predict_classes(weighed, data.labels[part.training], others, 2)
             scores[part.scored] = odds[:, 1] - odds[:, 0]
     return make_baseline("candidate", _mean_precision(data, scores), labels="all", detail=plan.detail)
-
-
-def _longer_wins(data: Candidates, lengths: Values) -> float | None:
-    """None unless every query has two candidates, or if none has one relevant candidate and two lengths."""
-    if not (np.diff(data.borders) == 2).all():
-        return None
-    pairs, labels = lengths.reshape(-1, 2), data.labels.reshape(-1, 2)
-    counted = (pairs[:, 0] != pairs[:, 1]) & (labels.sum(axis=1) == 1)
-    if not counted.any():
-        return None
-    return round(float(np.mean(labels[counted, np.argmax(pairs[counted], axis=1)])), 4)

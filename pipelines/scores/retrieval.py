@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from pipelines.scores.folds import rank_by_hash
 from pipelines.scores.judged_queries import read_documents, read_queries
@@ -22,13 +23,12 @@ if TYPE_CHECKING:
     from pipelines.scores.judged_queries import JudgedQueries
     from pipelines.scores.term_counts import TermCounts
 
-    Integers = NDArray[np.int64]
-    Values = NDArray[np.float64]
+    Integers = NDArray[np.integer[Any]]
+    Values = NDArray[np.floating[Any]]
     Scored = Iterator[tuple[Integers, Values]]  # for each query, some documents and their scores
 
 MAX_DOCUMENTS = 1_000_000
 BLOCK = 32  # queries whose scores of all documents are in memory at once
-DIGITS = 4  # of a score: 32-bit sums have no more
 
 
 def score_retrieval(frames: Frames, split: str) -> Results:
@@ -52,7 +52,7 @@ def score_retrieval(frames: Frames, split: str) -> Results:
 def score_bm25(counts: TermCounts) -> Scored:
     """The documents that share a word with each query, scored by BM25."""
     for _, documents, scores in _multiply(query_matrix(counts, repeated=True), weigh_bm25(counts)):
-        yield documents, np.round(scores, DIGITS)
+        yield documents, scores
 
 
 def score_shared_words(counts: TermCounts) -> Scored:
@@ -67,30 +67,31 @@ def score_named(counts: TermCounts) -> Scored:
 
     A document is named where the query has had all of its words.
     """
-    presence = _presence(counts)
-    named_at = np.zeros(presence.shape[1], dtype=np.int64)
+    most = max((len(set(query)) for query in counts.queries), default=0)
+    short = np.flatnonzero(counts.distinct <= most)  # longer ones are never named
+    presence, distinct = _presence(counts)[:, short], counts.distinct[short]
+    named_at = np.zeros(len(short), dtype=np.int64)
     for query, documents, shared in _multiply(query_matrix(counts, repeated=False), presence):
-        named = documents[shared == counts.distinct[documents]]
+        named = documents[shared == distinct[documents]]
         if len(named):
             for position, term in enumerate(dict.fromkeys(counts.queries[query])):
                 named_at[presence.indices[presence.indptr[term] : presence.indptr[term + 1]]] = position
-        yield named, counts.distinct[named] / 1000 - named_at[named]
+        yield short[named], distinct[named] / 1000 - named_at[named]
 
 
 def _presence(counts: TermCounts) -> Any:
     """1 where a document has a term."""
-    presence = counts.postings.copy()
-    presence.data = np.ones_like(presence.data)
-    return presence
+    postings = counts.postings
+    return csr_matrix((np.ones_like(postings.data), postings.indices, postings.indptr), shape=postings.shape)
 
 
-def _multiply(queries: Any, weights: Any) -> Iterator[tuple[int, Integers, Values]]:
+def _multiply(queries: Any, weights: Any) -> Iterator[tuple[int, Integers, NDArray[np.float32]]]:
     """For each query its number, the documents that share a term with it, and the sums of their weights."""
     for start in range(0, queries.shape[0], BLOCK):
         products = queries[start : start + BLOCK] @ weights
         for row in range(products.shape[0]):
             own = slice(products.indptr[row], products.indptr[row + 1])
-            yield start + row, products.indices[own].astype(np.int64), products.data[own].astype(np.float64)
+            yield start + row, products.indices[own], products.data[own]
 
 
 def _mean_ndcg(scored: Scored, queries: JudgedQueries, priorities: Integers, advance: Callable[[int], None]) -> float:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from builders import tasks
+from cards.columns import label_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from builders.tasks import Task
 
 MAX_BARS = 40  # of a chart, the largest ones
 QUANTILES = ("p01", "p05", "p25", "p50", "p75", "p95", "p99")
@@ -55,14 +57,13 @@ class LengthChart:
     places: Mapping[str, float]
 
 
-def label_charts(task: tasks.Task, statistics: Mapping[str, Any]) -> list[BarChart]:
+def label_charts(task: Task, statistics: Mapping[str, Any]) -> list[BarChart]:
     """The shares of labels in each split."""
-    names = tasks.label_names(task)
     charts = []
     for split, values in statistics.items():
         for figures in values.values():
             if isinstance(figures, dict) and isinstance(figures.get("labels"), dict):
-                counts = {_label_name(label, names): int(one["count"]) for label, one in figures["labels"].items()}
+                counts = {label_name(task, label): int(one["count"]) for label, one in figures["labels"].items()}
                 charts.append(bar_chart("labels", split, counts, int(values.get("num_samples") or 0)))
     return charts
 
@@ -97,9 +98,3 @@ def _length_chart(title: str, split: str, figures: Mapping[str, Any], scale: int
     quantiles = {name: int(figures["text_length_quantiles"][name]) for name in QUANTILES}
     places = {name: min(1.0, length / scale) for name, length in quantiles.items()}
     return LengthChart(title, split, figures["min_text_length"], figures["max_text_length"], quantiles, places)
-
-
-def _label_name(label: str, names: tuple[str, ...]) -> str:
-    if label == "None":
-        return "(none)"
-    return names[int(label)] if label.isdecimal() and int(label) < len(names) else label

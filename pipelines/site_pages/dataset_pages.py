@@ -6,13 +6,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from builders import limits, tasks
+from builders.licenses import describe_license
 from builders.spec import version_key
+from cards import markdown
 from cards.front_matter import language
 from cards.manifest import SEVERITIES
 from pipelines.raw.urls import HUB
 from pipelines.release import ledger
 from pipelines.release.folder import CARD
-from pipelines.report.html import COLORS
+from pipelines.report.html_templates import COLORS
 from pipelines.site_pages.card_html import render_card
 from pipelines.site_pages.charts import bar_chart, label_charts, length_charts
 from pipelines.site_pages.templates import write_page
@@ -157,6 +159,7 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
     charts += [_positives_chart(one.split, one.positives) for one in data.queries]
     texts = [layout.config for layout in tasks.layouts(task) if layout.text]
     return {
+        "licence_means": describe_license(data.release.definition.license),
         "definition": definition,
         "languages": [language(code)[1] for code in definition.dataset.languages],
         "content": release.manifest.content_sha256,
@@ -207,4 +210,4 @@ def _figure(value: Any) -> str:
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+    return markdown.number(value)

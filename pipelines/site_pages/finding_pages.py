@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from pipelines.audit.finding_tables import OWN_COLUMNS, list_rows
+from pipelines.audit.tables import JUDGED_TABLES
 from pipelines.site_pages.data_scripts import write_list
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pipelines.site_pages.data_scripts import RecordList
 
 BATCH_ROWS = 10_000
-JUDGED_TABLES = {"queries": "query-id", "corpus": "corpus-id"}  # and the columns of judgements that refer to them
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,8 @@ def _with_unjudged_pairs(listed: pl.DataFrame) -> tuple[pl.DataFrame, list[int |
     """Named rows of judgements, with the ids of those that are not in the table from their names; and their positions."""
     keys = ["query-id", "corpus-id"]
     is_absent = pl.all_horizontal(pl.col(key).is_null() for key in keys)
-    parts = pl.col("row").str.split(
-        " "
-    )  # an id with a space in it cannot be told apart: such a pair keeps its name alone
+    parts = pl.col("row").str.split(" ")
+    # An id with a space in it cannot be told apart: such a pair keeps its name alone.
     is_pair = is_absent & (parts.list.len() == 2)
     ids = [
         pl.when(is_pair).then(parts.list.get(place, null_on_oob=True)).otherwise(key).alias(key)

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from builders import tasks
 from builders.benchmarks import BENCHMARKS
-from cards.front_matter import SIZES, language
+from cards.front_matter import SIZES, language, size_category
+from cards.score_section import headroom, summarize_scores
+from pipelines.release.folder import read_scores
 from pipelines.report import benchmark_table
-from pipelines.report.html import COLORS
+from pipelines.report.html_templates import COLORS
 from pipelines.site_pages.dataset_pages import built_mark, version_standings
 from pipelines.site_pages.templates import write_page
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pipelines.site_pages.release_data import ReleaseData
 
 NOT_BUILT = "not built here"
+UNKNOWN_SIZE = "unknown"
 FILTERS = {
     "benchmark": "Benchmark", "task": "Task", "language": "Language", "license": "Licence", "size": "Rows",
     "problems": "Problems",
@@ -41,16 +44,19 @@ def write_index(site_dir: Path, datasets: Sequence[tuple[Definition, Sequence[Re
 def _choices(key: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
     """The values of a filter, with the number of datasets that each has: sizes in their order, others by name."""
     values = [value for row in rows for value in (row[key] if isinstance(row[key], list) else [row[key]])]
-    order = list(dict.fromkeys(values)) if key != "size" else [size for size in (*SIZES, "unknown") if size in values]
+    order = (
+        list(dict.fromkeys(values)) if key != "size" else [size for size in (*SIZES, UNKNOWN_SIZE) if size in values]
+    )
     return [(value, values.count(value)) for value in (order if key == "size" else sorted(order))]
 
 
 def _dataset_row(definition: Definition, releases: Sequence[ReleaseData]) -> dict[str, Any]:
-    dataset, source = definition.dataset, definition.source
+    dataset = definition.dataset
     built = {data.release.manifest.version: built_mark(data) for data in releases}
     standings = version_standings(definition, built)
     newest = releases[0] if releases else None
     count = _count_rows(dataset.task, standings, newest)
+    scores = read_scores(newest.release.release_dir) if newest else None
     return {
         "name": dataset.name,
         "title": dataset.pretty_name,
@@ -61,11 +67,13 @@ def _dataset_row(definition: Definition, releases: Sequence[ReleaseData]) -> dic
         "benchmark": dataset.benchmark.title if dataset.benchmark else "other",
         "task": dataset.task.type.name,
         "language": [language(code)[1] for code in dataset.languages],
-        "license": source.license,
+        "license": definition.license,
         "rows": count,
-        "size": size_category(count),
+        "size": UNKNOWN_SIZE if count is None else size_category(count),
         "problems": newest.verdict["state"] if newest else NOT_BUILT,
         "verdict": newest.verdict["summary"] if newest else NOT_BUILT,
+        "scores": "" if scores is None else summarize_scores(scores),
+        "headroom": None if scores is None else headroom(scores),
         "color": COLORS[newest.verdict["state"]] if newest else "soft",  # type: ignore[index]
         "standings": standings,
     }
@@ -76,13 +84,6 @@ def _count_rows(task: tasks.Task, standings: Sequence[Mapping[str, Any]], newest
     configs = {layout.config for layout in tasks.layouts(task) if layout.text}
     counts = newest.release.manifest.rows if newest else next((one["rows"] for one in standings if one["rows"]), None)
     return None if counts is None else sum(n for name, n in counts.items() if name.split("/")[0] in configs)
-
-
-def size_category(count: int | None) -> str:
-    """The Hub's category of a size."""
-    if count is None:
-        return "unknown"
-    return SIZES[sum(count >= 1000 * 10**power for power in range(len(SIZES) - 1))]
 
 
 def _benchmark(name: str, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from builders import tasks
+from builders.licenses import permits_derivatives
+from cards.columns import label_name
+from cards.render import ROWS_ARE
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.languages import SAMPLE
+from pipelines.audit.tables import JUDGED_TABLES
 from pipelines.report.checks import check_release
 from pipelines.site_pages.finding_pages import named_positions, write_finding
 from pipelines.site_pages.judged_queries import write_queries
@@ -28,7 +32,6 @@ if TYPE_CHECKING:
 
 MAX_LABELS = 500  # in the filter of a table
 SCORE_RANGES = 5
-NOUNS = {"queries": "queries", "corpus": "documents"}
 
 
 @dataclass(frozen=True)
@@ -106,11 +109,11 @@ def write_release_data(release: SiteRelease, page_dir: Path, *, rights: bool) ->
 
 def withheld_texts(release: SiteRelease, *, rights: bool) -> str:
     """Why the texts of a release are not shown; empty where they are."""
-    source = release.definition.source
-    if "nd" not in source.license.lower().split("-") or rights:
+    licence = release.definition.license
+    if permits_derivatives(licence) or rights:
         return ""
     return (
-        f"The licence of the source, {source.license}, does not permit sharing derivatives, so this site shows none of its texts."
+        f"The licence of the source, {licence}, does not permit sharing derivatives, so this site shows none of its texts."
         " Who holds the rights, or was given them, builds the site with --i-have-the-rights."
     )
 
@@ -125,7 +128,7 @@ def _write_tables(
         frame, layout = result.rows[table.config][table.split], layouts.get(table.config)
         named = _named_rows(table, result) if table.num_bytes > MAX_BYTES else None
         rows = write_rows(page_dir, f"table-{number}", frame, named)
-        if table.config in NOUNS:
+        if table.config in JUDGED_TABLES:
             ids[table.config, table.split] = number - 1, listed_ids(frame, named)
         columns = tuple(column.name for column in table.columns)
         label = _label_column(result.task, table.config, columns)
@@ -155,7 +158,7 @@ def _write_queries(
 def _named_rows(table: Table, result: CheckResult) -> NamedRows:
     """The rows of a large table that a finding, a judgement or a list of candidates names."""
     positions = named_positions(result.found, table.config, table.split)
-    column = {"corpus": "corpus-id", "queries": "query-id"}.get(table.config)
+    column = JUDGED_TABLES.get(table.config)
     ids = [pl.LazyFrame(schema={"id": pl.String})]
     if column is not None and table.split in result.rows.get("qrels", {}):
         ids.append(result.rows["qrels"][table.split].select(id=column))
@@ -168,7 +171,7 @@ def _named_rows(table: Table, result: CheckResult) -> NamedRows:
 def _omission(table: Table, listed: RecordList) -> str:
     if listed.records == table.rows:
         return ""
-    noun = NOUNS.get(table.config, "rows")
+    _, noun = ROWS_ARE.get(table.config, ("row", "rows"))
     return (
         f"This table has {table.num_bytes / 1e6:,.0f} MB. Of its {table.rows:,} {noun}, the {listed.records:,} that a query, a"
         " judgement or a finding names are shown here."
@@ -186,7 +189,6 @@ def _label_filters(task: tasks.Task, frame: pl.LazyFrame, column: str) -> tuple[
 
     The last range includes its end.
     """
-    names = tasks.label_names(task)
     if isinstance(task, tasks.STS):
         width = (task.high - task.low) / SCORE_RANGES
         bins = ((pl.col(column) - task.low) / width).floor().clip(0, SCORE_RANGES - 1).cast(pl.Int64)
@@ -197,13 +199,7 @@ def _label_filters(task: tasks.Task, frame: pl.LazyFrame, column: str) -> tuple[
     counted = count_labels(frame, column)
     if len(counted) > MAX_LABELS:
         return ()
-    return tuple((_label_name(value, names), count, value) for value, count in counted.items())
-
-
-def _label_name(value: Any, names: tuple[str, ...]) -> str:
-    if value is None:
-        return "(none)"
-    return names[value] if isinstance(value, int) and 0 <= value < len(names) else str(value)
+    return tuple((label_name(task, value), count, value) for value, count in counted.items())
 
 
 def _write_findings(result: CheckResult, page_dir: Path, *, with_rows: bool) -> tuple[FindingData, ...]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import jinja2
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from cards.kind_names import KIND_NAMES
+from cards.kind_names import kind_name
 from cards.render import CARDS
 from pipelines.files import write_atomically
+from pipelines.report.html_templates import html_environment
 from pipelines.site_pages.data_scripts import as_json
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import jinja2
 
 TEMPLATES = CARDS / "site"
 ASSETS = (".css", ".js")
@@ -38,21 +39,7 @@ def copy_assets(assets_dir: Path) -> None:
 
 @cache
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = html_environment(TEMPLATES)
     environment.filters["json"] = lambda value: Markup(as_json(value).decode())  # noqa: S704 - has no `<`
-    environment.filters["count"] = lambda value: f"{value:,}"
-    environment.filters["share"] = lambda value: "<0.01 %" if 0 < value < 0.0001 else f"{value:.2%}".replace("%", " %")
-    environment.filters["words"] = KIND_NAMES.__getitem__
-    environment.filters["code_spans"] = _code_spans
+    environment.filters["kind_name"] = kind_name
     return environment
-
-
-def _code_spans(text: str) -> Markup:
-    """A text as HTML, what is between two backticks as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before

@@ -9,7 +9,6 @@ import pytest
 from builders import catalogue
 from builders.aliases import REPOSITORIES, TASKS, fold
 from builders.errors import UsageError
-from cards.mteb_tasks import BUILT_IN
 
 
 def names(*asked: str) -> list[str]:
@@ -64,10 +63,6 @@ def test_a_name_that_is_only_near_to_ours_is_not_resolved_but_suggested(asked: s
     with pytest.raises(UsageError, match="no source, dataset or group is named") as caught:
         catalogue.resolve([asked])
     assert suggested in str(caught.value)
-
-
-def test_all_tasks_of_mteb_that_evaluate_our_datasets_are_known() -> None:
-    assert dict(TASKS) == {task.name: task.namesake or task.dataset for task in BUILT_IN}
 
 
 def test_every_alias_means_a_dataset_of_the_catalogue_and_no_two_names_become_one() -> None:

@@ -1,14 +1,20 @@
-"""The entries of citations.bib that are on arXiv."""
+"""The entries of citations.bib, their fields, and those that are on arXiv."""
 
 from __future__ import annotations
 
 import re
 
 from builders.benchmarks import BENCHMARKS
-from cards.citations import CITATIONS, arxiv_papers, bibtex
+from cards.citations import CITATIONS, arxiv_papers, bibtex, read_field
 from tests.support.card_inputs import card_for
 
 ENTRIES = [bibtex(key) for key in re.findall(r"(?m)^@\w+\{([^,]+),$", CITATIONS.read_text("utf-8"))]
+
+
+def test_a_field_ends_at_the_brace_that_closes_it() -> None:
+    entry = "@misc{key,\n  title = {The {BEIR} benchmark},\n  note = {never closed,\n"
+    assert read_field(entry, "title") == "The {BEIR} benchmark"
+    assert read_field(entry, "note") == read_field(entry, "year") == ""
 
 
 def test_an_entry_with_an_address_on_arxiv_has_its_number_as_eprint() -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from builders import tasks
-from cards.columns import describe_columns, label_name
+from cards.columns import all_labels, describe_columns, describe_labels, label_name
 from cards.texts import read_prose
 from pipelines.make import GOLDEN
 from tests.support.card_inputs import TASKS, definition_for, frames_for, manifest_for
@@ -28,8 +28,23 @@ def test_the_labels_are_named_with_their_numbers() -> None:
     manifest = manifest_for(definition_for("PairClassification"), frames_for("PairClassification"))
     *_, labels = describe_columns(TASKS["PairClassification"], manifest.tables, "")
     assert labels.meaning == "0 `not_entailment`, 1 `entailment`"
+    assert label_name(TASKS["PairClassification"], 1) == "entailment"
+    assert label_name(TASKS["PairClassification"], "1") == "entailment"
+    assert label_name(TASKS["PairClassification"], 2) == "2"
+
+
+def test_no_label_at_all_is_not_a_text_that_reads_none() -> None:
     assert label_name(TASKS["MultilabelClassification"], "None") == "(none)"
+    assert label_name(TASKS["MultilabelClassification"], None) == "(none)"
+    assert label_name(tasks.Clustering(), "None") == "None"
     assert label_name(tasks.Clustering(), "7") == "7"
+
+
+def test_of_many_labels_the_first_and_the_last_are_named_and_all_are_listed() -> None:
+    task = tasks.Classification(tuple(f"label_{number}" for number in range(60)))
+    assert describe_labels(task) == "0 `label_0` to 59 `label_59`"
+    assert all_labels(task)[7] == "`label_7`"
+    assert all_labels(TASKS["MultilabelClassification"]) == []
 
 
 def test_the_prose_says_what_a_column_of_this_dataset_alone_means() -> None:

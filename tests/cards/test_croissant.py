@@ -86,8 +86,8 @@ def test_findings_are_measurements_and_limitations() -> None:
     ]
     assert measured[0]["comment"] == "It is upstream's."
     assert croissant["rai:dataLimitations"][-2:] == [
-        "split leak in default/test.text: 7 (0.37 %), in train",
-        "short text in default/test.text: 1 of 50 looked at (below 0.01 %)",
+        "text also in an earlier split: 7 (0.37 %) in default/test.text, in train",
+        "text of a single character: 1 of 50 looked at (below 0.01 %) in default/test.text",
     ]
 
 

@@ -15,9 +15,33 @@ def test_labels_are_shown_by_name_and_ids_are_not_shown() -> None:
     assert example_table(tasks.PairClassification(("no", "yes")), [pair])[1] == ["a", "b", "yes"]
 
 
-def test_long_texts_are_cut_and_scores_are_short() -> None:
-    [_, row] = example_table(tasks.STS(low=0, high=5), [{"sentence1": "a" * 200, "sentence2": "b", "score": 2.5}])
-    assert row == ["a" * 160 + " […]", "b", "2.5"]
+def texts_shown(*texts: str) -> list[str]:
+    rows = [{"text": text, "label": 0} for text in texts]
+    return [row[0] for row in example_table(tasks.Classification(("bad", "good")), rows)[1:]]
+
+
+def test_long_texts_are_cut_in_the_middle_between_words() -> None:
+    [shown] = texts_shown("Premise: " + "a long word, " * 30 + "Hypothesis: it is cut")
+    assert shown.startswith("Premise: a long word, ")
+    assert "word, &#91;…&#93; " in shown
+    assert shown.endswith("a long word, Hypothesis: it is cut")
+    assert texts_shown("я" * 200) == ["я" * 100 + " &#91;…&#93; " + "я" * 60]
+    assert texts_shown("a" * 160) == ["a" * 160]
+
+
+def test_an_instruction_that_all_texts_begin_with_is_cut() -> None:
+    instruction = "In this task, you are given a post and two answers to it, choose one. Post: "
+    assert texts_shown(f"{instruction}snow", f"{instruction}snail") == ["&#91;…&#93; snow", "&#91;…&#93; snail"]
+    assert texts_shown(instruction, instruction) == [instruction.strip()] * 2
+
+
+def test_scores_are_short_and_nothing_is_a_dash() -> None:
+    assert example_table(tasks.STS(low=0, high=5), [{"sentence1": "a", "score": 2.5}])[1] == ["a", "2.5"]
+    row = {"text": "a", "label": 1, "category": [], "votes": 0, "post_id": "x", "lang": "ru"}
+    assert example_table(tasks.Classification(("bad", "good")), [row]) == [
+        ["text", "label", "category", "votes"],
+        ["a", "good", "–", "0"],
+    ]
 
 
 def test_a_query_without_a_document_leaves_its_cell_empty() -> None:

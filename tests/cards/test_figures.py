@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from builders import tasks
-from cards.figures import LabelShare, label_shares, statistics_table, text_lengths
+from cards.figures import LabelShare, label_shares, longer_candidates, statistics_table, text_lengths
 
 TASK = tasks.MultilabelClassification(labels=("joy", "fear"))
 LENGTHS = {
@@ -13,7 +15,7 @@ LENGTHS = {
 }
 
 
-def labels(rows: int, **counts: int) -> dict[str, object]:
+def labels(rows: int, **counts: int) -> dict[str, Any]:
     return {
         "num_samples": rows,
         "label_statistics": {"labels": {key: {"count": count} for key, count in counts.items()}},
@@ -23,10 +25,15 @@ def labels(rows: int, **counts: int) -> dict[str, object]:
 def test_labels_are_shown_by_name_the_most_frequent_first_with_bars_to_the_largest_share() -> None:
     statistics = {"train": labels(10, **{"0": 4, "None": 6}), "test": labels(4, **{"1": 1, "0": 3})}
     assert label_shares(TASK, statistics) == [
-        LabelShare("joy", ("4 `██████████▋` 40.0 %", "3 `████████████████████` 75.0 %")),
-        LabelShare("(none)", ("6 `████████████████` 60.0 %", "")),
-        LabelShare("fear", ("", "1 `██████▋` 25.0 %")),
+        LabelShare("joy", ("4 `█████▍` 40.0\u00a0%", "3 `██████████` 75.0\u00a0%")),
+        LabelShare("(none)", ("6 `████████` 60.0\u00a0%", "–")),
+        LabelShare("fear", ("–", "1 `███▍` 25.0\u00a0%")),
     ]
+
+
+def test_the_bars_of_a_single_split_are_wider() -> None:
+    [share] = label_shares(TASK, {"test": labels(2, **{"0": 2})})
+    assert share == LabelShare("joy", ("2 `████████████████████` 100.0\u00a0%",))
 
 
 def test_many_labels_are_summed_up_in_one_line() -> None:
@@ -34,6 +41,8 @@ def test_many_labels_are_summed_up_in_one_line() -> None:
     shares = label_shares(tasks.Clustering(), {"test": labels(3000, **counts)})
     assert len(shares) == 11
     assert shares[-1] == LabelShare("20 more", ("71 to 90 each",))
+    equal = label_shares(tasks.Clustering(), {"test": labels(3000, **dict.fromkeys(counts, 7))})
+    assert equal[-1] == LabelShare("20 more", ("7 each",))
 
 
 def test_a_task_without_labels_has_no_shares() -> None:
@@ -49,13 +58,37 @@ def test_lengths_of_texts_are_told_in_words() -> None:
     ]
 
 
+def preferences(pairs: int, same_length: int, share: float | None) -> dict[str, object]:
+    figures = {"num_pairs": pairs, "num_same_length": same_length, "longer_is_relevant": share}
+    return {"top_ranked_statistics": {"num_top_ranked": 2 * pairs, "preferences": figures}}
+
+
+def test_preferences_for_the_longer_candidate_are_a_sentence() -> None:
+    before, after = "Where two candidates differ in length, the longer one is the relevant one in ", ". Chance is 50 %."
+    one = longer_candidates({"test": preferences(1204, 17, 0.63)})
+    assert one == f"{before}63.0 % of 1,187 pairs{after}"
+    splits = {"train": preferences(9, 0, 1.0), "dev": preferences(2, 0, 0.5), "test": preferences(3, 1, 0.0)}
+    several = "100.0 % of 9 pairs in `train`, 50.0 % of 2 pairs in `dev` and 0.0 % of 2 pairs in `test`"
+    assert longer_candidates(splits) == f"{before}{several}{after}"
+
+
+def test_other_candidates_have_no_sentence() -> None:
+    same_length = preferences(2, 2, None)
+    for values in (same_length, {"num_samples": 3}, {"top_ranked_statistics": None}, {"top_ranked_statistics": {}}):
+        assert longer_candidates({"test": values}) == ""
+
+
 def test_all_statistics_are_one_table_with_a_column_for_each_split() -> None:
     texts = {"average_text_length": 12.3456, "languages": {"texts": 2000, "shares": {"ru": 0.99995, "uk": 0.00005}}}
-    train = labels(3600, **{"0": 3}) | {"text_statistics": LENGTHS | texts, "image_statistics": None}
+    train = labels(3600, **{"0": 3})
+    train["label_statistics"] = {"min_labels_per_text": 1, "new_figure": 2, **train["label_statistics"]}
+    train |= {"text_statistics": LENGTHS | texts, "image_statistics": None}
     assert statistics_table(
         TASK, {"train": train, "test": {"num_samples": 2, "hf_subset_descriptive_stats": {"a": 1}}}
     ) == [
         ("rows", ["3,600", "2"]),
+        ("labels: fewest of a text", ["1", "–"]),
+        ("labels: new figure", ["2", "–"]),
         ("labels: `joy`", ["3", "–"]),
         ("text: shortest", ["3", "–"]),
         ("text: longest", ["2,000", "–"]),

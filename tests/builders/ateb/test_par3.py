@@ -16,6 +16,8 @@ from builders.ateb import par3
 from builders.errors import SourceError
 from builders.shaping.folding import fold_text
 from builders.spec import Raw, RawFiles, Tables
+from pipelines.audit.quality import audit_tables
+from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,6 +183,31 @@ def test_lengths_reveal_the_label_of_a_real_pair_in_the_first_version_only(
     [dropped] = tables.dropped
     assert (dropped.count, dropped.examples) == (3, ("candide_fr-0", "candide_fr-30", "candide_fr-67"))
     assert (tables.observed, read_rows(tables).height) == ({"books": 1, "paragraphs": 303}, 606)
+
+
+BY_LENGTH = "the one with the larger difference in length has the label same paragraph in 91 of 100 cases (AUC 0.905)"
+BY_OVERLAP = "the one with more shared words has the label same paragraph in 91 of 100 cases"
+
+
+@pytest.mark.parametrize(
+    ("clean", "guesses"),
+    [
+        (False, {"label_by_length": BY_LENGTH, "label_by_overlap": f"{BY_OVERLAP} (AUC 0.905)"}),
+        (True, {"label_by_overlap": f"{BY_OVERLAP} (AUC 0.914)"}),
+    ],
+    ids=["1.0.0", "2.0.0"],
+)
+def test_an_audit_finds_what_reveals_the_label_of_a_real_pair(
+    clean: bool,
+    guesses: dict[str, str],
+    candide: dict[str, Any],
+    tmp_path: Path,
+) -> None:
+    frames = {"default": {"test": read_rows(build(candide, tmp_path, clean=clean)).lazy()}}
+    task = definition_of("dipper-pairclassification").dataset.task
+    found = [one.finding for one in audit_tables(task, frames, ("test",))]
+    details = {one.kind: one.detail for one in found if one.kind.startswith("label_by_")}
+    assert details == {kind: f"of two pairs with different labels, {guess}" for kind, guess in guesses.items()}
 
 
 def test_a_cleaned_version_chooses_the_paragraph_closest_in_length_to_the_translation_it_replaces(

@@ -516,7 +516,7 @@ PLANTED = [
         "Clustering",
         combine(
             with_rows("default", "test", *((f"Of wax, the {n}th.", "wax") for n in range(28))),
-            with_rows("default", "test", *((f"Of honey, the {n}th.", "honey") for n in range(28))),
+            with_rows("default", "test", *((f"Of bee, the {n}th.", "honey") for n in range(28))),
             with_edit("default", "test", lambda frame: frame.with_columns(source="labels")),
         ),
         "default/test.source",
@@ -524,6 +524,64 @@ PLANTED = [
         2 / 2,
         ("honey: 100% of honey, 0% of wax", "wax: 100% of wax, 0% of honey"),
         detail="honey: guessed right for 100% of the rows from this column, for 50% without it; Cramér's V 1.00",
+    ),
+    PlantedFinding(
+        "label_by_length",
+        "PairClassification",
+        with_rows(
+            "default",
+            "test",
+            *(
+                (f"e{n}", f"claim {n:02}", " ".join(["Satz", *[f"{n:02}"] * (1 + 2 * (n % 2))]), n % 2)
+                for n in range(60)
+            ),
+        ),
+        "default/test",
+        64,
+        1.0,
+        ("yes: median 5 characters, others 1 characters",),
+        other_kinds=("label_by_length",),
+        detail="of two pairs with different labels, the one with the larger difference in length has the label yes in 99"
+        " of 100 cases (AUC 0.998)",
+    ),
+    PlantedFinding(
+        "label_by_overlap",
+        "PairClassification",
+        with_rows(
+            "default",
+            "test",
+            *(
+                (
+                    f"e{n}",
+                    f"claim {n:02} about bees",
+                    f"bees about claim {n:02}" if n % 2 else f"wasp under tree {n:02}x",
+                    n % 2,
+                )
+                for n in range(60)
+            ),
+        ),
+        "default/test",
+        64,
+        1.0,
+        ("yes: median 100% of the words in both texts, others 0% of the words in both texts",),
+        detail="of two pairs with different labels, the one with more shared words has the label yes in 99 of 100 cases"
+        " (AUC 0.998)",
+    ),
+    PlantedFinding(
+        "label_by_position",
+        "Reranking",
+        combine(
+            with_rows("queries", "test", *((f"r{n}", f"{n:02} swarm {n:02}") for n in range(60))),
+            with_rows("corpus", "test", *((f"e{n}", "", f"{n:03} cells and drones {n:03}") for n in range(120))),
+            with_rows("qrels", "test", *((f"r{n}", f"e{n}", 1) for n in range(60))),
+            with_rows("top_ranked", "test", *((f"r{n}", [f"e{n}", f"e{n + 60}"]) for n in range(60))),
+        ),
+        "top_ranked/test.corpus-ids",
+        62,
+        1.0,
+        ("relevant: median place 1, others place 2",),
+        detail="of two candidates of a query, the one listed first is the relevant one in 98 of 100 cases"
+        " (AUC 0.976); 62 queries",
     ),
     PlantedFinding(
         "label_sorted",

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from builders import tasks
 from builders.errors import ReleaseError
 from pipelines.audit import statistics
-from pipelines.audit.statistics import BitextStatistics, ClusteringStatistics, read_statistics
+from pipelines.audit.relevance_statistics import PreferenceStatistics
+from pipelines.audit.statistics import BitextStatistics, ClusteringStatistics, RetrievalStatistics, read_statistics
 from tests.support.tables import COLOURS, TASKS, as_lazy, clean_tables
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 WORDS = ["", " ", "a", "A", "ab", "Ёж", "😀", "e\u0301", "a b", "\u2028", "\x1c", "\x85", "<b>"]
 TEXT = st.sampled_from(WORDS) | st.text(st.characters(codec="utf-8"), max_size=3)
-NOT_IN_MTEB = ("text_length_quantiles", "languages")
+NOT_IN_MTEB = ("text_length_quantiles", "languages", "preferences")
 
 
 def describe(task: tasks.Task, tables: Any) -> dict[str, Any]:
@@ -194,6 +195,42 @@ def test_candidates_are_averaged_over_all_queries_like_in_mteb() -> None:
     tables = frames(corpus=CORPUS, queries=QUERIES, qrels=QRELS, top_ranked=RANKED.tail(1))
     described = describe(tasks.Reranking(), tables)["test"]["top_ranked_statistics"]
     assert (described["average_top_ranked_per_query"], described["min_top_ranked_per_query"]) == (1.5, 3)
+
+
+PREFERENCES = pl.DataFrame({"query-id": ["q1", "q2"], "corpus-ids": [["d2", "d1"], ["d3", "d2"]]})
+
+
+def describe_preferences(relevant: dict[str, str], ranked: pl.DataFrame) -> PreferenceStatistics | None:
+    qrels = pl.DataFrame({"query-id": list(relevant), "corpus-id": list(relevant.values()), "score": 1})
+    queries = QUERIES.filter(pl.col("id").is_in(list(relevant)))
+    tables = frames(corpus=CORPUS, queries=queries, qrels=qrels, top_ranked=ranked)
+    described = statistics.describe_tables(tasks.Reranking(), tables)["test"]
+    assert isinstance(described, RetrievalStatistics)
+    assert described.top_ranked_statistics
+    return described.top_ranked_statistics.preferences
+
+
+@pytest.mark.parametrize(
+    ("relevant", "preferences"),
+    [
+        ({"q1": "d1", "q2": "d3"}, PreferenceStatistics(2, 1, 1.0)),
+        ({"q1": "d2", "q2": "d2"}, PreferenceStatistics(2, 1, 0.0)),
+        ({"q1": "d1", "q2": "d1"}, None),
+    ],
+    ids=["the longer one", "the shorter one", "none of the two"],
+)
+def test_preferences_say_how_often_the_longer_candidate_is_the_relevant_one(
+    relevant: dict[str, str], preferences: PreferenceStatistics | None
+) -> None:
+    assert describe_preferences(relevant, PREFERENCES) == preferences
+
+
+def test_preferences_of_equal_length_have_no_longer_candidate() -> None:
+    assert describe_preferences({"q2": "d3"}, PREFERENCES.tail(1)) == PreferenceStatistics(1, 1, None)
+
+
+def test_longer_lists_are_no_preferences() -> None:
+    assert describe_preferences({"q1": "d1", "q2": "d2"}, RANKED) is None
 
 
 def test_dangling_judgements_are_counted() -> None:

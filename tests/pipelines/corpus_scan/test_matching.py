@@ -341,3 +341,14 @@ def test_contained_comes_before_a_similarity_that_is_only_estimated(tmp_path: Pa
     lookup = lookup_of(tmp_path, classification("reviews", [text], [1]))
     matches = find_matches(lookup, batch([{"text": f"{text} да"}])).matches
     assert found(matches, "kind", "is_estimated") == [("contained", False)]
+
+
+def test_a_text_of_a_template_is_compared_with_the_most_similar_ones(tmp_path: Path) -> None:
+    source = random.Random(9)
+    template = sentence(source, 110)
+    texts = [f"{template} {sentence(source, 2)}" for _ in range(300)]
+    lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 300))
+    matches = find_matches(lookup, batch([{"text": texts[170]}, {"text": f"{template} other words"}])).matches
+    own = lookup.index.rows[170].as_py()
+    assert found(matches.filter(pl.col("kind") == "exact"), "corpus_row", "row") == [(0, own)]
+    assert 150 < len(matches) <= 200

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builders import tasks
-from cards.manifest import Finding
+from cards.manifest import Finding, Severity
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.quality import audit_tables
 from pipelines.release.examples import choose_examples
@@ -17,8 +17,8 @@ COUNTING = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 MULTILABEL = tasks.MultilabelClassification(labels=("joy", "fear"))
 
 
-def leak_of(position: int) -> FindingRows:
-    finding = Finding("near_leak", "warning", "default", "test", "text", 1, 0.1)
+def leak_of(position: int, severity: Severity = "warning") -> FindingRows:
+    finding = Finding("near_leak", severity, "default", "test", "text", 1, 0.1)
     return FindingRows(finding, pl.LazyFrame({"position": [position]}, {"position": pl.UInt32}))
 
 
@@ -58,6 +58,16 @@ def test_a_row_of_a_finding_is_no_example_unless_all_rows_are() -> None:
     rows = [("b", "A fearful day in the park", [1]), ("c", "No fear in the dark wood", [1])]
     assert shown(*rows, findings=(leak_of(1),)) == "b"
     assert shown(rows[1], findings=(leak_of(0),)) == "c", "the only row there is"
+
+
+def test_a_label_of_which_all_rows_are_listed_for_information_is_shown_too() -> None:
+    rows = [("b", "A fearful day in the park", [1]), ("c", "A joyful day in the park", [0])]
+    assert shown(*rows, findings=(leak_of(1, "info"),)) == "bc"
+
+
+def test_no_text_is_shown_twice() -> None:
+    again = [(letter, "A day in the park", [0]) for letter in "bcd"]
+    assert shown(*again) == "b"
 
 
 def test_five_rows_are_shown_in_turn_from_every_label_and_from_rows_without_one() -> None:

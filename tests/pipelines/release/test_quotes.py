@@ -42,10 +42,27 @@ def test_both_sides_of_a_pair_are_quoted() -> None:
     [
         ("ё" * 100 + "<br>" + "я", "html_residue", "…" + "ё" * 30 + "<br>я"),
         ("Коротко <br>", "html_residue", "Коротко <br>"),
+        ("ё" * 100 + "я..", "double_full_stop", "…" + "ё" * 30 + "я.."),
     ],
 )
 def test_a_long_text_is_quoted_from_a_little_before_the_problem(text: str, kind: str, quote: str) -> None:
     assert quotes(CLASSIFICATION, texts("Снег.", test=text), kind) == [Quote(quote)]
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [(" Снег", "␣Снег"), ("\n\nСнег \t", "␣Снег␣"), ("ё" * 100 + " ", "…" + "ё" * 60 + "␣")],
+)
+def test_white_space_around_a_text_is_visible(text: str, quote: str) -> None:
+    assert quotes(CLASSIFICATION, texts("Дождь.", test=text), "surrounding_whitespace") == [Quote(quote)]
+
+
+def test_of_a_pair_the_side_that_an_earlier_split_has_is_quoted() -> None:
+    def pair(first: str, second: str) -> pl.LazyFrame:
+        return pl.LazyFrame({"sentence1": [first], "sentence2": [second], "score": [1.0]})
+
+    frames = {"default": {"train": pair("Снег.", "Град."), "test": pair("Дождь.", "Снег.")}}
+    assert quotes(tasks.STS(low=0, high=5, splits=("train", "test")), frames, "side_leak") == [Quote("Снег.")]
 
 
 def test_personal_data_are_not_quoted() -> None:

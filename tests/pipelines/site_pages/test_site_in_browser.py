@@ -180,6 +180,8 @@ def test_a_query_is_shown_with_its_positives_and_negatives(page: Any, site: Path
     page.press("#most", "Enter")
     wait_for_status(page, "5 of 8 queries with 0 to 1 positives")
     assert all("1 positive," in text for text in texts(page, ".query summary"))
+    page.click(".counts[open] a >> text=3")
+    wait_for_status(page, "1 of 8 queries with 3 positives")
     assert has_no_overflow(page)
 
 

@@ -1,4 +1,4 @@
-"""cards.mteb_tasks, and what a card says of mteb's built-in tasks; tests/test_mteb_built_in.py runs the code."""
+"""builders.mteb_tasks, and what a card says of mteb's built-in tasks; tests/test_mteb_built_in.py runs the code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cards.mteb_tasks import BUILT_IN, NOT_SERVED, built_in_tasks, namesake_tasks
+from builders.mteb_tasks import BUILT_IN, NOT_SERVED, built_in_tasks, namesake_tasks
 from pipelines.make import make
 from tests.support.releases import NAMES, definition_of, sample_settings
 

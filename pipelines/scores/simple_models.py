@@ -1,7 +1,8 @@
-"""Linear models that give the same decimals everywhere: trained until they have converged, their outputs rounded."""
+"""Simple models that give the same decimals everywhere: trained until they have converged, their outputs rounded."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-7
 MAX_ITERATIONS = 100_000
 DIGITS = 6  # of outputs: so rows that a model cannot tell apart are equal, whatever was added up in which order
+NEIGHBOURS = 5  # as in mteb
 NEVER = -1000.0  # the log-probability of a label without rows
 
 
@@ -32,7 +34,10 @@ def predict_classes(training: Features, labels: Integers, scored: Features, coun
     if len(present) < 2:
         predicted[:, present] = 0.0
         return predicted
-    model = LogisticRegression(tol=TOLERANCE, max_iter=MAX_ITERATIONS).fit(training, labels)
+    with warnings.catch_warnings():
+        # Samples, and a few rows a label, may have nearly as many labels as rows.
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater", category=UserWarning)
+        model = LogisticRegression(tol=TOLERANCE, max_iter=MAX_ITERATIONS).fit(training, labels)
     predicted[:, model.classes_] = np.round(model.predict_log_proba(scored), DIGITS)
     return predicted
 
@@ -64,3 +69,15 @@ def predict_centroids(training: Features, labels: Integers, scored: Features, co
     near[:, norms[:, 0] == 0] = NEVER
     nearest: Integers = np.argmax(near, axis=1)
     return nearest
+
+
+def predict_by_neighbours(training: Features, labels: Integers, scored: Features) -> Integers:
+    """Whether each scored row has each label (0 or 1): whether most of its nearest training rows by cosine do.
+
+    labels: 0 or 1, a row for each training row, a column for each label. Of equally near rows the first are taken.
+    """
+    near = np.round(np.asarray((scored @ training.T).todense()), DIGITS)
+    nearest = np.argsort(-near, axis=1, kind="stable")[:, :NEIGHBOURS]
+    votes: Integers = labels[nearest].sum(axis=1)
+    predicted: Integers = (votes > nearest.shape[1] / 2).astype(np.int64)
+    return predicted

