@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ATTEMPTS = 4  # for one partition, each of which ends with a killed process
+ATTEMPTS = 4  # for one partition: processes that are killed while they have it
 POLARS_THREADS = "POLARS_MAX_THREADS"
 
 
