@@ -182,7 +182,7 @@ def parser() -> argparse.ArgumentParser:
     listed = "\n".join(f"  {name:<7}{summary}" for name, summary in SUBCOMMANDS.items())
     about = f"Find the rows of benchmarks that are in a training corpus.\n\n{listed}"
     arguments = command.parser("contamination", about, EXAMPLES)
-    arguments.add_argument("subcommand", choices=SUBCOMMANDS, metavar="index|scan|map", help="what to do")
+    arguments.add_argument("subcommand", choices=list(SUBCOMMANDS), metavar="index|scan|map", help="what to do")
     return arguments
 
 

@@ -61,7 +61,7 @@ def open_corpus(
     cache: Path | None = None,
     partition_bytes: int = PARTITION_BYTES,
 ) -> Corpus:
-    """The corpus that names stand for: files, folders, globs, and `hf://datasets/ORG/NAME[@REVISION][/PATH]`.
+    """The corpus that names lead to: files, folders, globs, and `hf://datasets/ORG/NAME[@REVISION][/PATH]`.
 
     columns: the columns with texts, by default all of strings or lists of strings but ids, addresses and labels. hub: the
     connection to the Hub, by default with the stored login. cache: where its files are kept, by default the package's cache.

@@ -1,6 +1,6 @@
-"""The files of a corpus: what a name on the command line stands for, and the format of each file.
+"""The files of a corpus: what a name on the command line means, and the format of each file.
 
-A name is a file, a folder, a glob, or `hf://datasets/ORG/NAME[@REVISION][/PATH]`. A folder or a repository stands for
+A name is a file, a folder, a glob, or `hf://datasets/ORG/NAME[@REVISION][/PATH]`. A folder or a repository means
 all files below it in a format that is read here; the others are skipped, and listed. Hidden files are skipped without a
 word.
 """
@@ -56,14 +56,14 @@ class CorpusFile:
 
 @dataclass(frozen=True)
 class Listing:
-    """The files that names stand for, in the order of the names, then by path; and the names of those skipped."""
+    """The files that names lead to, in the order of the names, then by path; and the names of those skipped."""
 
     files: tuple[CorpusFile, ...]
     skipped: tuple[str, ...]
 
 
 def list_local_files(names: Sequence[str]) -> Listing:
-    """The files that names of local files, folders and globs stand for; a file that several names lead to counts once.
+    """The files that names of local files, folders and globs lead to; a file that several names lead to counts once.
 
     Raises UsageError for a name that leads to nothing, SourceError for a file that is named and cannot be read.
     """

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ATTEMPTS = 4  # for one partition, each of which ends with a killed process
+ATTEMPTS = 4  # for one partition: processes that are killed while they have it
 POLARS_THREADS = "POLARS_MAX_THREADS"
 
 
@@ -118,19 +118,14 @@ def _serve(pipe: Connection, work: Work, folder: Path, verbose: int) -> None:
             error: Exception | None = None
             try:
                 write_result(folder, partition, work(partition))
-            except Exception as problem:  # the parent raises it
-                logger.debug("partition %d", partition.number, exc_info=True)
+            except (DatasetError, OSError) as problem:
                 error = problem
-            _answer(pipe, error)
-
-
-def _answer(pipe: Connection, error: Exception | None) -> None:
-    try:
-        pipe.send(error)
-    except OSError:  # the parent is gone
-        return
-    except Exception:  # noqa: BLE001  an error that cannot be pickled
-        pipe.send(DatasetError(f"{type(error).__name__}: {error}"))
+            except Exception as problem:  # a mistake of ours: only this process knows where, and not all can be sent
+                logger.exception("partition %d", partition.number)
+                what, place = "a partition cannot be read", f"{partition.file.name}, from row {partition.first_row}"
+                error = DatasetError(what, where=place, found=f"{type(problem).__name__}: {problem}"[:300])
+            with suppress(OSError):  # the parent is gone
+                pipe.send(error)
 
 
 def _bury(worker: _Worker, kills: int) -> None:
