@@ -77,7 +77,7 @@ def score_section(scores: Scores) -> str:
 def headroom(scores: Scores) -> float | None:
     """How far the best model is above the best baseline that sees no more labels, in points; None without both."""
     model, baseline = scores.best_model, scores.best_baseline
-    return None if model is None or baseline is None else model.score - baseline.score
+    return None if model is None or baseline is None else round(model.score - baseline.score, 2)
 
 
 def metric_name(metric: str) -> str:

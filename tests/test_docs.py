@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -109,6 +110,8 @@ def run_line(line: str, repository: Path) -> None:
 
 def test_adding_a_dataset_works_when_followed_literally(tmp_path: Path) -> None:
     repository = checkout(tmp_path / "repository")
+    if (ROOT / ".mypy_cache").is_dir():  # what mypy knows of the other files: it compares their content
+        shutil.copytree(ROOT / ".mypy_cache", repository / ".mypy_cache")
     commands = []
     for command in follow_the_guide(repository):
         whole_suite = command == "python -m pytest"  # which the slow test runs

