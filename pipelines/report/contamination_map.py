@@ -1,7 +1,6 @@
 """Which datasets share texts: the texts of each one, in all of its splits, searched for in all others.
 
-The file contamination_map.json has what was found among the complete releases of real files; docs/contamination-map.md is written
-from it. No build reads it.
+docs/contamination-map.md is written from the committed map of our own datasets (pipelines.release.shared_texts).
 """
 
 from __future__ import annotations
@@ -29,16 +28,13 @@ if TYPE_CHECKING:
 
     from pipelines.corpus_scan.indexing import IndexedDataset
 
-MAP = Path(__file__).with_name("contamination_map.json")
 SIDE = ("dataset", "version", "config", "split", "column")
 
 
 def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
-    """The texts that datasets share with each other.
+    """The texts that datasets share with each other, as pipelines.release.shared_texts describes it.
 
-    Returns `datasets`, each with dataset, version and content_sha256, and `shared`: an object for each column of a split that has
-    texts of a column of another dataset, with `of` (whose texts), `in` (where they are), and how many different rows of `of`
-    have each kind. cache: where scratch files are.
+    cache: where scratch files are.
 
     Raises UsageError for fewer than two datasets.
     """
@@ -93,12 +89,6 @@ def write_map(found: dict[str, Any], path: Path) -> None:
     write_atomically(path, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
 
 
-def read_map(path: Path = MAP) -> dict[str, Any]:
-    """The map in a file, by default that of our own releases."""
-    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return found
-
-
 def map_page(found: dict[str, Any], *, width: int | None) -> list[str]:
     """A map as lines of text."""
     lines = wrap(f"{len(found['datasets'])} datasets compared with each other", width=width or WIDTH)
@@ -109,21 +99,26 @@ def map_page(found: dict[str, Any], *, width: int | None) -> list[str]:
 
 def map_markdown(found: dict[str, Any]) -> str:
     """docs/contamination-map.md."""
-    releases = "\n".join(f"- `{one['dataset']}` {one['version']}" for one in found["datasets"])
+    releases = [f"- `{one['dataset']}` {one['version']}" for one in found["datasets"] if one["content_sha256"]]
+    files = [one["dataset"] for one in found["datasets"] if not one["content_sha256"]]
     rows = ["| " + " | ".join(row) + " |" for row in (HEADING, ["---"] * len(HEADING), *_rows(found))]
     return "\n".join(
         [
             "# Texts that datasets share",
             "",
             "The texts of each of these releases, in all of its splits, were searched for in all others. They were built from",
-            f"complete real files.\n\n{releases}",
+            "complete real files.",
+            "",
+            *releases,
+            "",
+            *([f"Of {_and(files)} the raw files were compared, as there is no complete release."] if files else []),
             "",
             "What the kinds mean, and what is not found: [contamination.md](contamination.md). Rows are those of the first",
             "dataset, each counted once. Texts of 1 to 4 words are not listed.",
             "",
             *(rows if found["shared"] else ["They share no texts."]),
             "",
-            "This page is written from `pipelines/report/contamination_map.json`, which",
+            "This page is written from `pipelines/release/contamination_map.json`, which",
             "`embedding-datasets contamination map NAME... --output FILE` writes.",
             "",
         ]
@@ -142,4 +137,9 @@ def _rows(found: dict[str, Any]) -> list[list[str]]:
 
 def _side(side: dict[str, str]) -> str:
     config = "" if side["config"] == "default" else f"{side['config']}/"
-    return f"{side['dataset']} {side['version']}, {config}{side['split']} {side['column']}"
+    return f"{' '.join(filter(None, (side['dataset'], side['version'])))}, {config}{side['split']} {side['column']}"
+
+
+def _and(names: list[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
