@@ -20,10 +20,11 @@ from builders import tasks
 from builders.batches import map_in_order
 from builders.errors import SourceError, UsageError
 from pipelines.audit.row_names import hash_values
-from pipelines.audit.tables import available_splits, count_rows, model_inputs, row_id, text_layouts
+from pipelines.audit.tables import available_splits, count_rows, row_id, text_layouts
 from pipelines.corpus_scan.corpus_batch import label_texts
 from pipelines.corpus_scan.fingerprints import fingerprint_texts, hash_texts
 from pipelines.corpus_scan.index_file import MAX_ENTRIES, SCHEMA, IndexTable, write_index
+from pipelines.corpus_scan.table_texts import table_texts
 from pipelines.stages import stage
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pipelines.audit.tables import Frames
+    from pipelines.corpus_scan.table_texts import Texts
 
     Array = npt.NDArray[Any]
     Batch = tuple[pl.DataFrame, pl.Series, pl.Series]  # texts and labels of rows, their names, their positives
@@ -59,12 +61,12 @@ class IndexedDataset:
 
 @dataclass(frozen=True)
 class _Source:
-    """One table to index: what of the dataset it is, and the number of its first entry and its first IndexTable."""
+    """One or two texts of each row of a table, and the number of their first entry and of their first IndexTable."""
 
     dataset: IndexedDataset
-    layout: tasks.Layout
-    split: str
+    config: str
     frame: pl.LazyFrame
+    texts: Texts
     first_entry: int
     first_table: int
 
@@ -106,31 +108,39 @@ def _index_dataset(
         documents = _Documents(dataset, split)
         for layout in text_layouts(dataset.task):
             frame = _require_table(dataset, layout, split)
-            rows, first = count_rows(frame), sum(table.rows for table in tables)
-            if first + rows * len(layout.text) > MAX_ENTRIES:
-                raise UsageError(
-                    "too many texts for one index", expected=f"at most {MAX_ENTRIES:,}", todo="make several"
-                )
-            source = _Source(dataset, layout, split, frame, first, len(tables))
-            config, own_split = dataset.own_locations.get((layout.config, split), (layout.config, split))
-            for number, column in enumerate(layout.text):
-                pair = None if len(layout.text) == 1 else len(tables) + 1 - 2 * number
-                tables.append(
-                    IndexTable(
-                        dataset.dataset,
-                        dataset.version,
-                        dataset.content_sha256,
-                        config,
-                        own_split,
-                        column,
-                        dataset.task.type.name,
-                        dataset.languages,
-                        rows,
-                        pair,
+            rows = count_rows(frame)
+            for texts in table_texts(layout, frame):
+                first = sum(table.rows for table in tables)
+                if first + rows * len(texts) > MAX_ENTRIES:
+                    raise UsageError(
+                        "too many texts for one index", expected=f"at most {MAX_ENTRIES:,}", todo="make several"
                     )
-                )
-            with stage(f"fingerprints of {dataset.dataset} {config}/{own_split}", total=rows, unit="rows") as advance:
-                yield from map_in_order(partial(_index_batch, source), _read_batches(source, documents, advance))
+                source = _Source(dataset, layout.config, frame, texts, first, len(tables))
+                tables += _describe_tables(source, split, rows)
+                name = f"{tables[-1].config}/{tables[-1].split}"
+                with stage(f"fingerprints of {dataset.dataset} {name}", total=rows, unit="rows") as advance:
+                    yield from map_in_order(partial(_index_batch, source), _read_batches(source, documents, advance))
+
+
+def _describe_tables(source: _Source, split: str, rows: int) -> list[IndexTable]:
+    """What the texts of a source are of, one IndexTable for each column."""
+    dataset, count = source.dataset, len(source.texts)
+    config, own_split = dataset.own_locations.get((source.config, split), (source.config, split))
+    return [
+        IndexTable(
+            dataset.dataset,
+            dataset.version,
+            dataset.content_sha256,
+            config,
+            own_split,
+            column,
+            dataset.task.type.name,
+            dataset.languages,
+            rows,
+            None if count == 1 else source.first_table + 1 - number,
+        )
+        for number, column in enumerate(source.texts)
+    ]
 
 
 def _require_table(dataset: IndexedDataset, layout: tasks.Layout, split: str) -> pl.LazyFrame:
@@ -176,7 +186,7 @@ class _Documents:
 
 def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int], None]) -> Iterator[Batch]:
     """The rows of a table in batches, each with the number of its first row."""
-    texts = {f"__text{number}": text for number, text in enumerate(model_inputs(source.layout).values())}
+    texts = {f"__text{number}": text for number, text in enumerate(source.texts.values())}
     names = source.frame.collect_schema().names()
     labels = [label for label in (source.dataset.task.type.label,) if label in names]
     labels += ["label_text"] if labels and "label_text" in names else []
@@ -193,9 +203,9 @@ def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int
         else:
             row_names = batch["__name"]
         positives = pl.repeat([], len(batch), dtype=pl.List(pl.UInt32), eager=True)
-        if source.layout.config == "corpus":
+        if source.config == "corpus":
             documents.add(row_names, source.first_entry + start)
-        elif source.layout.config == "queries":
+        elif source.config == "queries":
             positives = documents.of_queries(row_names)
         yield batch, row_names, positives
         advance(len(batch))
@@ -224,7 +234,7 @@ def _copy_numbers(digests: Array) -> Array:
 def _index_batch(source: _Source, batch: Batch) -> pa.RecordBatch:
     """The entries of some rows of a table."""
     rows, row_names, positives = batch
-    columns = len(source.layout.text)
+    columns = len(source.texts)
     texts = [rows[f"__text{number}"].cast(pl.String).fill_null("") for number in range(columns)]
     prints = fingerprint_texts(interleave(texts))
     label_column = f"__{source.dataset.task.type.label}"

@@ -15,9 +15,10 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from pipelines.audit.tables import model_inputs, text_layouts
+from pipelines.audit.tables import text_layouts
 from pipelines.corpus_scan.fingerprints import hash_texts
 from pipelines.corpus_scan.indexing import BATCH_ROWS, interleave
+from pipelines.corpus_scan.table_texts import table_texts
 from pipelines.stages import stage
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def _frame_of(dataset: IndexedDataset, table: IndexTable) -> pl.LazyFrame | None
     for layout in text_layouts(dataset.task):
         for split, frame in dataset.frames.get(layout.config, {}).items():
             location = dataset.own_locations.get((layout.config, split), (layout.config, split))
-            if location == (table.config, table.split) and table.column in layout.text:
-                return frame.select(**model_inputs(layout))
+            if location == (table.config, table.split):
+                found = (texts for texts in table_texts(layout, frame) if table.column in texts)
+                return next((frame.select(**texts) for texts in found), None)
     return None

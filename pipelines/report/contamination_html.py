@@ -61,15 +61,14 @@ def _verdict(found: Sequence[TableSummary]) -> tuple[str, str]:
     """The class and the sentence of the verdict."""
     if not found:
         return "good", "No text of the index was found in the corpus."
-    datasets = list(dict.fromkeys(dataset_name(one.table) for one in found))
+    datasets = {one.table.dataset for one in found}
     rows = sum(one.found for one in found)
     whole = sum(rows for one in found for rows in one.units.values())
     worst = max(found, key=lambda one: one.share)
     serious = whole or worst.share >= SERIOUS_SHARE
     texts = f"{count(rows, 'text')} of {count(len(datasets), 'dataset')} {'is' if rows == 1 else 'are'} in the corpus."
-    most = (
-        f" Most of {dataset_name(worst.table)}, {location(worst.table)}: {share_text(worst.found, worst.table.rows)}."
-    )
+    share = share_text(worst.found, worst.table.rows)
+    most = f" The largest share: {share} of {dataset_name(worst.table)}, {location(worst.table)}."
     answers = f" Of {count(whole, 'text')} the corpus has the other side or the label in the same row." if whole else ""
     return "error" if serious else "warning", texts + most + answers
 

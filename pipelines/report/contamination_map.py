@@ -14,12 +14,13 @@ import polars as pl
 
 from builders.errors import UsageError
 from cards.markdown import number
-from pipelines.audit.tables import available_splits, model_inputs, text_layouts
+from pipelines.audit.tables import available_splits, text_layouts
 from pipelines.corpus_scan.corpora import open_corpus
 from pipelines.corpus_scan.engines import Engine
 from pipelines.corpus_scan.indexing import index_tables
 from pipelines.corpus_scan.matching import KINDS, THRESHOLD
 from pipelines.corpus_scan.scans import open_scan
+from pipelines.corpus_scan.table_texts import table_texts
 from pipelines.files import write_atomically
 from pipelines.report.text import WIDTH, table, wrap
 
@@ -72,7 +73,7 @@ def _columns(dataset: IndexedDataset) -> Iterator[tuple[tuple[str, ...], pl.Lazy
     for layout in text_layouts(dataset.task):
         for split, frame in dataset.frames.get(layout.config, {}).items():
             config, own_split = dataset.own_locations.get((layout.config, split), (layout.config, split))
-            for column, text in zip(layout.text, model_inputs(layout).values(), strict=True):
+            for column, text in (item for texts in table_texts(layout, frame) for item in texts.items()):
                 side = (dataset.dataset, dataset.version, config, own_split, column)
                 yield side, frame.select(text=text.cast(pl.String))
 

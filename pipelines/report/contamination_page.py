@@ -25,9 +25,11 @@ def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: 
     """What an index is of, and how large it is. size: in bytes."""
     rows = [["dataset", "table", "texts"]]
     rows += [[dataset_name(one), location(one), number(one.rows)] for one in tables]
-    texts, datasets = sum(one.rows for one in tables), len({_identity(one) for one in tables})
+    texts, datasets = sum(one.rows for one in tables), count(len({one.dataset for one in tables}), "dataset")
+    versions = len({_identity(one) for one in tables})
+    datasets += f" in {versions} versions" if versions > len({one.dataset for one in tables}) else ""
     per_text = f", {size / texts:.0f} bytes a text" if texts else ""
-    line = f"{output}: {count(datasets, 'dataset')}, {count(texts, 'text')}, {number(size)} bytes{per_text}"
+    line = f"{output}: {datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"
     return [*table(_right(rows, 2), width=width).splitlines(), "", *wrap(line, width=width or WIDTH, break_words=False)]
 
 
@@ -50,12 +52,31 @@ def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | Non
     )
     found = [one for one in summaries if one.found]
     if found:
-        rows = [["dataset", "table", "rows", *KINDS, "share"]]
-        for one in found:
-            figures = [number(one.table.rows), *(number(one.kinds[kind]) for kind in KINDS)]
-            rows.append([dataset_name(one.table), location(one.table), *figures, share_text(one.found, one.table.rows)])
-        lines += ["", *table(_right(rows, 2), width=width).splitlines()]
-    return [*lines, "", *(line for one in remarks(scan, summaries) for line in wrap(one, width=space))]
+        lines += ["", *_found_lines(found, width)]
+    said = [f"whole in one row of the corpus: {one}" for one in _whole_units(summaries)] + remarks(scan, summaries)
+    return [*lines, "", *(line for one in said for line in wrap(one, "- ", width=space))]
+
+
+def _found_lines(found: Sequence[TableSummary], width: int | None) -> list[str]:
+    """A table of what was found. On a terminal a dataset has a line, and its tables have theirs below it."""
+    figures = [["rows", *KINDS, "share"]]
+    figures += [
+        [number(one.table.rows), *(number(one.kinds[kind]) for kind in KINDS), share_text(one.found, one.table.rows)]
+        for one in found
+    ]
+    names = [["dataset", "table"], *([dataset_name(one.table), location(one.table)] for one in found)]
+    rows = _right([[*name, *row] for name, row in zip(names, figures, strict=True)], 2)
+    if width is None:
+        return table(rows).splitlines()
+    aligned = ["  ".join(row[2:]) for row in rows]
+    space = max(width - len(aligned[0]) - 2, 8)
+    column = min(max(len(name[1]) + 2 for name in names), space)
+    lines, before = [f"{'dataset':<{column}}  {aligned[0]}"], ""
+    for (dataset, place), row in zip(names[1:], aligned[1:], strict=True):
+        lines += [dataset] if dataset != before else []
+        before, indented = dataset, f"  {place}"
+        lines += [f"{indented:<{column}}  {row}"] if len(indented) <= column else [indented, " " * (column + 2) + row]
+    return lines
 
 
 def read_text(scan: Scan) -> str:
@@ -66,11 +87,7 @@ def read_text(scan: Scan) -> str:
 
 def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
     """What the numbers of a scan do not say, as sentences."""
-    said = [
-        f"{dataset_name(one.table)}, {location(one.table)}: whole in one row of the corpus: {', '.join(whole)}"
-        for one in summaries
-        if (whole := [f"{number(rows)} as {unit}" for unit, rows in one.units.items() if rows])
-    ]
+    said = []
     with_matches = {dataset_name(one.table) for one in summaries if one.found}
     without = [name for name in dict.fromkeys(dataset_name(one.table) for one in summaries) if name not in with_matches]
     if without:
@@ -87,6 +104,16 @@ def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
         recall = candidate_recall(scan.threshold) * 100
         said.append(f"of texts with a similarity of {scan.threshold:g}, {recall:.1f} % are compared at all")
     return said
+
+
+def _whole_units(summaries: Sequence[TableSummary]) -> list[str]:
+    """The units that rows of the corpus have, once for all columns of a dataset that have the same."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for one in summaries:
+        units = ", ".join(f"{number(rows)} as {unit}" for unit, rows in one.units.items() if rows)
+        if units:
+            places.setdefault((dataset_name(one.table), units), []).append(location(one.table))
+    return [f"{dataset}, {units} ({' and '.join(columns)})" for (dataset, units), columns in places.items()]
 
 
 def scan_json(summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
