@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipelines.audit.sides import has_sides, side_texts
+from builders.shaping.sides import has_sides, side_texts
 from pipelines.audit.tables import model_inputs
 
 if TYPE_CHECKING:

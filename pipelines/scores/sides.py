@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipelines.audit.sides import has_sides, side_texts
+from builders.shaping.sides import has_sides, side_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

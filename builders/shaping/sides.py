@@ -1,4 +1,4 @@
-"""The two sides of texts of the form `Premise: ... Hypothesis: ...`, which factuality sets have (builders.shaping.factuality)."""
+"""The two sides of texts of the form `Premise: ... Hypothesis: ...`, which factuality sets have."""
 
 from __future__ import annotations
 
