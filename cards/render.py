@@ -26,6 +26,7 @@ from cards.figures import label_shares, longer_candidates, statistics_table, tex
 from cards.mteb_task import mteb_task
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.problems import describe_problems, summarize
+from cards.shared_texts import describe_comparison
 from cards.snippets import OR_FOLDER, unnamed_repository
 from cards.texts import Prose, citation_keys, read_prose
 
@@ -81,6 +82,7 @@ def render(
         lengths=text_lengths(statistics),
         longer_candidates=longer_candidates(statistics),
         problems=describe_problems(dataset.task, manifest.findings, evidence.quotes, configs),
+        comparison=describe_comparison(evidence.comparison),
         problem_counts=summarize(manifest.findings),
         licence=definition.license,
         licence_means=describe_license(definition.license),

@@ -19,6 +19,7 @@ COMMANDS = {
     "build",
     "check",
     "command",
+    "contamination",
     "decide",
     "diff",
     "doctor",
@@ -43,6 +44,7 @@ LAYERS = (
     {"pipelines.scores"},
     {"pipelines.foreign"},
     {"pipelines.hub"},
+    {"pipelines.corpus_scan"},
     {"pipelines.report"},
     {"pipelines.site_pages"},
     {"pipelines.make"},
@@ -156,7 +158,7 @@ def test_no_source_imports_another_and_shared_code_knows_no_source() -> None:
 
 def test_the_layers_are_in_the_documentation() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    for package in ("raw", "release", "audit", "foreign", "hub", "report", "scaffold", "site_pages"):
+    for package in ("raw", "release", "audit", "foreign", "corpus_scan", "hub", "report", "scaffold", "site_pages"):
         assert f"pipelines/{package}/" in text, package
 
 

@@ -46,6 +46,7 @@ def ran(published: Published, tmp_path_factory: pytest.TempPathFactory) -> dict[
     return run_consumer(published.server, "drop_in", {"cards": published.cards()}, tmp_path_factory.mktemp("ran"))
 
 
+@pytest.mark.slow
 def test_every_built_in_task_evaluates_our_release_by_the_code_on_its_card(
     ran: dict[str, Any], published: Published
 ) -> None:

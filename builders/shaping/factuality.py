@@ -8,6 +8,7 @@ import polars as pl
 
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
+from builders.shaping.sides import FIRST, SECOND
 from builders.spec import Tables
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def classify_pairs(frames: Mapping[str, pl.DataFrame], splits: tuple[str, ...], 
 def _join_sides(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(
         pl.exclude(*SIDES, "label"),
-        text=pl.concat_str(pl.lit("Premise: "), "premise", pl.lit(" Hypothesis: "), "hypothesis"),
+        text=pl.concat_str(pl.lit(FIRST), "premise", pl.lit(SECOND), "hypothesis"),
         label="label",
         label_text=pl.col("label").replace_strict(dict(enumerate(LABELS)), return_dtype=pl.String),
     )

@@ -16,7 +16,7 @@ import numpy as np
 from rensa import RMinHash
 
 from builders.batches import map_in_order
-from pipelines.audit.shingles import FACTORS, rough_shingles
+from pipelines.audit.shingles import FACTORS, read_words, rough_shingles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
     import polars as pl
+
+    from pipelines.audit.shingles import Ragged
 
     Array = npt.NDArray[Any]
 
@@ -71,18 +73,23 @@ def candidate_rows(rows: Array, bands: Array) -> Array:
 def _compute_batch(batch: pl.DataFrame) -> tuple[int, Array, Array]:
     rows, bands = [np.empty(0, np.int64)], [np.empty((0, BANDS), np.uint32)]
     for number, chunk in enumerate(batch.iter_slices(CHUNK_ROWS)):
-        chunk_rows, rough = rough_shingles(chunk.get_columns())
-        digests = RMinHash.digest_matrix_from_flat_token_hashes(
-            rough.values, rough.offsets.astype(np.uint64), BANDS * ROWS_PER_BAND, SEED
-        )
-        hashes = np.fromiter(chain.from_iterable(digests.to_rows()), np.uint64)
-        hashes = hashes.reshape(len(chunk_rows), BANDS, ROWS_PER_BAND)
-        numbers = np.zeros((len(chunk_rows), BANDS), np.uint64)
-        for position in range(ROWS_PER_BAND):
-            numbers = numbers * np.uint64(FACTORS[0]) + hashes[:, :, position]
+        chunk_rows, rough = rough_shingles([read_words(column) for column in chunk.get_columns()])
         rows.append(chunk_rows + number * CHUNK_ROWS)
-        bands.append((numbers >> np.uint64(32)).astype(np.uint32))
+        bands.append(band_numbers(rough))
     return batch.height, np.concatenate(rows), np.concatenate(bands)
+
+
+def band_numbers(shingles: Ragged) -> Array:
+    """The numbers (uint32) of the bands of rows of rough shingles: a row of BANDS for each."""
+    digests = RMinHash.digest_matrix_from_flat_token_hashes(
+        shingles.values, shingles.offsets.astype(np.uint64), BANDS * ROWS_PER_BAND, SEED
+    )
+    hashes = np.fromiter(chain.from_iterable(digests.to_rows()), np.uint64)
+    hashes = hashes.reshape(len(shingles.lengths), BANDS, ROWS_PER_BAND)
+    numbers = np.zeros((len(hashes), BANDS), np.uint64)
+    for position in range(ROWS_PER_BAND):
+        numbers = numbers * np.uint64(FACTORS[0]) + hashes[:, :, position]
+    return (numbers >> np.uint64(32)).astype(np.uint32)
 
 
 def _neighbours(order: Array, numbers: Array) -> Iterator[tuple[Array, Array]]:

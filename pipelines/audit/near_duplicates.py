@@ -18,18 +18,9 @@ import polars as pl
 
 from builders.batches import map_in_order
 from builders.shaping.folding import fold_text
+from pipelines.audit.exact_shingles import EXACT_ROWS, exact_shingles
 from pipelines.audit.minhash import candidate_rows, compute_bands
-from pipelines.audit.shingles import (
-    SHINGLE_CHARACTERS,
-    SHINGLE_WORDS,
-    Ragged,
-    combine_kinds,
-    hash_runs,
-    kinds_of_shingles,
-    offsets_from_lengths,
-    stack_rows,
-    take_rows,
-)
+from pipelines.audit.shingles import combine_kinds, stack_rows, take_rows
 from pipelines.audit.similarity_join import Sets, join_similar
 from pipelines.stages import counted, stage
 
@@ -42,8 +33,6 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 BATCH_ROWS = 20_000  # rows read at a time
-ROW_BITS = 9
-EXACT_ROWS = 1 << ROW_BITS  # candidates worked on at a time
 
 
 def find_near_duplicates(
@@ -110,7 +99,7 @@ def _shingle_sets(batch: pl.DataFrame) -> Sets:
     folded = batch.select("__row", fold_text(pl.exclude("__row")))
     texts = folded.drop("__row").hash_rows().to_numpy()
     rows = folded["__row"].to_numpy().astype(np.int64)
-    shingled = [_exact_shingles(column, salt=2 * number) for number, column in enumerate(folded.get_columns()[1:])]
+    shingled = [exact_shingles(column, salt=2 * number) for number, column in enumerate(folded.get_columns()[1:])]
     is_long = np.stack([long for long, _ in shingled], axis=1)
     choices = list(combine_kinds([kinds for _, kinds in shingled], len(rows)))
     chosen = np.concatenate([own for own, _, _ in choices])
@@ -118,27 +107,3 @@ def _shingle_sets(batch: pl.DataFrame) -> Sets:
     columns = zip(*(parts for _, _, parts in choices), strict=True)
     shingles = tuple(stack_rows(column) for column in columns)
     return Sets(rows[chosen], shingles, texts[chosen], has_letters, is_long[chosen])
-
-
-def _exact_shingles(texts: pl.Series, salt: int) -> tuple[Array, list[tuple[Array, Ragged]]]:
-    """Which texts are long; for words, then for letters, which texts have such shingles, and these. texts: folded."""
-    split = texts.str.split(" ")
-    counts = split.list.len().to_numpy().astype(np.int64)
-    is_long, has_letters = kinds_of_shingles(np.where((texts == "").to_numpy(), 0, counts))
-    long, short = split.filter(pl.Series(is_long)), texts.filter(pl.Series(has_letters))
-    words = Ragged(long.explode().hash().to_numpy(), offsets_from_lengths(counts[is_long]))
-    code_points = np.frombuffer("".join(short).encode("utf-32-le"), np.uint32)
-    letters = Ragged(code_points, offsets_from_lengths(short.str.len_chars().to_numpy()))
-    return is_long, [
-        (np.flatnonzero(is_long), _without_repeats(hash_runs(words, SHINGLE_WORDS, salt=salt + 1))),
-        (np.flatnonzero(has_letters), _without_repeats(hash_runs(letters, SHINGLE_CHARACTERS, salt=salt + 2))),
-    ]
-
-
-def _without_repeats(rows: Ragged) -> Ragged:
-    """The different numbers of each row, ascending. The last ROW_BITS bits become 0: the sort needs them for the row."""
-    numbers = np.repeat(np.arange(len(rows.lengths), dtype=np.uint64) << np.uint64(64 - ROW_BITS), rows.lengths)
-    numbers = np.sort(numbers | rows.values >> np.uint64(ROW_BITS))
-    numbers = numbers[np.append(True, numbers[1:] != numbers[:-1])] if len(numbers) else numbers
-    lengths = np.bincount((numbers >> np.uint64(64 - ROW_BITS)).astype(np.int64), minlength=len(rows.lengths))
-    return Ragged(numbers << np.uint64(ROW_BITS), offsets_from_lengths(lengths))

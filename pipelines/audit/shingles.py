@@ -15,7 +15,7 @@ An example: the texts `Bee, ёж!` and `BEE Ёж`. In UTF-8 they are
     42 65 65 2c 20 d1 91 d0 b6 21       42 45 45 20 d0 81 d0 b6
 
 SYMBOL_OF_BYTE keeps five bits of a letter, so that case is gone, gives 0 for everything else, and 40 for the first of two bytes
-(`Ё` needs one bit more, see _read_words):
+(`Ё` needs one bit more, see read_words):
 
     22 25 25 00 00 40 31 40 36 00       22 25 25 00 40 31 40 36
 
@@ -80,21 +80,42 @@ class Ragged:
         return self.offsets[1:] - self.offsets[:-1]
 
 
-def rough_shingles(texts: Sequence[pl.Series]) -> tuple[Numbers, Ragged]:
+@dataclass(frozen=True)
+class Words:
+    """The words of texts, as their bytes give them.
+
+    text_bytes: the texts in UTF-8, those with unusual characters folded, each with a line end after it. symbols: one for each
+    byte, 0 where it belongs to no letter or digit; at least one 0 ends a text. starts: the offsets of words among them. numbers:
+    a number (uint64) for each word. first_words: the first word of each text. text_starts: the offsets of texts. The last two
+    have one more entry, for the end of the last text.
+    """
+
+    text_bytes: Array
+    symbols: Array
+    starts: Numbers
+    numbers: Array
+    first_words: Numbers
+    text_starts: Numbers
+
+    @property
+    def counts(self) -> Numbers:
+        """The number of words of each text."""
+        return self.first_words[1:] - self.first_words[:-1]
+
+
+def rough_shingles(texts: Sequence[Words]) -> tuple[Numbers, Ragged]:
     """The rough shingles (uint64) of each row of texts, repeated ones included: rows, and the shingles of each of these.
 
-    texts: one or more columns of strings, of equal length, without nulls. The same shingle in two columns is two shingles. A row
+    texts: the words of one or more columns of texts, of equal length. The same shingle in two columns is two shingles. A row
     occurs once for each choice of kinds that its texts have; it does not occur if one of them has no shingle.
     """
     columns = []
     for position, column in enumerate(texts):
-        symbols, word_starts, first_words, text_starts = _read_words(column)
-        words_from, words_to = first_words[:-1], first_words[1:]
+        words_from, words_to = column.first_words[:-1], column.first_words[1:]
         is_long, has_letters = kinds_of_shingles(words_to - words_from)
-        numbers = _word_numbers(symbols, word_starts)
-        words = take_slices(numbers, words_from[is_long], words_to[is_long])
+        words = take_slices(column.numbers, words_from[is_long], words_to[is_long])
         letters = _split_letters(
-            take_slices(symbols, word_starts[words_from[has_letters]], text_starts[1:][has_letters])
+            take_slices(column.symbols, column.starts[words_from[has_letters]], column.text_starts[1:][has_letters])
         )
         salt = 2 * position
         columns.append(
@@ -103,7 +124,7 @@ def rough_shingles(texts: Sequence[pl.Series]) -> tuple[Numbers, Ragged]:
                 (np.flatnonzero(has_letters), hash_runs(letters, SHINGLE_CHARACTERS, salt=salt + 2)),
             )
         )
-    combined = [(rows, join_rows(parts)) for rows, _, parts in combine_kinds(columns, len(texts[0]))]
+    combined = [(rows, join_rows(parts)) for rows, _, parts in combine_kinds(columns, len(texts[0].counts))]
     return np.concatenate([rows for rows, _ in combined]), stack_rows([part for _, part in combined])
 
 
@@ -112,12 +133,8 @@ def kinds_of_shingles(words: Numbers) -> tuple[Array, Array]:
     return words >= LONG_TEXT_WORDS, (words > 0) & (words < OVERLAP_WORDS)
 
 
-def _read_words(texts: pl.Series) -> tuple[Array, Numbers, Numbers, Numbers]:
-    """The symbols of all texts; the offsets of words among them; the first word of each text; the offsets of texts.
-
-    A symbol is 0 where a byte belongs to no letter or digit. Every text ends with at least one 0. The last two have one more
-    entry, for the end of the last text.
-    """
+def read_words(texts: pl.Series) -> Words:
+    """The words of texts (String, without nulls)."""
     text_bytes, text_starts = _read_bytes(texts)
     symbols = _read_symbols(text_bytes)
     unusual = _unusual_bytes(text_bytes, symbols)
@@ -136,7 +153,8 @@ def _read_words(texts: pl.Series) -> tuple[Array, Numbers, Numbers, Numbers]:
     is_start = symbols != 0
     is_start[1:] &= symbols[:-1] == 0
     word_starts = np.flatnonzero(is_start)
-    return symbols, word_starts, np.searchsorted(word_starts, text_starts), text_starts
+    first_words = np.searchsorted(word_starts, text_starts)
+    return Words(text_bytes, symbols, word_starts, _word_numbers(symbols, word_starts), first_words, text_starts)
 
 
 def _read_bytes(texts: pl.Series) -> tuple[Array, Numbers]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from pipelines.audit.exact_shingles import COMPARED_PAIRS, count_shared
 from pipelines.audit.shingles import Ragged, join_rows, take_rows
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 MIN_SHARED_PERCENT = 90
 MAX_NEIGHBOURS = 50
-PAIR_BITS = 14
-COMPARED_PAIRS = 1 << PAIR_BITS  # at a time
 COUNTER_BITS = 20  # numbers are counted by their first bits: an estimate of their frequency is enough
 SET_BITS, NUMBER_BITS = 24, 40  # of a uint64 that holds a set and a number
 # Numbers are sorted by the class of their frequency: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, ...
@@ -165,12 +164,8 @@ def _compare_pairs(sets: Sets, earlier: Array, later: Array) -> Array:
 
 
 def _share_enough(earlier: Ragged, later: Ragged) -> Array:
-    """Whether rows at the same position share enough numbers. The last PAIR_BITS bits are ignored: the sort needs them."""
-    pairs = np.arange(len(earlier.lengths), dtype=np.uint64) << np.uint64(64 - PAIR_BITS)
-    keys = [np.repeat(pairs, side.lengths) | side.values >> np.uint64(PAIR_BITS) for side in (earlier, later)]
-    merged = np.sort(np.concatenate(keys))
-    repeated = merged[1:][merged[1:] == merged[:-1]] >> np.uint64(64 - PAIR_BITS)
-    shared = np.bincount(repeated.astype(np.int64), minlength=len(pairs))
+    """Whether rows at the same position share enough numbers."""
+    shared = count_shared(earlier, later)
     return 100 * shared >= MIN_SHARED_PERCENT * (earlier.lengths + later.lengths - shared)
 
 

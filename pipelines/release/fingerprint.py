@@ -17,6 +17,12 @@ from pipelines import installation
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("builders", "cards", "pipelines")
+# What cards quote beside their prose.
+QUOTED = (
+    "cards/citations.bib",
+    "pipelines/release/contamination_map.json",
+    "pipelines/release/published_figures.json",
+)
 # What turns the same rows into another card, manifest or Parquet file, with everything that these import.
 REPORT = ("pipelines.release.writing",)
 
@@ -27,13 +33,13 @@ def recipe_sha256(module: str, root: Path = ROOT) -> str:
 
 
 def report_sha256(source: str, root: Path = ROOT) -> str:
-    """SHA-256 of what makes the card and the findings of the same rows: code, template, citations and the source's prose."""
+    """SHA-256 of what makes the card and the findings of the same rows: code, template, the source's prose, what they quote."""
     return _sha256(report_files(source, root), root)
 
 
 def report_files(source: str, root: Path = ROOT) -> list[str]:
     """The files that `report_sha256` covers, as paths below root."""
-    texts = ["cards/citations.bib", "cards/dataset.md.jinja", f"cards/prose/{source}.md"]
+    texts = [*QUOTED, "cards/dataset.md.jinja", f"cards/prose/{source}.md"]
     return sorted({*texts, *_reached(REPORT, root)})
 
 
@@ -58,15 +64,15 @@ def _reached(modules: tuple[str, ...], root: Path) -> frozenset[str]:
         if path is None or path in found:
             continue
         found.add(path)
-        queue += [name for name in _imports(root / path) if name.split(".")[0] in PACKAGES]
+        queue += [name for name in _imports(_content(root / path)) if name.split(".")[0] in PACKAGES]
     return frozenset(found)
 
 
 @cache
-def _imports(path: Path) -> tuple[str, ...]:
-    """The names that a Python file imports."""
+def _imports(code: bytes) -> tuple[str, ...]:
+    """The names that a Python file with this code imports."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(_content(path))):
+    for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -27,6 +27,7 @@ from pipelines.release.examples import choose_examples
 from pipelines.release.figures import count_agreeing
 from pipelines.release.finding_files import write_findings
 from pipelines.release.quotes import quote_findings
+from pipelines.release.shared_texts import shared_with_others
 from pipelines.stages import read_stages, stage
 
 if TYPE_CHECKING:
@@ -181,11 +182,13 @@ def _evidence(
 ) -> Evidence:
     """What the card shows of the rows; no texts where the licence forbids derivatives."""
     task, agreement = definition.dataset.task, count_agreeing(manifest, described)
+    comparison = shared_with_others(manifest.dataset, manifest.content_sha256)
     if not permits_derivatives(definition.license):
-        return Evidence(agreement=agreement, quotable=False)
+        return Evidence(agreement=agreement, quotable=False, comparison=comparison)
     evaluated = tasks.evaluated_split(task)
     split = evaluated if evaluated in manifest.splits else manifest.splits[-1]
-    return Evidence(choose_examples(task, frames, split, found), quote_findings(task, frames, found), agreement)
+    examples, quotes = choose_examples(task, frames, split, found), quote_findings(task, frames, found)
+    return Evidence(examples, quotes, agreement, comparison=comparison)
 
 
 def _refuse_errors(identity: Identity, findings: list[Finding]) -> None:

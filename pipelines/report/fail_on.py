@@ -79,9 +79,17 @@ def _parse(text: str) -> Condition:
         raise UsageError(
             f"--fail-on: {what} takes no share", found=text, expected=GRAMMAR, todo="name a kind of finding"
         )
+    return Condition(text, what, parse_share(share, text, GRAMMAR))
+
+
+def parse_share(share: str, text: str, grammar: str) -> float:
+    """A share from 0 to 1, from `0.1%` or `0.001`. text: the whole condition, and its grammar, for the error.
+
+    Raises UsageError for what is not a share.
+    """
     match = SHARE.fullmatch(share.strip())
     value = float(match[1]) / (100 if match[2] else 1) if match else -1.0
     if not 0 <= value <= 1:
         todo = "write a share from 0% to 100%, or from 0 to 1"
-        raise UsageError("--fail-on: not a share", found=text, expected=GRAMMAR, todo=todo)
-    return Condition(text, what, value)
+        raise UsageError("--fail-on: not a share", found=text, expected=grammar, todo=todo)
+    return value

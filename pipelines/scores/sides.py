@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders.shaping.sides import has_sides, side_texts
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-FIRST, SECOND = "Premise: ", " Hypothesis: "
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,8 @@ class Sides:
 
 def split_sides(texts: Sequence[str]) -> Sides | None:
     """The sides of the texts, divided at the first ` Hypothesis: `; None if a text does not have the form."""
-    series = pl.Series("text", texts, dtype=pl.String)
-    has_form = series.str.starts_with(FIRST) & series.str.contains(SECOND, literal=True)
-    if not len(series) or not has_form.all():
+    frame, text = pl.DataFrame({"text": texts}, schema={"text": pl.String}), pl.col("text")
+    if not len(frame) or not frame.select(has_sides(text).all()).item():
         return None
-    sides = series.str.strip_prefix(FIRST).str.splitn(SECOND, 2).struct.unnest()
-    return Sides(*sides.get_columns())
+    first, second = side_texts(text)
+    return Sides(*frame.select(first=first, second=second).get_columns())

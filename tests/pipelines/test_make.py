@@ -414,7 +414,10 @@ def test_a_missing_croissant_is_a_problem(settings: BuildSettings) -> None:
     assert check_release(release_dir, language_sample=SAMPLE).report["problems"] == ["croissant.json is missing"]
 
 
-@pytest.mark.parametrize("exchange", [True, False], ids=["atomic exchange", "two renames"])
+@pytest.mark.parametrize(
+    "exchange",
+    [pytest.param(True, id="atomic exchange"), pytest.param(False, id="two renames", marks=pytest.mark.slow)],
+)
 def test_a_build_killed_at_any_step_leaves_the_old_release_or_the_new_one(tmp_path: Path, *, exchange: bool) -> None:
     settings = sample_settings(tmp_path)
     old = build(settings).manifest.content_sha256

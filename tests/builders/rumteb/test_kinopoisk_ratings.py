@@ -316,9 +316,8 @@ def test_texts_without_numbers_are_unchanged(texts: list[str]) -> None:
 @settings(max_examples=8)
 @given(words.map(lambda text: "Я" + text + "я"), st.sampled_from(["10 из 10", "7/10", "9 баллов", "**8,5 из 10**!"]))
 def test_removing_a_rating_on_its_own_line_keeps_the_text_before_and_after(text: str, rating: str) -> None:
-    assert clean(f"{text}\n\n{rating}") == [text]
-    assert clean(f"\n{rating}\n\n{text}") == [f"\n{text}"]
-    assert clean(f"{text}\n\n{rating}\n\n{text}") == [f"{text}\n\n{text}"]
+    texts = (f"{text}\n\n{rating}", f"\n{rating}\n\n{text}", f"{text}\n\n{rating}\n\n{text}")
+    assert clean(*texts) == [text, f"\n{text}", f"{text}\n\n{text}"]
 
 
 @settings(max_examples=8)

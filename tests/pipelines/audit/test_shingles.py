@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from builders.shaping.folding import fold_text
 from pipelines.audit import shingles
-from pipelines.audit.shingles import rough_shingles
+from pipelines.audit.shingles import read_words, rough_shingles
 
 PIECES = st.sampled_from(
     [
@@ -24,7 +24,7 @@ TEXT = st.lists(PIECES, max_size=14).map(" ".join)
 
 
 def shingle_rows(*columns: list[str]) -> list[list[int]]:
-    rows, rough = rough_shingles([pl.Series(texts, dtype=pl.String) for texts in columns])
+    rows, rough = rough_shingles([read_words(pl.Series(texts, dtype=pl.String)) for texts in columns])
     shingles: list[list[int]] = [[] for _ in columns[0]]
     for row, (start, stop) in zip(rows, pairwise(rough.offsets), strict=True):
         shingles[row] += rough.values[start:stop].tolist()

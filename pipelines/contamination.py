@@ -1,0 +1,287 @@
+"""embedding-datasets contamination index|scan|map : which rows of benchmarks are in a training corpus."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builders.tasks import TYPES
+from pipelines import command
+
+if TYPE_CHECKING:
+    from pipelines.corpus_scan.scans import Scan
+    from pipelines.corpus_scan.summaries import TableSummary
+    from pipelines.foreign.datasets import ForeignOptions
+
+SUBCOMMANDS = {
+    "index": "write the hashes of the texts of benchmarks to a file, which can be shared",
+    "scan": "find the texts of an index in a training corpus",
+    "map": "find the texts that datasets share with each other",
+}
+EXAMPLES = """\
+  embedding-datasets contamination index rumteb --output rumteb.index
+  embedding-datasets contamination scan corpus/ --index rumteb.index
+  embedding-datasets contamination map outputs/ --output map.json
+  embedding-datasets contamination scan --help       the options of one of them"""
+INDEX_EXAMPLES = """\
+  embedding-datasets contamination index cedr terra --output my.index       releases below outputs/
+  embedding-datasets contamination index outputs/ --output all.index        all of them
+  embedding-datasets contamination index ORG/cedr-classification@v1.0.0 --output my.index
+  embedding-datasets contamination index mteb/stsbenchmark-sts --splits validation --output sts.index
+  embedding-datasets contamination index data.csv --task Classification --map text=sentence --output my.index
+
+An index has hashes and no text: docs/contamination.md describes it to the byte."""
+SCAN_EXAMPLES = """\
+  embedding-datasets contamination scan corpus/ --index my.index            Parquet, JSON lines (.gz, .zst), CSV
+  embedding-datasets contamination scan 'data/*.jsonl.zst' --text text --index my.index
+  embedding-datasets contamination scan hf://datasets/ORG/NAME@REVISION/train --index my.index
+  embedding-datasets contamination scan corpus/ --index my.index --html report.html --matches matches.parquet
+  embedding-datasets contamination scan corpus/ --index my.index --clean clean/     the corpus without these rows
+  embedding-datasets contamination scan corpus/ --index my.index --flag rows.parquet --fail-on exact:0.1%
+  embedding-datasets contamination scan corpus/ --index my.index --engine ray --jobs 16
+
+Kinds: exact, folded (case, punctuation, spacing), near, contained in a longer text."""
+MAP_EXAMPLES = """\
+  embedding-datasets contamination map outputs/                       which of these releases share texts
+  embedding-datasets contamination map cedr terra --output map.json"""
+
+
+def main() -> int:
+    """Run the subcommand that the command line names; returns its exit code: 1 on --fail-on, else 0."""
+    name = sys.argv[1] if len(sys.argv) > 1 else None
+    if name not in SUBCOMMANDS:
+        arguments = parser()
+        arguments.parse_args()
+        arguments.error("name index, scan or map before the options")
+    sys.argv = [f"{sys.argv[0]} {name}", *sys.argv[2:]]
+    if name == "index":
+        return _index(command.parse(_index_parser()))
+    if name == "scan":
+        return _scan(command.parse(_scan_parser()))
+    return _map(command.parse(_map_parser()))
+
+
+def _index(options: argparse.Namespace) -> int:
+    from pipelines.corpus_scan.indexing import index_tables
+    from pipelines.report import contamination_page as page
+    from pipelines.report.contamination_datasets import find_datasets, reading_rows
+    from pipelines.stages import show_stages
+
+    with show_stages("index"):
+        datasets = find_datasets(options.names, options.releases, _foreign_options(options))
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        with reading_rows(options.names):
+            tables = index_tables(datasets, options.output, options.splits)
+    size = options.output.stat().st_size
+    if options.json:
+        command.print_json(page.index_json(tables, options.output, size))
+    else:
+        command.print_page(page.index_page(tables, options.output, size, width=command.width()))
+    return 0
+
+
+def _scan(options: argparse.Namespace) -> int:
+    from pipelines.corpus_scan.clean import check_target
+    from pipelines.corpus_scan.corpora import open_corpus
+    from pipelines.corpus_scan.engines import Engine
+    from pipelines.corpus_scan.index_file import read_index
+    from pipelines.corpus_scan.scans import open_scan
+    from pipelines.corpus_scan.summaries import summarise
+    from pipelines.raw.cache import default_cache
+    from pipelines.report.contamination_conditions import met_conditions, parse_conditions
+    from pipelines.report.contamination_datasets import find_datasets, releases_at_hand
+    from pipelines.stages import show_stages
+
+    conditions = parse_conditions(options.fail_on)
+    tables = read_index(options.index).tables
+    engine = Engine(options.engine, options.jobs, options.address)
+    cache = options.cache or default_cache()
+    with show_stages("scan"):
+        corpus = open_corpus(options.corpus, options.text, cache=cache)
+        if options.clean:
+            check_target([file for file, _ in corpus.files], options.clean)
+        datasets = releases_at_hand(tables, options.releases)
+        datasets += find_datasets(options.benchmark, options.releases, _foreign_options(options))
+        scans = cache / "scans"
+        with open_scan(corpus, options.index, datasets, engine, checkpoints=scans, threshold=options.threshold) as scan:
+            summaries = summarise(scan)
+            met = met_conditions(conditions, summaries)
+            lines = _write(scan, summaries, options)
+    _print_scan(scan, summaries, lines, options)
+    if met:
+        command.print_page([f"fails on: {', '.join(met)}"] if not options.json else [])
+    return int(bool(met))
+
+
+def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespace) -> list[str]:
+    """Write what the options ask for; returns a line for each output."""
+    from pipelines.corpus_scan.clean import write_clean
+    from pipelines.corpus_scan.match_files import rows_to_drop, write_flags, write_matches
+    from pipelines.report import contamination_html
+    from pipelines.report.contamination_page import clean_page
+
+    lines = []
+    if options.matches:
+        write_matches(scan, options.matches)
+        lines.append(f"{options.matches}: every match")
+    if options.flag:
+        write_flags(scan, options.flag)
+        lines.append(f"{options.flag}: the rows of the benchmarks that were found")
+    if options.html:
+        contamination_html.write(options.html, scan, summaries)
+        lines.append(f"{options.html}: a page to read in a browser")
+    if options.clean:
+        files = [file for file, _ in scan.corpus.files]
+        clean = write_clean(files, rows_to_drop(scan), options.clean, jobs=options.jobs)
+        lines += clean_page(clean, options.clean)
+    return lines
+
+
+def _print_scan(scan: Scan, summaries: list[TableSummary], lines: list[str], options: argparse.Namespace) -> None:
+    from pipelines.report import contamination_page as page
+
+    if options.json:
+        for line in page.scan_json(summaries):
+            command.print_json(line)
+    else:
+        command.print_page([*page.scan_page(scan, summaries, width=command.width()), *lines])
+
+
+def _map(options: argparse.Namespace) -> int:
+    from pipelines.raw.cache import default_cache
+    from pipelines.report import contamination_map
+    from pipelines.report.contamination_datasets import find_datasets
+    from pipelines.stages import show_stages
+
+    with show_stages("map"):
+        datasets = find_datasets(options.names, options.releases, _foreign_options(None))
+        found = contamination_map.make_map(datasets, options.cache or default_cache())
+    if options.output:
+        contamination_map.write_map(found, options.output)
+    if options.json:
+        command.print_json(found)
+    else:
+        command.print_page(contamination_map.map_page(found, width=command.width()))
+    return 0
+
+
+def _foreign_options(options: argparse.Namespace | None) -> ForeignOptions:
+    from pipelines.foreign.column_names import parse_column_map
+    from pipelines.foreign.datasets import ForeignOptions
+
+    if options is None:
+        return ForeignOptions()
+    columns = parse_column_map(options.map)
+    return ForeignOptions(options.task, tuple(options.language), tuple(options.subset), columns=columns)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The subcommands; each has its own options."""
+    listed = "\n".join(f"  {name:<7}{summary}" for name, summary in SUBCOMMANDS.items())
+    about = f"Find the rows of benchmarks that are in a training corpus.\n\n{listed}"
+    arguments = command.parser("contamination", about, EXAMPLES)
+    arguments.add_argument("subcommand", choices=list(SUBCOMMANDS), metavar="index|scan|map", help="what to do")
+    return arguments
+
+
+def _index_parser() -> argparse.ArgumentParser:
+    arguments = command.parser("contamination index", "Write an index of the texts of benchmarks.", INDEX_EXAMPLES)
+    _add_names(arguments)
+    arguments.add_argument("--output", type=Path, required=True, metavar="FILE", help="the index to write")
+    arguments.add_argument(
+        "--splits",
+        type=command.split_names,
+        default=(),
+        metavar="NAMES",
+        help="index these too, joined by commas: train,validation; without it, the split that a benchmark evaluates",
+    )
+    arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
+    _add_foreign_options(arguments)
+    return arguments
+
+
+def _scan_parser() -> argparse.ArgumentParser:
+    arguments = command.parser("contamination scan", "Find the texts of an index in a training corpus.", SCAN_EXAMPLES)
+    add = arguments.add_argument
+    add("corpus", nargs="+", metavar="CORPUS", help="files, folders, globs or hf://datasets/ORG/NAME[@REVISION][/PATH]")
+    add("--index", type=Path, required=True, metavar="FILE", help="what `contamination index` wrote")
+    add(
+        "--text",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column with texts; repeatable; default: all columns of strings and of lists of strings but ids and labels",
+    )
+    add("--threshold", type=_share, default=0.9, metavar="SHARE", help="the similarity of near texts (0.9)")
+    add("--engine", choices=["local", "ray"], default="local", help="processes of this machine (the default), or Ray")
+    add("--jobs", type=command.positive_int, default=1, metavar="N", help="processes (1, which uses all cores)")
+    add("--address", metavar="HOST:PORT", help="of a Ray cluster that is there; without it, Ray runs on this machine")
+    add("--matches", type=Path, metavar="FILE", help="write every match, as Parquet")
+    add("--flag", type=Path, metavar="FILE", help="write the rows of the benchmarks that were found, as Parquet")
+    add("--clean", type=Path, metavar="DIR", help="write the corpus without the rows that have a match")
+    add("--html", type=Path, metavar="FILE", help="write a page to read in a browser, texts side by side")
+    add("--json", action="store_true", help="one JSON object a dataset, split and column on stdout, for programs")
+    add(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="exit with 1 on this: KIND, any, or a share of a split: exact:0.1%%; repeatable, or joined by commas",
+    )
+    add(
+        "--benchmark",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a dataset of the index whose texts are at hand: a folder, a file, ORG/NAME; repeatable. Near texts are then "
+        "measured, not estimated; releases below --releases are found without it",
+    )
+    add("--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)")
+    add("--cache", type=Path, metavar="DIR", help="where downloads and results until now are kept (the user's cache)")
+    _add_foreign_options(arguments)
+    return arguments
+
+
+def _map_parser() -> argparse.ArgumentParser:
+    about = "Find the texts that datasets share with each other, in all of their splits."
+    arguments = command.parser("contamination map", about, MAP_EXAMPLES)
+    _add_names(arguments)
+    arguments.add_argument("--output", type=Path, metavar="FILE", help="write it as JSON too")
+    arguments.add_argument("--cache", type=Path, metavar="DIR", help="where scratch files are (the user's cache)")
+    arguments.add_argument("--json", action="store_true", help="JSON on stdout, for programs")
+    return arguments
+
+
+def _add_names(arguments: argparse.ArgumentParser) -> None:
+    arguments.add_argument(
+        "names",
+        nargs="+",
+        metavar="NAME|PATH|ORG/NAME[@REVISION]",
+        help=f"{command.NAMES}, built below --releases; the folder of a release or of several; any dataset that check reads",
+    )
+    arguments.add_argument(
+        "--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
+    )
+
+
+def _add_foreign_options(arguments: argparse.ArgumentParser) -> None:
+    others = arguments.add_argument_group("for datasets that are not releases of this package, as for check")
+    others.add_argument("--task", choices=TYPES, metavar="TYPE", help=f"the type of their task: {', '.join(TYPES)}")
+    for name, metavar in (("--language", "CODE"), ("--map", "OURS=THEIRS"), ("--subset", "NAME")):
+        others.add_argument(name, action="append", default=[], metavar=metavar, help="see check --help; repeatable")
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.5 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"a number from 0.5 to 1, not {text[:20]!r}")
+    return value
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,269 @@
+"""The index of texts as a file: fingerprints of the texts of benchmarks, with the row that each is of, and no text.
+
+It is a Parquet file, so that other programs can read it; docs/contamination.md describes it to the byte. Its bytes follow from
+its texts alone. Pages have checksums, and the list of tables has a digest: damage is an error, never a wrong match.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builders.errors import SourceError
+from pipelines.audit.minhash import BANDS
+from pipelines.audit.shingles import Ragged
+from pipelines.corpus_scan.fingerprints import probe_digest
+from pipelines.files import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+FORMAT = 1
+KEY = b"embedding-datasets.contamination-index"
+ROW_GROUP_ROWS = 65_536
+MAX_ENTRIES = 1 << 32
+SCHEMA = pa.schema(
+    [
+        pa.field("table", pa.uint16(), nullable=False),
+        pa.field("row", pa.string(), nullable=False),
+        pa.field("exact", pa.uint64(), nullable=False),
+        pa.field("folded", pa.uint64(), nullable=False),
+        pa.field("words", pa.uint64(), nullable=False),
+        pa.field("rough", pa.uint32(), nullable=False),
+        pa.field("anchor", pa.uint32(), nullable=False),
+        pa.field("n_words", pa.uint32(), nullable=False),
+        pa.field("label", pa.uint64(), nullable=False),
+        pa.field("label_name", pa.uint64(), nullable=False),
+        pa.field("bands", pa.list_(pa.field("element", pa.uint32(), nullable=False)), nullable=False),
+        pa.field("positives", pa.list_(pa.field("element", pa.uint32(), nullable=False)), nullable=False),
+    ]
+)
+NUMBERS = [field.name for field in SCHEMA if pa.types.is_integer(field.type)]
+LISTS = [field.name for field in SCHEMA if pa.types.is_list(field.type)]
+REPEATED = ["table", "label", "label_name"]  # columns with few values
+REBUILD = "build the index again with this version: embedding-datasets contamination index"
+
+
+@dataclass(frozen=True)
+class IndexTable:
+    """The texts of one column of a table: which release they are of.
+
+    config, split: as the dataset itself names them. rows: of the table, so entries of the index. content_sha256: of the release;
+    empty for a dataset without one. pair: the number of the table with the other texts of the same rows, None where a row has
+    one text; of a row with two, the entry of the first table comes right before that of the second.
+    """
+
+    dataset: str
+    version: str
+    content_sha256: str
+    config: str
+    split: str
+    column: str
+    task: str
+    languages: tuple[str, ...]
+    rows: int
+    pair: int | None = None
+
+
+@dataclass(frozen=True)
+class TextIndex:
+    """An index in memory: an array for each column of the file, and one value for each text in it.
+
+    rows: the name of the row (pyarrow string array). See pipelines.corpus_scan.fingerprints for the other columns. labels,
+    label_names: hashes (uint64) of the label as a number and by name, 0 for none. positives: the entries of a query's relevant
+    documents.
+    """
+
+    tables: tuple[IndexTable, ...]
+    table: Array
+    rows: Any = field(repr=False)
+    exact: Array
+    folded: Array
+    words: Array
+    rough: Array
+    anchor: Array
+    counts: Array
+    labels: Array
+    label_names: Array
+    bands: Ragged
+    positives: Ragged
+
+
+class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    format: int
+    probe: str
+    entries: int
+    tables: tuple[IndexTable, ...]
+
+
+def write_index(path: Path, batches: Iterable[pa.RecordBatch], tables: list[IndexTable]) -> None:
+    """Write an index, in groups of ROW_GROUP_ROWS however the batches are divided.
+
+    batches: of SCHEMA. tables: may be filled while the batches are read, it is written after the last one.
+    """
+    with replacing(path) as part:
+        writer = pq.ParquetWriter(
+            part,
+            SCHEMA,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=REPEATED,
+            write_statistics=False,
+            write_page_checksum=True,
+            store_schema=False,
+            version="2.6",
+        )
+        entries = 0
+        with writer:
+            for group in _row_groups(batches):
+                writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
+                entries += group.num_rows
+            header = msgspec.json.encode(_Header(FORMAT, probe_digest(), entries, tuple(tables)))
+            digest = hashlib.sha256(header).hexdigest().encode()
+            writer.add_key_value_metadata({KEY: header, KEY + b".sha256": digest})
+
+
+def read_index(path: Path) -> TextIndex:
+    """The index in a file.
+
+    Raises SourceError for a file that is missing, damaged, of a later format, or not an index; and where this version computes
+    other fingerprints than the one that wrote it.
+    """
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
+            header = _read_header(path, parquet)
+            columns = _read_columns(parquet, header.entries)
+    except FileNotFoundError:
+        raise SourceError("index not found", where=str(path)) from None
+    except (OSError, pa.ArrowException, ValueError, msgspec.MsgspecError) as error:
+        raise _damaged(path, str(error)) from None
+    pa.default_memory_pool().release_unused()  # what the pages of the file were decoded to
+    fault = _find_fault(columns, header)
+    if fault:
+        raise _damaged(path, fault)
+    return TextIndex(
+        header.tables,
+        columns["table"],
+        columns["row"],
+        columns["exact"],
+        columns["folded"],
+        columns["words"],
+        columns["rough"],
+        columns["anchor"],
+        columns["n_words"],
+        columns["label"],
+        columns["label_name"],
+        columns["bands"],
+        columns["positives"],
+    )
+
+
+def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The rows of the batches as tables of ROW_GROUP_ROWS; at least one table, the last may have fewer rows."""
+    waiting, is_first = SCHEMA.empty_table(), True
+    for batch in batches:
+        waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch])])
+        while waiting.num_rows >= ROW_GROUP_ROWS:
+            yield waiting.slice(0, ROW_GROUP_ROWS).combine_chunks()
+            waiting, is_first = waiting.slice(ROW_GROUP_ROWS), False
+    if waiting.num_rows or is_first:
+        yield waiting.combine_chunks()
+
+
+def _read_header(path: Path, parquet: pq.ParquetFile) -> _Header:
+    metadata = parquet.metadata.metadata or {}
+    if KEY not in metadata:
+        raise SourceError(
+            "not an index of texts",
+            where=str(path),
+            found="a Parquet file without the metadata of an index",
+            todo="make one with embedding-datasets contamination index NAME... --output FILE",
+        )
+    text = metadata[KEY]
+    if hashlib.sha256(text).hexdigest().encode() != metadata.get(KEY + b".sha256"):
+        raise _damaged(path, "the list of tables has another digest than was written")
+    found = msgspec.json.decode(text)["format"]
+    if found != FORMAT:
+        raise SourceError(
+            "the index has a format that this version cannot read",
+            where=str(path),
+            found=f"format {found}",
+            expected=f"format {FORMAT}",
+            todo="update this package, or build the index again" if found > FORMAT else REBUILD,
+        )
+    header = msgspec.json.decode(text, type=_Header)
+    if header.probe != probe_digest():
+        raise SourceError(
+            "the index was made with other versions of libraries, which compute other fingerprints",
+            where=str(path),
+            found=f"probe {header.probe[:16]}",
+            expected=f"probe {probe_digest()[:16]}",
+            todo=REBUILD,
+        )
+    return header
+
+
+def _read_columns(parquet: pq.ParquetFile, entries: int) -> dict[str, Any]:
+    """The columns by name: arrays for numbers, Ragged for lists, a pyarrow array for the names of rows.
+
+    Raises ValueError where types or number of rows are not those of an index.
+    """
+    found = parquet.schema_arrow.remove_metadata()
+    if not found.equals(SCHEMA):
+        raise ValueError(f"the columns are {', '.join(f'{one.name} {one.type}' for one in found)}"[:300])
+    if parquet.metadata.num_rows != entries:
+        raise ValueError(f"{parquet.metadata.num_rows:,} texts, {entries:,} expected")
+    columns: dict[str, Any] = {name: np.empty(entries, SCHEMA.field(name).type.to_pandas_dtype()) for name in NUMBERS}
+    names, lists, start = [], {name: [Ragged(np.empty(0, np.uint32), np.zeros(1, np.int64))] for name in LISTS}, 0
+    for number in range(parquet.num_row_groups):
+        group = parquet.read_row_group(number, use_threads=False).combine_chunks()
+        stop = start + group.num_rows
+        for name in NUMBERS:
+            columns[name][start:stop] = group[name].to_numpy()
+        for name in LISTS:
+            lists[name] += [
+                Ragged(chunk.values.to_numpy()[chunk.offsets[0].as_py() :], chunk.offsets.to_numpy().astype(np.int64))
+                for chunk in group[name].chunks
+            ]
+        names += group["row"].chunks
+        start = stop
+    columns["row"] = pa.chunked_array(names, pa.string()).combine_chunks()
+    return columns | {name: _stack(parts) for name, parts in lists.items()}
+
+
+def _stack(parts: list[Ragged]) -> Ragged:
+    ends = np.cumsum([part.offsets[-1] - part.offsets[0] for part in parts])
+    offsets = [part.offsets[1:] - part.offsets[0] + end for part, end in zip(parts[1:], ends, strict=False)]
+    return Ragged(np.concatenate([part.values for part in parts]), np.concatenate([[0], *offsets]).astype(np.int64))
+
+
+def _find_fault(columns: dict[str, Any], header: _Header) -> str:
+    """What is wrong with the columns; empty where nothing is."""
+    rows = np.bincount(columns["table"], minlength=len(header.tables)).tolist()
+    if rows != [table.rows for table in header.tables]:
+        return "tables with other numbers of rows than the list of tables says"
+    if (columns["bands"].lengths % BANDS).any():
+        return f"bands that are not {BANDS} numbers each"
+    if len(columns["positives"].values) and columns["positives"].values.max() >= header.entries:
+        return "a query with a document that the index does not have"
+    return ""
+
+
+def _damaged(path: Path, found: str) -> SourceError:
+    return SourceError(
+        "the index cannot be read: it is truncated, damaged, or not an index of texts",
+        where=str(path),
+        found=found[:300],
+        todo="fetch it again, or build it again",
+    )

@@ -1,0 +1,370 @@
+"""What a training corpus is: names, files, columns and rows; and the errors for what cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from builders.errors import DatasetError, SourceError, UsageError
+from pipelines.corpus_scan.corpora import open_corpus
+from pipelines.corpus_scan.partitions import read_partition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pipelines.corpus_scan.corpora import Corpus
+
+Text = tuple[str, int, str, str]  # file, row, column, text
+
+
+def json_lines(*records: Any) -> bytes:
+    return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
+
+
+def zstd(data: bytes) -> bytes:
+    return bytes(pa.compress(data, codec="zstd", asbytes=True))
+
+
+def texts_of(corpus: Corpus) -> list[Text]:
+    """Every text of a corpus as it is read, in order."""
+    return [
+        (batch.file.rpartition("/")[2], *row)
+        for partition in corpus.partitions
+        for batch in read_partition(partition)
+        for row in batch.texts.select("row", "column", "text").iter_rows()
+    ]
+
+
+def labels_of(corpus: Corpus) -> list[tuple[int, str]]:
+    return [
+        row
+        for partition in corpus.partitions
+        for batch in read_partition(partition)
+        for row in batch.labels.select("row", "label").iter_rows()
+    ]
+
+
+def read(path: Path, columns: Sequence[str] = ()) -> list[tuple[int, str, str]]:
+    """Row, column and text of every text of one file or folder."""
+    return [text[1:] for text in texts_of(open_corpus([str(path)], columns))]
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def error_of(path: Path, columns: Sequence[str] = ()) -> DatasetError:
+    """The error that reading a corpus ends in."""
+    with pytest.raises(DatasetError) as caught:
+        read(path, columns)
+    return caught.value
+
+
+PAIRS = [{"anchor": "Кто это?", "positive": "Это он.", "score": 0.5}, {"anchor": "a", "positive": "b", "score": 1}]
+EXPECTED = [(0, "anchor", "Кто это?"), (0, "positive", "Это он."), (1, "anchor", "a"), (1, "positive", "b")]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.jsonl", json_lines(*PAIRS)),
+        ("a.ndjson", json_lines(*PAIRS)),
+        ("a.json", json_lines(*PAIRS)),
+        ("a.JSONL.GZ", gzip.compress(json_lines(*PAIRS))),
+        ("a.json.zst", zstd(json_lines(*PAIRS))),
+        ("a.csv", "anchor,positive,score\nКто это?,Это он.,0.5\na,b,1\n".encode()),
+        ("a.csv.gz", gzip.compress('anchor,positive,score\r\n"Кто это?",Это он.,0.5\r\na,b,1'.encode())),
+        ("a.tsv", "anchor\tpositive\tscore\nКто это?\tЭто он.\t0.5\na\tb\t1.0\n".encode()),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_same_rows_are_read_from_every_text_format(tmp_path: Path, name: str, data: bytes) -> None:
+    corpus = open_corpus([str(write(tmp_path / name, data))])
+    assert [text[1:] for text in texts_of(corpus)] == EXPECTED
+    assert labels_of(corpus) == [(0, "0.5"), (1, "1")]
+
+
+def test_the_same_rows_are_read_from_parquet(tmp_path: Path) -> None:
+    pl.DataFrame(PAIRS, strict=False).write_parquet(tmp_path / "a.parquet")
+    corpus = open_corpus([str(tmp_path / "a.parquet")])
+    assert [text[1:] for text in texts_of(corpus)] == EXPECTED
+    assert labels_of(corpus) == [(0, "0.5"), (1, "1")]
+
+
+BGE = {"query": "q", "pos": ["p", None, "p2"], "neg": [], "pos_scores": [0.5], "type": "symmetric"}
+
+
+def test_items_of_lists_are_named_by_their_number(tmp_path: Path) -> None:
+    rows = [(0, "query", "q"), (0, "pos[0]", "p"), (0, "pos[2]", "p2")]
+    assert read(write(tmp_path / "bge.jsonl", json_lines(BGE))) == rows
+    pl.DataFrame([BGE], schema_overrides={"neg": pl.List(pl.String)}).write_parquet(tmp_path / "bge.parquet")
+    assert read(tmp_path / "bge.parquet") == rows
+
+
+def test_a_line_may_be_a_list_of_texts_as_sentence_transformers_publishes_pairs(tmp_path: Path) -> None:
+    path = write(tmp_path / "pairs.jsonl.gz", gzip.compress(b'["one", "two"]\n["three", "four", "five"]\n'))
+    columns = ["[0]", "[1]", "[0]", "[1]", "[2]"]
+    texts = ["one", "two", "three", "four", "five"]
+    assert read(path) == list(zip([0, 0, 1, 1, 1], columns, texts, strict=True))
+
+
+def test_ids_addresses_and_labels_are_not_texts_unless_they_are_requested(tmp_path: Path) -> None:
+    record = {"doc_id": "d", "url": "http://x", "text": "t", "label": "joy", "meta": {"text": "m"}, "sha256": "00"}
+    path = write(tmp_path / "a.jsonl", json_lines(record))
+    assert read(path) == [(0, "text", "t")]
+    assert labels_of(open_corpus([str(path)])) == [(0, "joy")]
+    assert read(path, ["url", "label"]) == [(0, "url", "http://x"), (0, "label", "joy")]
+    assert labels_of(open_corpus([str(path)], ["label"])) == []
+
+
+def test_a_column_that_only_later_rows_have_is_read_too(tmp_path: Path) -> None:
+    records = [*[{"text": "a"}] * 150, {"body": "late", "number": 3}]
+    assert read(write(tmp_path / "a.jsonl", json_lines(*records)))[-1] == (150, "body", "late")
+
+
+def test_rows_are_numbered_by_lines_and_blank_ones_count(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "a.jsonl", b'\xef\xbb\xbf{"text": "a"}\n\n  \r\n{"text": "b"}\r\n{"text": null}\n{"text": "c"}'
+    )
+    assert read(path) == [(0, "text", "a"), (3, "text", "b"), (5, "text", "c")]
+
+
+def test_fields_in_quotes_may_hold_line_ends_and_the_header_is_not_a_row(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", '\ufefftext,note\n"two\nlines, ""quoted""",\n\nlast,n\n'.encode())
+    assert read(path) == [(0, "text", 'two\nlines, "quoted"'), (2, "text", "last"), (2, "note", "n")]
+
+
+def test_what_python_writes_and_json_does_not_permit_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", b'{"text": "half \\ud83d", "score": NaN}\n')
+    assert read(path) == [(0, "text", "half \ufffd")]
+
+
+def test_dictionaries_and_lists_of_parquet_are_texts_and_numbers_are_not(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "kind": pa.array(["x", "y", "x"]).dictionary_encode(),
+            "views": pa.array([["v"], [], None], pa.list_(pa.string_view())),
+            "n": [1, 2, 3],
+            "a.b": ["dot", "", None],
+            "{}": ["brace", None, "z"],
+        }
+    )
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
+    assert read(tmp_path / "a.parquet") == [
+        (0, "kind", "x"), (0, "views[0]", "v"), (0, "a.b", "dot"), (0, "{}", "brace"),
+        (1, "kind", "y"),
+        (2, "kind", "x"), (2, "{}", "z"),
+    ]  # fmt: skip
+
+
+# Partitions.
+
+
+def mixed_corpus(folder: Path) -> Path:
+    """A folder with a file in each format, of 300 rows with lines of different lengths."""
+    records = [{"text": f"text {n} " + "слово " * (n % 7), "pos": [f"p{n}"]} for n in range(300)]
+    write(folder / "b.jsonl", json_lines(*records[:100]) + b"\n" * 3 + json_lines(*records[100:]))
+    write(folder / "sub" / "c.jsonl.gz", gzip.compress(json_lines(*records)))
+    pl.DataFrame(records).write_parquet(folder / "a.parquet", row_group_size=10)
+    quoted = pl.DataFrame({"text": [f'"{n}"\nsecond "line' if n % 3 else f"plain {n}" for n in range(300)]})
+    quoted.write_csv(folder / "d.csv")
+    return folder
+
+
+@pytest.mark.parametrize("size", [1, 500, 5_000])
+def test_a_row_has_the_same_number_however_its_file_is_divided(tmp_path: Path, size: int) -> None:
+    folder = str(mixed_corpus(tmp_path))
+    whole = open_corpus([folder])
+    divided = open_corpus([folder], partition_bytes=size)
+    assert len(whole.partitions) == 4 < len(divided.partitions)
+    assert texts_of(divided) == texts_of(whole)
+    assert [partition.number for partition in divided.partitions] == list(range(len(divided.partitions)))
+    assert len(texts_of(whole)) == 2100
+
+
+def test_partitions_have_about_the_requested_size_and_all_bytes_of_the_files(tmp_path: Path) -> None:
+    folder = mixed_corpus(tmp_path)
+    corpus = open_corpus([str(folder)], partition_bytes=2_000)
+    lines = [part for part in corpus.partitions if part.file.relative == "b.jsonl"]
+    size = (folder / "b.jsonl").stat().st_size
+    assert sum(part.size for part in lines) == size
+    assert all(2_000 <= part.size < 2_200 for part in lines[:-1])
+    assert [part.start for part in lines] == sorted({part.start for part in lines})
+
+
+def test_lines_longer_than_a_piece_are_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.corpus_scan.lines.PIECE", 10)
+    path = write(tmp_path / "a.jsonl", json_lines({"text": "x" * 100}, {"text": "y"}, {"text": "z" * 31}))
+    corpus = open_corpus([str(path)], partition_bytes=1)
+    assert [len(text[3]) for text in texts_of(corpus)] == [100, 1, 31]
+    assert [part.first_row for part in corpus.partitions] == [0, 1, 2]
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.sampled_from(
+    ['"', "\n", "\r", ",", "\0", "\u2028"]
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12), st.integers(1, 200))
+def test_any_text_comes_back_from_any_format_and_any_partitions(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], size: int
+) -> None:
+    folder = tmp_path_factory.mktemp("texts")
+    write(folder / "a.jsonl", json_lines(*[{"one": one, "two": two} for one, two in rows]))
+    with (folder / "b.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("one", "two"), *rows])
+    write(folder / "c.csv.gz", gzip.compress((folder / "b.csv").read_bytes()))
+    pl.DataFrame(rows, ["one", "two"], orient="row").write_parquet(folder / "d.parquet", row_group_size=2)
+    expected = [
+        (row, name, text) for row, pair in enumerate(rows) for name, text in zip(("one", "two"), pair, strict=True)
+    ]
+    found = texts_of(open_corpus([str(folder)], partition_bytes=size))
+    assert found == [(name, *text) for name in ("a.jsonl", "b.csv", "c.csv.gz", "d.parquet") for text in expected]
+
+
+# Names.
+
+
+def test_a_folder_stands_for_its_data_files_in_the_order_of_their_paths(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mixed_corpus(tmp_path)
+    write(tmp_path / "README.md", b"# Corpus")
+    write(tmp_path / "dataset_infos.json", b'{\n "default": 1\n}')
+    write(tmp_path / ".cache" / "x.jsonl", b"broken")
+    with caplog.at_level("INFO"):
+        corpus = open_corpus([str(tmp_path)])
+    names = [file.relative for file, _ in corpus.files]
+    assert names == ["a.parquet", "b.jsonl", "d.csv", "sub/c.jsonl.gz"]
+    assert [file.name for file, _ in corpus.files] == [f"{tmp_path}/{name}" for name in names]
+    assert [name.rpartition("/")[2] for name in corpus.skipped] == ["README.md", "dataset_infos.json"]
+    assert "README.md" in caplog.text
+
+
+def test_a_glob_and_a_folder_that_lead_to_the_same_file_count_it_once(tmp_path: Path) -> None:
+    mixed_corpus(tmp_path)
+    corpus = open_corpus([f"{tmp_path}/**/*.jsonl*", str(tmp_path / "b.jsonl"), str(tmp_path / "sub")])
+    assert [file.relative for file, _ in corpus.files] == ["b.jsonl", "sub/c.jsonl.gz"]
+
+
+def test_hostile_names_of_files_and_columns_are_data(tmp_path: Path) -> None:
+    name = "{0} %s [x]\x1b[31m.jsonl"
+    write(tmp_path / name, json_lines({"{col}\x1b[0m": "t", "__proto__": "p"}))
+    assert texts_of(open_corpus([str(tmp_path)])) == [(name, 0, "{col}\x1b[0m", "t"), (name, 0, "__proto__", "p")]
+    assert len(open_corpus([str(tmp_path / name)]).files) == 1, "a name that exists is not a glob"
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what", "where", "found"),
+    [
+        ("a.jsonl", b'{"text": "a"}\n{"text": "b"\n', "invalid JSON", "a.jsonl, row 1", "unexpected end"),
+        ("a.jsonl", b'{"text": "a"}\n{"text": "\xff"}\n', "invalid UTF-8", "a.jsonl, row 1", "byte 0xff at byte 11"),
+        ("a.jsonl", b'{"text": "a"}\n"b"\n', "not a JSON object", "a.jsonl, row 1", '"b"'),
+        ("a.jsonl", b"<html>", "not in the format", "a.jsonl", "an HTML page"),
+        ("a.jsonl", b"\x1f\x8b\x08\x00", "not in the format", "a.jsonl", "gzip data"),
+        ("a.parquet", b"PAR1 and nothing else", "truncated or corrupt Parquet file", "a.parquet", "Parquet magic bytes"),
+        ("a.parquet", b"version https://git-lfs.github.com/spec/v1\n", "not in the format", "a.parquet", "git-lfs"),
+        ("a.csv", b'text\n"never closed\nx\n', "invalid row", "a.csv, row 0", "unexpected end of data"),
+        ("a.csv", b"text,b\nx,y\nz\n", "too few or too many fields", "a.csv, row 1", "1 fields"),
+        ("a.csv", b"text\n\xff\n", "invalid UTF-8", "a.csv, row 0", "byte 0xff"),
+        ("a.csv", b"text,text\nx,y\n", "two columns are called 'text'", "a.csv, header", "the header"),
+        ("a.json", b'[\n{"text": "a"}\n]', "not JSON lines", "a.json", "first line is not complete"),
+        ("a.txt", b"text", "not a file that a corpus may have", "a.txt", "text of 4 bytes"),
+        ("a.jsonl", b'{"id": "a", "n": 3}\n', "no column of texts", "a.jsonl", "'id', 'n'"),
+        ("a.jsonl.gz", gzip.compress(json_lines(*PAIRS) * 99)[:-9], "cannot read", "a.jsonl.gz", "Truncated"),
+        ("a.jsonl.zst", zstd(json_lines(*PAIRS) * 99)[:-9], "cannot read", "a.jsonl.zst", "Truncated"),
+        ("a.jsonl.zst", b"", "not in the format", "a.jsonl.zst", "an empty file"),
+        ("a.jsonl", b"", "the corpus has no rows", "a.jsonl", "a.jsonl"),
+        ("a.csv", b"text\n", "the corpus has no rows", "a.csv", "a.csv"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value.startswith(("a.", "in", "no")) else "",
+)  # fmt: skip
+def test_what_cannot_be_read_is_named_with_its_file_and_row(
+    tmp_path: Path, name: str, data: bytes, what: str, where: str, found: str
+) -> None:
+    error = error_of(write(tmp_path / name, data))
+    assert isinstance(error, SourceError)
+    assert what in error.what
+    assert error.where == f"{tmp_path}/{where}"
+    assert found in (error.found or "")
+    assert error.expected or error.todo
+
+
+def test_the_row_of_an_error_counts_from_the_beginning_of_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", json_lines(*[{"text": "a"}] * 150) + b"{")
+    corpus = open_corpus([str(path)], partition_bytes=100)
+    with pytest.raises(SourceError) as caught:
+        texts_of(corpus)
+    assert caught.value.where == f"{path}, row 150"
+
+
+@pytest.mark.parametrize("value", [3, {"a": "b"}, ["a", 3], True], ids=str)
+def test_a_requested_column_of_another_type_is_an_error_with_its_row(tmp_path: Path, value: Any) -> None:
+    path = write(tmp_path / "a.jsonl", json_lines({"text": "a"}, {"text": None}, {"text": value}))
+    error = error_of(path, ["text"])
+    assert error.where == f"{path}, row 2"
+    assert error.found == json.dumps(value, separators=(",", ":"))
+
+
+def test_a_requested_column_that_no_file_has_is_an_error(tmp_path: Path) -> None:
+    mixed_corpus(tmp_path)
+    error = error_of(tmp_path / "b.jsonl", ["txt"])
+    assert isinstance(error, UsageError)
+    assert error.what == "the file has no column 'txt'"
+    assert error.found == "columns 'text', 'pos'"
+    assert error_of(tmp_path / "b.jsonl", ["text", "neg"]).what == "no file has the column 'neg'"
+    pl.DataFrame({"n": [1], "text": ["a"]}).write_parquet(tmp_path / "n.parquet")
+    assert error_of(tmp_path / "n.parquet", ["n"]).what == "the column 'n' holds no texts"
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "missing/*.jsonl", "hf://datasets/no-organisation"])
+def test_a_name_that_leads_to_nothing_is_an_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        open_corpus([name if name.startswith("hf:") else str(tmp_path / name)])
+    assert caught.value.todo
+
+
+def test_a_folder_without_data_files_is_an_error_that_lists_what_it_has(tmp_path: Path) -> None:
+    write(tmp_path / "README.md", b"x")
+    assert "README.md" in (error_of(tmp_path).found or "")
+
+
+def test_compressed_data_that_expand_without_measure_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builders.limits.FREE_EXPANSION", 1 << 20)
+    path = write(tmp_path / "a.jsonl.zst", zstd(json_lines({"text": "a"}) + json_lines({"text": "b" * 5_000_000})))
+    assert "expand" in error_of(path).what
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builders.limits.MAX_RECORD", 1000)
+    monkeypatch.setattr("pipelines.corpus_scan.lines.PIECE", 100)
+    assert error_of(write(tmp_path / "a.jsonl", json_lines({"text": "b" * 5000}))).what == "a line is too large"
+    assert error_of(write(tmp_path / "a.csv", b'text\n"' + b"b\n" * 5000)).what == "a row is too large"
+
+
+def test_a_glob_skips_files_that_are_not_data(tmp_path: Path) -> None:
+    mixed_corpus(tmp_path)
+    write(tmp_path / "README.md", b"# Corpus")
+    corpus = open_corpus([f"{tmp_path}/*"])
+    assert [file.relative for file, _ in corpus.files] == ["a.parquet", "b.jsonl", "d.csv", "sub/c.jsonl.gz"]
+    assert corpus.skipped == (f"{tmp_path}/README.md",)

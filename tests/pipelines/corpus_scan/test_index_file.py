@@ -1,0 +1,147 @@
+"""An index of texts as a file: what is damaged or foreign is an error, never a wrong match."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from builders.errors import SourceError
+from pipelines.corpus_scan import index_file
+from pipelines.corpus_scan.index_file import KEY, TextIndex, read_index, write_index
+from pipelines.corpus_scan.indexing import index_tables
+from tests.support.benchmark_tables import retrieval, sentence, similarity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    source = random.Random(5)
+    texts = [sentence(source, 3 + number % 90) for number in range(60)]
+    facts = retrieval("facts", texts[:40], [(texts[50], [3, 1]), (texts[51], []), (texts[52], [3])])
+    pairs = similarity("pairs", list(zip(texts[30:40], texts[40:50], strict=True)), list(range(10)))
+    index_tables([facts, pairs], tmp_path / "index.parquet")
+    return tmp_path / "index.parquet"
+
+
+def content(index: TextIndex) -> Any:
+    return str(
+        {key: value.tolist() if isinstance(value, np.ndarray) else str(value) for key, value in asdict(index).items()}
+    )
+
+
+def change_header(path: Path, **changes: Any) -> None:
+    table = pq.read_table(path)
+    header = msgspec.json.decode(table.schema.metadata[KEY]) | changes
+    text = msgspec.json.encode(header)
+    with pq.ParquetWriter(path, table.schema.remove_metadata(), store_schema=False) as writer:
+        writer.write_table(table.replace_schema_metadata(None))
+        writer.add_key_value_metadata({KEY: text, KEY + b".sha256": hashlib.sha256(text).hexdigest().encode()})
+
+
+def test_row_groups_do_not_change_what_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = read_index(path)
+    monkeypatch.setattr(index_file, "ROW_GROUP_ROWS", 7)
+    table = pq.read_table(path)
+    write_index(path, table.cast(index_file.SCHEMA).to_batches(5), list(index.tables))
+    assert pq.read_metadata(path).num_row_groups == 9
+    assert content(read_index(path)) == content(index)
+
+
+def test_an_index_without_texts_can_be_read(tmp_path: Path) -> None:
+    index_tables([similarity("pairs", [], [])], tmp_path / "index")
+    index = read_index(tmp_path / "index")
+    assert len(index.exact) == len(index.rows) == len(index.bands.lengths) == 0
+    assert [table.rows for table in index.tables] == [0, 0]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
+def test_a_truncated_file_is_refused(path: Path, share: float) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+    with pytest.raises(SourceError, match="truncated, damaged") as raised:
+        read_index(path)
+    assert str(path) in str(raised.value)
+
+
+def test_any_other_byte_is_refused_or_changes_nothing(path: Path) -> None:
+    whole, expected, source = path.read_bytes(), content(read_index(path)), random.Random(1)
+    refused = 0
+    for _ in range(150):
+        damaged = bytearray(whole)
+        damaged[source.randrange(len(whole))] ^= 1 << source.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            assert content(read_index(path)) == expected
+        except SourceError:
+            refused += 1
+    assert refused > 100
+
+
+@pytest.mark.parametrize(
+    "found", [b"", b"PAR1", b"not an index\n", b'{"query": "a"}\n'], ids=["empty", "magic", "text", "json"]
+)
+def test_another_file_is_refused(tmp_path: Path, found: bytes) -> None:
+    (tmp_path / "index").write_bytes(found)
+    with pytest.raises(SourceError, match="not an index of texts"):
+        read_index(tmp_path / "index")
+
+
+def test_a_parquet_file_of_something_else_is_refused(path: Path) -> None:
+    pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)
+    with pytest.raises(SourceError, match="not an index of texts") as raised:
+        read_index(path)
+    assert "contamination index" in str(raised.value)
+
+
+def test_a_missing_index_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="index not found"):
+        read_index(tmp_path / "index")
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="cannot be read"):
+        read_index(tmp_path)
+
+
+def test_a_later_format_says_to_update(path: Path) -> None:
+    change_header(path, format=2, something_new=[1])
+    with pytest.raises(SourceError, match="format 2") as raised:
+        read_index(path)
+    assert "update this package" in str(raised.value)
+
+
+def test_an_index_of_other_library_versions_says_to_build_it_again(path: Path) -> None:
+    change_header(path, probe="0" * 64)
+    with pytest.raises(SourceError, match="other versions of libraries") as raised:
+        read_index(path)
+    assert "build the index again" in str(raised.value)
+
+
+def test_a_list_of_tables_that_does_not_fit_the_rows_is_refused(path: Path) -> None:
+    tables = [msgspec.to_builtins(table) for table in read_index(path).tables]
+    tables[0]["rows"] -= 1
+    change_header(path, tables=tables)
+    with pytest.raises(SourceError, match="other numbers of rows"):
+        read_index(path)
+
+
+def test_a_failed_write_leaves_the_old_index(path: Path) -> None:
+    before = path.read_bytes()
+
+    def fail() -> Any:
+        yield pq.read_table(path).cast(index_file.SCHEMA).to_batches()[0]
+        raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        write_index(path, fail(), [])
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]

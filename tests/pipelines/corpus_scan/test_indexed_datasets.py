@@ -1,0 +1,76 @@
+"""Releases and datasets of others are indexed alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from builders.errors import ReleaseError, SourceError
+from pipelines.corpus_scan.index_file import read_index
+from pipelines.corpus_scan.indexed_datasets import from_foreign, from_release
+from pipelines.corpus_scan.indexing import index_tables
+from pipelines.foreign.datasets import ForeignOptions, read_tables
+from tests.support.benchmark_tables import retrieval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pipelines.make import BuildResult
+
+
+def test_a_release_is_indexed_with_its_version_and_content_hash(
+    tmp_path: Path, golden_release: Callable[..., BuildResult]
+) -> None:
+    release = golden_release("cedr-classification")
+    [table] = index_tables([from_release(release.release_dir)], tmp_path / "index")
+    manifest = release.manifest
+    assert (table.dataset, table.version, table.content_sha256) == (
+        "cedr-classification",
+        manifest.version,
+        manifest.content_sha256,
+    )
+    assert (table.config, table.split, table.column, table.languages) == ("default", "test", "text", ("rus-Cyrl",))
+    assert table.rows == next(one.rows for one in manifest.tables if one.split == "test")
+
+
+def test_a_release_of_an_unknown_dataset_is_refused(
+    tmp_path: Path, golden_release: Callable[..., BuildResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = golden_release("cedr-classification")
+    monkeypatch.setattr("builders.catalogue.entries", dict)
+    with pytest.raises(ReleaseError, match="unknown dataset"):
+        from_release(release.release_dir)
+
+
+def test_a_dataset_of_others_is_indexed_under_its_own_names(tmp_path: Path) -> None:
+    tables = {
+        "ru": {
+            "dev": pl.LazyFrame({"sentence1": ["a b", "c d"], "sentence2": ["e f", "g h"], "score": [0.5, 4]}),
+            "test": pl.LazyFrame({"sentence1": ["i j"], "sentence2": ["k l"], "score": [5.0]}),
+        }
+    }
+    [foreign] = read_tables(tables, "somebody/pairs", {}, ForeignOptions(scale=(0, 5)), {})
+    index_tables([from_foreign(foreign, "somebody/pairs", "main")], tmp_path / "index")
+    index = read_index(tmp_path / "index")
+    assert [
+        (one.dataset, one.version, one.content_sha256, one.config, one.split, one.column) for one in index.tables
+    ] == [
+        ("somebody/pairs", "main", "", "ru", "test", "sentence1"),
+        ("somebody/pairs", "main", "", "ru", "test", "sentence2"),
+    ]
+
+
+def test_a_dataset_without_a_table_of_texts_is_refused(tmp_path: Path) -> None:
+    facts = retrieval("facts", ["a"], [("b", [0])])
+    without = replace(facts, frames={name: tables for name, tables in facts.frames.items() if name != "queries"})
+    with pytest.raises(SourceError, match="a table with texts is missing") as raised:
+        index_tables([without], tmp_path / "index")
+    assert "facts, queries/test" in str(raised.value)
+    corpus = {"test": facts.frames["corpus"]["test"].drop("title")}
+    with pytest.raises(SourceError, match="the column title is missing"):
+        index_tables([replace(facts, frames={**facts.frames, "corpus": corpus})], tmp_path / "index")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,354 @@
+"""Texts of benchmarks are found in a corpus, as what they are, and nothing else is found."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.corpus_scan.corpus_batch import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
+from pipelines.corpus_scan.index_file import read_index
+from pipelines.corpus_scan.indexing import IndexedDataset, index_tables
+from pipelines.corpus_scan.lookup import Lookup, arrange_index
+from pipelines.corpus_scan.matching import MATCH_SCHEMA, ORDER, find_matches, short_texts
+from pipelines.corpus_scan.stored_texts import store_texts
+from tests.support.benchmark_tables import LATIN, classification, retrieval, sentence, similarity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+def batch(
+    rows: Sequence[Mapping[str, str]], labels: Mapping[int, str] | None = None, first_row: int = 0
+) -> CorpusBatch:
+    """A batch of the rows of a corpus, each with its texts by column."""
+    texts = [(first_row + number, column, text) for number, row in enumerate(rows) for column, text in row.items()]
+    return CorpusBatch(
+        "corpus.jsonl",
+        pl.DataFrame(texts, TEXT_SCHEMA, orient="row"),
+        pl.DataFrame(list((labels or {}).items()), LABEL_SCHEMA, orient="row"),
+    )
+
+
+def lookup_of(tmp_path: Path, *datasets: IndexedDataset) -> Lookup:
+    index_tables(datasets, tmp_path / "index")
+    return arrange_index(read_index(tmp_path / "index"))
+
+
+def found(matches: pl.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+    return matches.select(columns).rows()
+
+
+def edit(text: str, share: float, source: random.Random) -> str:
+    """The text with this share of its words replaced."""
+    words = text.split(" ")
+    for position in source.sample(range(len(words)), max(round(share * len(words)), 1)):
+        words[position] = sentence(source, 1).lower().rstrip(".")
+    return " ".join(words)
+
+
+@pytest.fixture
+def texts() -> list[str]:
+    source = random.Random(11)
+    return [sentence(source, 6 + number % 120, LATIN if number % 3 else matching_syllables()) for number in range(120)]
+
+
+def matching_syllables() -> tuple[str, ...]:
+    return ("бо", "ши", "ке", "ля", "мю", "зо", "ща", "ро")
+
+
+def test_a_text_is_found_as_the_strictest_kind_that_it_is(tmp_path: Path) -> None:
+    source = random.Random(2)
+    text = sentence(source, 30)
+    near = f"{text} да"
+    inside = f"{sentence(source, 40)} {text} {sentence(source, 40)}"
+    dataset = classification("reviews", [text], [1])
+    lookup = lookup_of(tmp_path, dataset)
+    corpus = batch([{"text": one} for one in (text, f" {text.upper()}!!", near, inside, sentence(source, 30))])
+    with store_texts(lookup.index, [dataset], tmp_path) as stored:
+        matches = find_matches(lookup, corpus, stored).matches
+    assert found(matches, "corpus_row", "kind") == [(0, "exact"), (1, "folded"), (2, "near"), (3, "contained")]
+    assert dict(matches.schema) == MATCH_SCHEMA
+    assert matches.drop("corpus_row", "kind", "similarity", "is_estimated").unique().height == 1
+
+
+def test_a_match_names_both_sides(tmp_path: Path) -> None:
+    source = random.Random(2)
+    documents = [sentence(source, 12) for _ in range(3)]
+    lookup = lookup_of(tmp_path, retrieval("facts", documents, [(sentence(source, 8), [0])]))
+    matches = find_matches(lookup, batch([{"query": "other", "pos[1]": documents[2]}], first_row=700)).matches
+    assert matches.to_dicts() == [
+        {
+            "corpus_file": "corpus.jsonl",
+            "corpus_row": 700,
+            "corpus_column": "pos[1]",
+            "dataset": "facts",
+            "version": "2.0.0",
+            "config": "corpus",
+            "split": "test",
+            "row": "d2",
+            "column": "text",
+            "kind": "exact",
+            "similarity": 1.0,
+            "is_estimated": False,
+            "unit": "text",
+        }
+    ]
+
+
+def test_near_is_measured_where_the_release_is_at_hand_and_estimated_elsewhere(tmp_path: Path) -> None:
+    source = random.Random(4)
+    texts = [sentence(source, 100) for _ in range(40)]
+    dataset = classification("reviews", texts, [0] * 40)
+    lookup = lookup_of(tmp_path, dataset)
+    corpus = batch([{"text": edit(text, 0.01 if number % 2 else 0.03, source)} for number, text in enumerate(texts)])
+    with store_texts(lookup.index, [dataset], tmp_path) as stored:
+        measured = find_matches(lookup, corpus, stored, threshold=0.8).matches
+    assert len(measured) > 35
+    for match in measured.to_dicts():
+        assert not match["is_estimated"]
+        assert match["similarity"] == pytest.approx(jaccard(texts, corpus, match), abs=1e-9)
+        assert match["similarity"] >= 0.8
+    estimated = find_matches(lookup, corpus).matches
+    assert estimated["is_estimated"].all()
+    assert 10 < len(estimated) < 40
+
+
+def jaccard(texts: list[str], corpus: CorpusBatch, match: Mapping[str, Any]) -> float:
+    """The share of common runs of three words, computed as the definition says."""
+    runs = []
+    for text in (texts[match["corpus_row"]], corpus.texts["text"][match["corpus_row"]]):
+        words = text.lower().replace(".", "").split()
+        runs.append({tuple(words[start : start + 3]) for start in range(len(words) - 2)})
+    return len(runs[0] & runs[1]) / len(runs[0] | runs[1])
+
+
+def test_planted_leaks_are_all_found_and_nothing_else(tmp_path: Path, texts: list[str]) -> None:
+    source = random.Random(6)
+    dataset = classification("reviews", texts, [0] * len(texts))
+    lookup = lookup_of(tmp_path, dataset)
+    rows, expected = [], set()
+    for number, text in enumerate(texts):
+        rows += [text, text.upper().replace(" ", "  "), f"{sentence(source, 50)} «{text}» {sentence(source, 9)}"]
+        expected |= {(3 * number, text, "exact"), (3 * number + 1, text, "folded")}
+        if len(text.split()) >= 8:
+            expected.add((3 * number + 2, text, "contained"))
+    rows += [sentence(source, 5 + number % 200, LATIN if number % 2 else matching_syllables()) for number in range(500)]
+    with store_texts(lookup.index, [dataset], tmp_path) as stored:
+        matches = find_matches(lookup, batch([{"text": row} for row in rows]), stored).matches
+    names = dict(zip(lookup.index.rows.to_pylist(), texts, strict=True))
+    listed = {
+        (row, names[name], kind) for row, name, kind in found(matches, "corpus_row", "row", "kind") if kind != "near"
+    }
+    near = {
+        (row, names[name], "contained")
+        for row, name, kind in found(matches, "corpus_row", "row", "kind")
+        if kind == "near"
+    }
+    assert (
+        listed | near == expected
+    )  # a text of 119 words inside one of 178 is contained; none of these is near as well
+    assert matches["similarity"].min() >= 0.9
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_whatever_is_around_a_text_of_eight_words_it_is_contained(tmp_path_factory: Any, data: st.DataObject) -> None:
+    words = st.lists(st.text("аябёЁyzA1", min_size=1, max_size=12), min_size=8, max_size=30)
+    text = data.draw(words.map(" ".join))
+    around = st.text("яz1 .,-—«»\n\u00a0", max_size=40)
+    before, after = data.draw(around), data.draw(around)
+    gap = data.draw(st.sampled_from([" ", ", ", "\n\n", " — ", "...", "\u00a0"]))
+    document = f"{before} {gap.join(text.split(' ')).upper()}, {after} " + "слово в конце " * 20
+    lookup = lookup_of(tmp_path_factory.mktemp("index"), classification("reviews", [text], [0]))
+    matches = find_matches(lookup, batch([{"text": document}])).matches
+    assert matches["kind"].to_list() == ["contained"]
+
+
+def test_a_text_of_seven_words_is_not_looked_for_inside_others(tmp_path: Path) -> None:
+    source = random.Random(4)
+    text = sentence(source, 7)
+    lookup = lookup_of(tmp_path, classification("reviews", [text], [0]))
+    assert find_matches(lookup, batch([{"text": f"{text} {sentence(source, 30)}"}])).matches.is_empty()
+
+
+def test_words_that_only_begin_alike_are_not_the_same(tmp_path: Path) -> None:
+    """Words are read by their first 16 bytes: these have the same rough number, and only the comparison tells them apart."""
+    words = [f"достопримечательность{end}" for end in ("а", "б", "в", "г", "д", "е", "ж", "з")]
+    lookup = lookup_of(tmp_path, classification("reviews", [" ".join(words)], [0]))
+    corpus = batch([{"text": " ".join([*reversed(words)])}, {"text": "и " + " ".join(reversed(words)) + " тоже"}])
+    assert find_matches(lookup, corpus).matches.filter(pl.col("kind") != "near").is_empty()
+
+
+def test_a_text_split_over_two_fields_of_a_row_is_contained(tmp_path: Path) -> None:
+    source = random.Random(4)
+    title, text = sentence(source, 3), sentence(source, 20)
+    dataset = classification("reviews", [f"{title} {text}"], [0])
+    lookup = lookup_of(tmp_path, dataset)
+    corpus = batch([{"title": title, "text": text}, {"title": title}, {"text": text}])
+    with store_texts(lookup.index, [dataset], tmp_path) as stored:
+        matches = find_matches(lookup, corpus, stored).matches
+    assert found(matches, "corpus_row", "corpus_column", "kind") == [(0, "title+text", "contained")]
+
+
+@pytest.mark.parametrize("fields", [("sentence1", "sentence2"), ("sentence2", "sentence1"), ("anchor", "negative")])
+def test_a_pair_in_one_row_is_a_unit_in_either_order(tmp_path: Path, fields: tuple[str, str]) -> None:
+    source = random.Random(4)
+    one, other = sentence(source, 9), sentence(source, 9)
+    lookup = lookup_of(tmp_path, similarity("pairs", [(one, other), (one, sentence(source, 9))], [3.0, 1.0]))
+    rows = [{fields[0]: one, fields[1]: other}, {fields[0]: one, fields[1]: sentence(source, 9)}]
+    matches = find_matches(lookup, batch(rows)).matches
+    first = lookup.index.rows[0].as_py()
+    units = {
+        (row, name == first, column): unit
+        for row, name, column, unit in found(matches, "corpus_row", "row", "column", "unit")
+    }
+    assert units == {
+        (0, True, "sentence1"): "pair",
+        (0, True, "sentence2"): "pair",
+        (0, False, "sentence1"): "text",
+        (1, True, "sentence1"): "text",
+        (1, False, "sentence1"): "text",
+    }
+
+
+def test_a_pair_of_equal_texts_needs_two_texts(tmp_path: Path) -> None:
+    text = sentence(random.Random(4), 9)
+    lookup = lookup_of(tmp_path, similarity("pairs", [(text, text)], [5.0]))
+    matches = find_matches(lookup, batch([{"a": text}, {"a": text, "b": text}])).matches
+    assert set(found(matches, "corpus_row", "unit")) == {(0, "text"), (1, "pair")}
+
+
+def test_a_query_with_one_of_its_relevant_documents_is_a_unit(tmp_path: Path) -> None:
+    source = random.Random(4)
+    documents = [sentence(source, 20) for _ in range(4)]
+    query = sentence(source, 6)
+    lookup = lookup_of(tmp_path, retrieval("facts", documents, [(query, [1, 2])]))
+    matches = find_matches(
+        lookup, batch([{"query": query, "pos": documents[2]}, {"query": query, "neg": documents[0]}])
+    ).matches
+    assert found(matches, "corpus_row", "config", "row", "unit") == [
+        (0, "corpus", "d2", "query with positive"),
+        (0, "queries", "q0", "query with positive"),
+        (1, "corpus", "d0", "text"),
+        (1, "queries", "q0", "text"),
+    ]
+
+
+@pytest.mark.parametrize("label", ["1", "good"])
+def test_a_text_with_its_label_is_a_unit(tmp_path: Path, label: str) -> None:
+    text = sentence(random.Random(4), 9)
+    lookup = lookup_of(tmp_path, classification("reviews", [text], [1]))
+    corpus = batch([{"text": text}, {"text": text}, {"text": text}], {0: label, 2: "0"})
+    matches = find_matches(lookup, corpus).matches
+    assert found(matches, "corpus_row", "unit") == [(0, "labelled text"), (1, "text"), (2, "text")]
+
+
+def test_short_texts_are_counted_and_not_listed(tmp_path: Path) -> None:
+    lookup = lookup_of(tmp_path, classification("reviews", ["thank you", "Thank you!", "no"], [0, 1, 0]))
+    corpus = batch([{"a": "thank you", "b": "THANK YOU"}, {"a": "thank you"}, {"a": "yes"}], {0: "0", 1: "0"})
+    result = find_matches(lookup, corpus)
+    assert result.matches.is_empty()
+    counts = short_texts(lookup, [result.short, result.short])
+    assert found(counts, "dataset", "column", "corpus_rows") == [("reviews", "text", 4)] * 2
+
+
+def test_short_texts_are_listed_with_their_whole_unit(tmp_path: Path) -> None:
+    lookup = lookup_of(tmp_path, similarity("pairs", [("old car", "new car"), ("old car", "a bus")], [3.0, 1.0]))
+    result = find_matches(lookup, batch([{"a": "Old car", "b": "new car"}, {"a": "old car"}]))
+    assert found(result.matches, "corpus_row", "corpus_column", "column", "kind", "unit") == [
+        (0, "a", "sentence1", "folded", "pair"),
+        (0, "b", "sentence2", "exact", "pair"),
+    ]
+
+
+def test_a_short_text_of_many_rows_costs_nothing(tmp_path: Path) -> None:
+    source = random.Random(4)
+    pairs = [(sentence(source, 6), "yes") for _ in range(300)]
+    lookup = lookup_of(tmp_path, similarity("pairs", pairs, [0.0] * 300))
+    result = find_matches(
+        lookup, batch([{"a": f"{number} other words here again", "b": "yes"} for number in range(100)])
+    )
+    assert result.matches.is_empty()
+    assert result.short["rows"].to_list() == [100]
+    whole = find_matches(lookup, batch([{"a": pairs[7][0], "b": "yes"}])).matches
+    assert whole["unit"].to_list() == ["pair", "pair"]
+
+
+def test_equal_rows_of_a_benchmark_are_all_reported(tmp_path: Path) -> None:
+    text = sentence(random.Random(4), 9)
+    lookup = lookup_of(tmp_path, classification("one", [text, text], [0, 0]), classification("two", [text], [0]))
+    matches = find_matches(lookup, batch([{"text": text}])).matches
+    name = lookup.index.rows[0].as_py()
+    assert found(matches, "dataset", "row") == [("one", name), ("one", f"{name}-2"), ("two", name)]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "...", ":)", "№"])
+def test_texts_without_words_do_not_match_each_other(tmp_path: Path, text: str) -> None:
+    lookup = lookup_of(tmp_path, classification("reviews", ["", " ", ":)", "***", "№"], [0] * 5))
+    result = find_matches(lookup, batch([{"text": text}]))
+    assert result.matches.is_empty()
+    assert len(result.short) == (1 if text in (":)", "№") else 0)
+
+
+def test_matches_do_not_depend_on_chunks_and_batches(
+    tmp_path: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = random.Random(8)
+    pairs = list(zip(texts[:40], texts[40:80], strict=True))
+    lookup = lookup_of(tmp_path, similarity("pairs", pairs, [1.0] * 40), classification("one", texts, [0] * len(texts)))
+    rows = [{"a": edit(one, 0.01, source), "b": other} for one, other in pairs]
+    rows += [{"a": f"{sentence(source, 5)} {one}", "b": f"{other} {one}"} for one, other in pairs]
+    whole = find_matches(lookup, batch(rows)).matches
+    monkeypatch.setattr("pipelines.corpus_scan.fingerprints.CHUNK_ROWS", 7)
+    parts = [find_matches(lookup, batch(rows[start : start + 9], first_row=start)).matches for start in range(0, 80, 9)]
+    assert pl.concat(parts).sort(*ORDER).equals(whole)
+    assert len(whole) > 200
+
+
+def test_an_empty_batch_and_an_empty_index_have_no_matches(tmp_path: Path) -> None:
+    empty = lookup_of(tmp_path, classification("reviews", [], []))
+    assert find_matches(empty, batch([{"text": sentence(random.Random(1), 90)}])).matches.is_empty()
+    some = lookup_of(tmp_path, classification("reviews", ["one two three four five six"], [0]))
+    assert find_matches(some, batch([])).matches.is_empty()
+    assert dict(find_matches(some, batch([])).matches.schema) == MATCH_SCHEMA
+
+
+def test_texts_that_are_not_those_of_the_index_are_not_at_hand(tmp_path: Path) -> None:
+    texts = [f"one two three four five {number}" for number in range(4)]
+    lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 4), similarity("pairs", [("a", "b")], [1.0]))
+    changed = classification("reviews", [texts[0], "other", texts[2]], [0] * 3)
+    with store_texts(lookup.index, [changed, similarity("pairs", [("a", "b")], [1.0])], tmp_path) as stored:
+        given = stored.texts(lookup.index.table.nonzero()[0][::-1]).to_list()
+        assert stored.texts(pl.Series([3, 0, 1, 2, 0]).to_numpy()).to_list() == [
+            None,
+            texts[0],
+            None,
+            texts[2],
+            texts[0],
+        ]
+    assert given == ["b", "a"]
+    assert [path.name for path in tmp_path.iterdir()] == ["index"]
+
+
+def test_contained_comes_before_a_similarity_that_is_only_estimated(tmp_path: Path) -> None:
+    text = sentence(random.Random(2), 30)
+    lookup = lookup_of(tmp_path, classification("reviews", [text], [1]))
+    matches = find_matches(lookup, batch([{"text": f"{text} да"}])).matches
+    assert found(matches, "kind", "is_estimated") == [("contained", False)]
+
+
+def test_a_text_of_a_template_is_compared_with_the_most_similar_ones(tmp_path: Path) -> None:
+    source = random.Random(9)
+    template = sentence(source, 110)
+    texts = [f"{template} {sentence(source, 2)}" for _ in range(300)]
+    lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 300))
+    matches = find_matches(lookup, batch([{"text": texts[170]}, {"text": f"{template} other words"}])).matches
+    own = lookup.index.rows[170].as_py()
+    assert found(matches.filter(pl.col("kind") == "exact"), "corpus_row", "row") == [(0, own)]
+    assert 150 < len(matches) <= 200

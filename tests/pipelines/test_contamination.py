@@ -1,0 +1,153 @@
+"""The command contamination: an index of a release, a scan of a small corpus, and what it prints and writes."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from builders.errors import SourceError, UsageError
+from pipelines import contamination
+from tests.support.benchmark_tables import LATIN, sentence
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SOURCE = random.Random(11)
+TEXTS = [sentence(SOURCE, 12, LATIN) for _ in range(20)]
+CONTRACT = [
+    "corpus_file", "corpus_row", "corpus_column", "dataset", "version", "config", "split", "row", "column", "kind",
+    "similarity",
+]  # fmt: skip
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Runs the command with arguments in an empty folder; returns its exit code."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> int:
+        monkeypatch.setattr("sys.argv", ["embedding-datasets contamination", *arguments])
+        return contamination.main()
+
+    return call
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Path:
+    """A classification of others, in one file; two of its texts are very short."""
+    path = tmp_path / "test.jsonl"
+    rows = [{"text": text, "label": number % 2} for number, text in enumerate([*TEXTS, "yes", "thank you"])]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Four rows of texts of the benchmark, one of each kind, and rows of other texts."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    near = f"{TEXTS[2][:-1]} ba."
+    contained = f"{sentence(SOURCE, 9, LATIN)} {TEXTS[3]} {sentence(SOURCE, 9, LATIN)}"
+    texts = [TEXTS[0], TEXTS[1].upper(), near, contained, "yes", *(sentence(SOURCE, 12, LATIN) for _ in range(5))]
+    rows = [{"content": text, "source": "<script>alert(1)</script>"} for text in texts]
+    (folder / "part.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return folder
+
+
+def scan(run: Any, corpus: Path, benchmark: Path, *options: str) -> int:
+    """Index the benchmark, and scan the corpus for it."""
+    run("index", str(benchmark), "--task", "Classification", "--language", "eng-Latn", "--output", "my.index", "-q")
+    known = ["--benchmark", str(benchmark), "--task", "Classification", "--language", "eng-Latn", "--cache", "cache"]
+    code: int = run("scan", str(corpus), "--text", "content", "--index", "my.index", *known, *options)
+    return code
+
+
+def test_an_index_says_what_it_is_of_and_how_large_it_is(
+    run: Any, benchmark: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("index", str(benchmark), "--task", "Classification", "--output", "my.index") == 0
+    output = capsys.readouterr().out
+    assert "test.jsonl" in output
+    assert "1 dataset, 22 texts" in output
+    assert "bytes a text" in output
+
+
+def test_each_row_counts_once_with_its_strictest_kind(
+    run: Any, corpus: Path, benchmark: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert scan(run, corpus, benchmark, "--json") == 0
+    [found] = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith('{"dataset"')]
+    assert {kind: found[kind] for kind in ("rows", "exact", "folded", "near", "contained", "short", "estimated")} == {
+        "rows": 22, "exact": 1, "folded": 1, "near": 1, "contained": 1, "short": 1, "estimated": 0,
+    }  # fmt: skip
+    assert found["share"] == 4 / 22
+    assert (found["split"], found["column"], found["at_hand"]) == ("test", "text", True)
+
+
+def test_matches_flags_page_and_clean_corpus_are_written(run: Any, corpus: Path, benchmark: Path) -> None:
+    outputs = ["--matches", "m.parquet", "--flag", "f.parquet", "--html", "r.html", "--clean", "clean"]
+    assert scan(run, corpus, benchmark, *outputs) == 0
+    matches = pl.read_parquet("m.parquet")
+    assert matches.columns[:11] == CONTRACT
+    assert matches.schema["corpus_row"] == pl.Int64
+    assert matches.select("corpus_row", "kind").rows() == [(0, "exact"), (1, "folded"), (2, "near"), (3, "contained")]
+    assert matches.equals(matches.sort(CONTRACT))
+    flags = pl.read_parquet("f.parquet")
+    assert flags.columns == ["dataset", "version", "config", "split", "row", "kinds", "matches"]
+    assert sorted(flags["row"]) == sorted(matches["row"])
+    assert sorted(flags["kinds"].to_list()) == [["contained"], ["exact"], ["folded"], ["near"]]
+    [clean] = (corpus.parent / "clean").glob("*.jsonl")
+    assert len(clean.read_text("utf-8").splitlines()) == 6
+    page = (corpus.parent / "r.html").read_text("utf-8")
+    assert "4 texts of 1 dataset are in the corpus" in page
+    assert f"<mark>{TEXTS[3][:-1]}</mark>" in page
+    assert "<script>" not in page
+
+
+def test_a_scan_prints_a_table_and_fails_only_on_request(
+    run: Any, corpus: Path, benchmark: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert scan(run, corpus, benchmark, "--fail-on", "exact:50%") == 0
+    output = capsys.readouterr().out
+    assert "1 file, 10 rows" in output
+    assert "18.18 %" in output
+    assert "texts of 1 to 4 words" in output
+    assert scan(run, corpus, benchmark, "--fail-on", "exact:0.1%") == 1
+    assert "exact:0.1%" in capsys.readouterr().out
+
+
+def test_a_missing_or_damaged_index_and_unknown_names_are_errors(run: Any, corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="index not found"):
+        run("scan", str(corpus), "--index", "nowhere")
+    (tmp_path / "damaged").write_bytes(b"PAR1 and no more")
+    with pytest.raises(SourceError, match="cannot be read"):
+        run("scan", str(corpus), "--index", "damaged")
+    with pytest.raises(UsageError, match="rubk"):
+        run("index", "rubk", "--output", "x")
+    with pytest.raises(UsageError, match="no kind of match is named 'exakt'"):
+        run("scan", str(corpus), "--index", "damaged", "--fail-on", "exakt:1%")
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_corpus_without_rows_is_an_error(run: Any, benchmark: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    with pytest.raises(SourceError, match="the corpus has no rows"):
+        scan(run, tmp_path / "empty.jsonl", benchmark)
+
+
+def test_a_map_lists_the_texts_that_two_datasets_share(
+    run: Any, benchmark: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "train.jsonl"
+    rows = [{"text": text, "label": number % 2} for number, text in enumerate([sentence(SOURCE, 9, LATIN), *TEXTS[:2]])]
+    other.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert run("map", str(benchmark), str(other), "--cache", "cache", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(one["of"]["dataset"], one["in"]["dataset"], one["kinds"]) for one in found["shared"]] == [
+        ("test.jsonl", "train.jsonl", {"exact": 2}),
+        ("train.jsonl", "test.jsonl", {"exact": 2}),
+    ]
