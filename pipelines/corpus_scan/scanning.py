@@ -7,15 +7,13 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import polars as pl
-import pyarrow as pa
 
 from builders.batches import map_in_order
 from pipelines.corpus_scan.checkpoints import read_results
-from pipelines.corpus_scan.index_file import read_index
-from pipelines.corpus_scan.lookup import Lookup, arrange_index
+from pipelines.corpus_scan.lookup import Lookup, load_lookup
 from pipelines.corpus_scan.matching import MATCH_SCHEMA, THRESHOLD, find_matches
 from pipelines.corpus_scan.partitions import read_partition
-from pipelines.corpus_scan.stored_texts import StoredTexts
+from pipelines.corpus_scan.stored_texts import StoredTexts, open_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,12 +39,12 @@ def scan_partition(
 ) -> pl.DataFrame:
     """What an index finds in a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
 
-    index: its file, which a process reads once. texts: the file of the texts at hand, which `store_texts` writes. The batches
+    index: its file, which a process reads once. texts: the file of the texts at hand, which `write_texts` writes. The batches
     are searched on as many threads as polars has.
 
     Raises SourceError for a corpus or an index that cannot be read.
     """
-    lookup, source = _load(index, texts)
+    lookup, source = load_scan(index, texts)
     find = partial(find_matches, lookup, source=source, threshold=threshold)
     found = list(map_in_order(find, read_partition(partition), threads=pl.thread_pool_size()))
     matches = pl.concat([pl.DataFrame(schema=MATCH_SCHEMA), *(one.matches for one in found)])
@@ -70,10 +68,7 @@ def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[Partiti
 
 
 @lru_cache(maxsize=1)
-def _load(index: Path, texts: Path | None) -> tuple[Lookup, StoredTexts | None]:
+def load_scan(index: Path, texts: Path | None) -> tuple[Lookup, StoredTexts | None]:
     """An index, ready for a search, and its texts at hand: once in a process."""
-    lookup = arrange_index(read_index(index))
-    if texts is None:
-        return lookup, None
-    file = pa.ipc.open_file(pa.memory_map(str(texts)))
-    return lookup, StoredTexts(lookup.index, [file.get_batch(number) for number in range(file.num_record_batches)])
+    lookup = load_lookup(index)
+    return lookup, None if texts is None else open_texts(lookup.index, texts)

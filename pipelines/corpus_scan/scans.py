@@ -21,7 +21,7 @@ from pipelines.corpus_scan.checkpoints import open_checkpoints, scan_digest
 from pipelines.corpus_scan.engines import run_partitions
 from pipelines.corpus_scan.index_file import read_index
 from pipelines.corpus_scan.matching import KINDS, TABLE_SCHEMA, short_texts
-from pipelines.corpus_scan.scanning import _load, read_scan, scan_partition
+from pipelines.corpus_scan.scanning import load_scan, read_scan, scan_partition
 from pipelines.corpus_scan.stored_texts import write_texts
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Scan:
 
     def load(self) -> tuple[Lookup, StoredTexts | None]:
         """The index and its texts at hand, as the search in this process loaded them."""
-        return _load(self.index, self.texts)
+        return load_scan(self.index, self.texts)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ system keeps no more of the file than there is room for.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -55,17 +54,6 @@ class StoredTexts:
         texts = pl.Series(pa.chunked_array(parts, pa.large_string()), dtype=pl.String).gather(np.argsort(order))
         is_same = hash_texts(texts.fill_null("")) == self.index.exact[entries]
         return texts.zip_with(pl.Series(is_same), pl.repeat(None, len(texts), dtype=pl.String, eager=True))
-
-
-@contextmanager
-def store_texts(index: TextIndex, datasets: Sequence[IndexedDataset], scratch: Path) -> Iterator[StoredTexts]:
-    """The texts at hand, for the time of the block, in a file in the folder `scratch`. See write_texts."""
-    path = scratch / "texts.arrow"
-    try:
-        write_texts(index, datasets, path)
-        yield open_texts(index, path)
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def write_texts(index: TextIndex, datasets: Sequence[IndexedDataset], path: Path) -> None:

@@ -8,10 +8,15 @@ import polars as pl
 
 from builders import tasks
 from pipelines.corpus_scan.indexing import IndexedDataset
+from pipelines.corpus_scan.stored_texts import open_texts, write_texts
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
+    from pathlib import Path
+
+    from pipelines.corpus_scan.index_file import TextIndex
+    from pipelines.corpus_scan.stored_texts import StoredTexts
 
 SYLLABLES = ("ба", "ве", "го", "ду", "жи", "ко", "лю", "ма", "не", "по", "ра", "су", "та", "фи", "ча", "шё")
 LATIN = ("ba", "ve", "go", "du", "ji", "ko", "lyu", "ma", "ne", "po", "ra", "su", "ta", "fi", "cha", "sho")
@@ -52,3 +57,9 @@ def retrieval(name: str, documents: Sequence[str], queries: Sequence[tuple[str, 
     return IndexedDataset(
         name, "2.0.0", tasks.Retrieval(), {config: {"test": frame.lazy()} for config, frame in frames.items()}
     )
+
+
+def store_texts(index: TextIndex, datasets: Sequence[IndexedDataset], folder: Path) -> StoredTexts:
+    """The texts of an index that are at hand, in a file in the folder."""
+    write_texts(index, datasets, folder / "texts.arrow")
+    return open_texts(index, folder / "texts.arrow")

@@ -15,8 +15,7 @@ from pipelines.corpus_scan.index_file import read_index
 from pipelines.corpus_scan.indexing import IndexedDataset, index_tables
 from pipelines.corpus_scan.lookup import Lookup, arrange_index
 from pipelines.corpus_scan.matching import MATCH_SCHEMA, ORDER, find_matches, short_texts
-from pipelines.corpus_scan.stored_texts import store_texts
-from tests.support.benchmark_tables import LATIN, classification, retrieval, sentence, similarity
+from tests.support.benchmark_tables import LATIN, classification, retrieval, sentence, similarity, store_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,8 +69,8 @@ def test_a_text_is_found_as_the_strictest_kind_that_it_is(tmp_path: Path) -> Non
     dataset = classification("reviews", [text], [1])
     lookup = lookup_of(tmp_path, dataset)
     corpus = batch([{"text": one} for one in (text, f" {text.upper()}!!", near, inside, sentence(source, 30))])
-    with store_texts(lookup.index, [dataset], tmp_path) as stored:
-        matches = find_matches(lookup, corpus, stored).matches
+    stored = store_texts(lookup.index, [dataset], tmp_path)
+    matches = find_matches(lookup, corpus, stored).matches
     assert found(matches, "corpus_row", "kind") == [(0, "exact"), (1, "folded"), (2, "near"), (3, "contained")]
     assert dict(matches.schema) == MATCH_SCHEMA
     assert matches.drop("corpus_row", "kind", "similarity", "is_estimated").unique().height == 1
@@ -107,8 +106,8 @@ def test_near_is_measured_where_the_release_is_at_hand_and_estimated_elsewhere(t
     dataset = classification("reviews", texts, [0] * 40)
     lookup = lookup_of(tmp_path, dataset)
     corpus = batch([{"text": edit(text, 0.01 if number % 2 else 0.03, source)} for number, text in enumerate(texts)])
-    with store_texts(lookup.index, [dataset], tmp_path) as stored:
-        measured = find_matches(lookup, corpus, stored, threshold=0.8).matches
+    stored = store_texts(lookup.index, [dataset], tmp_path)
+    measured = find_matches(lookup, corpus, stored, threshold=0.8).matches
     assert len(measured) > 35
     for match in measured.to_dicts():
         assert not match["is_estimated"]
@@ -139,8 +138,8 @@ def test_planted_leaks_are_all_found_and_nothing_else(tmp_path: Path, texts: lis
         if len(text.split()) >= 8:
             expected.add((3 * number + 2, text, "contained"))
     rows += [sentence(source, 5 + number % 200, LATIN if number % 2 else matching_syllables()) for number in range(500)]
-    with store_texts(lookup.index, [dataset], tmp_path) as stored:
-        matches = find_matches(lookup, batch([{"text": row} for row in rows]), stored).matches
+    stored = store_texts(lookup.index, [dataset], tmp_path)
+    matches = find_matches(lookup, batch([{"text": row} for row in rows]), stored).matches
     names = dict(zip(lookup.index.rows.to_pylist(), texts, strict=True))
     listed = {
         (row, names[name], kind) for row, name, kind in found(matches, "corpus_row", "row", "kind") if kind != "near"
@@ -191,8 +190,8 @@ def test_a_text_split_over_two_fields_of_a_row_is_contained(tmp_path: Path) -> N
     dataset = classification("reviews", [f"{title} {text}"], [0])
     lookup = lookup_of(tmp_path, dataset)
     corpus = batch([{"title": title, "text": text}, {"title": title}, {"text": text}])
-    with store_texts(lookup.index, [dataset], tmp_path) as stored:
-        matches = find_matches(lookup, corpus, stored).matches
+    stored = store_texts(lookup.index, [dataset], tmp_path)
+    matches = find_matches(lookup, corpus, stored).matches
     assert found(matches, "corpus_row", "corpus_column", "kind") == [(0, "title+text", "contained")]
 
 
@@ -323,17 +322,16 @@ def test_texts_that_are_not_those_of_the_index_are_not_at_hand(tmp_path: Path) -
     texts = [f"one two three four five {number}" for number in range(4)]
     lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 4), similarity("pairs", [("a", "b")], [1.0]))
     changed = classification("reviews", [texts[0], "other", texts[2]], [0] * 3)
-    with store_texts(lookup.index, [changed, similarity("pairs", [("a", "b")], [1.0])], tmp_path) as stored:
-        given = stored.texts(lookup.index.table.nonzero()[0][::-1]).to_list()
-        assert stored.texts(pl.Series([3, 0, 1, 2, 0]).to_numpy()).to_list() == [
-            None,
-            texts[0],
-            None,
-            texts[2],
-            texts[0],
-        ]
+    stored = store_texts(lookup.index, [changed, similarity("pairs", [("a", "b")], [1.0])], tmp_path)
+    given = stored.texts(lookup.index.table.nonzero()[0][::-1]).to_list()
+    assert stored.texts(pl.Series([3, 0, 1, 2, 0]).to_numpy()).to_list() == [
+        None,
+        texts[0],
+        None,
+        texts[2],
+        texts[0],
+    ]
     assert given == ["b", "a"]
-    assert [path.name for path in tmp_path.iterdir()] == ["index"]
 
 
 def test_contained_comes_before_a_similarity_that_is_only_estimated(tmp_path: Path) -> None:

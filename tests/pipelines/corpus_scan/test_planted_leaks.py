@@ -14,8 +14,7 @@ from pipelines.corpus_scan.corpus_batch import LABEL_SCHEMA, TEXT_SCHEMA, Corpus
 from pipelines.corpus_scan.indexing import index_tables
 from pipelines.corpus_scan.lookup import load_lookup
 from pipelines.corpus_scan.matching import find_matches
-from pipelines.corpus_scan.stored_texts import store_texts
-from tests.support.benchmark_tables import LATIN, SYLLABLES, classification, sentence, similarity
+from tests.support.benchmark_tables import LATIN, SYLLABLES, classification, sentence, similarity, store_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,17 +149,17 @@ def test_ten_thousand_planted_leaks_are_found_and_nothing_else(tmp_path: Path) -
     planter = Planter(texts, pairs)
     planter.plant()
     found: Counter[str] = Counter()
-    with store_texts(lookup.index, datasets, tmp_path) as stored:
-        for planted, batch in corpus_batches(planter):
-            fields = {(row, column): text for row, column, text in batch.texts.rows()}
-            matched: dict[int, set[tuple[str, str]]] = {}
-            for match in find_matches(lookup, batch, stored).matches.to_dicts():
-                row, text = match["corpus_row"], every[match["dataset"], match["row"], match["column"]]
-                corpus = " ".join(fields[row, column] for column in match["corpus_column"].split("+"))
-                assert is_match(match["kind"], corpus, text, match["similarity"]), match
-                assert row in planted
-                matched.setdefault(row, set()).add((text, match["unit"]))
-            for row, (kind, _, expected) in planted.items():
-                unit = "pair" if kind in ("swapped", "fields") else "text"
-                found[kind] += {(text, unit) for text in expected} <= matched.get(row, set())
+    stored = store_texts(lookup.index, datasets, tmp_path)
+    for planted, batch in corpus_batches(planter):
+        fields = {(row, column): text for row, column, text in batch.texts.rows()}
+        matched: dict[int, set[tuple[str, str]]] = {}
+        for match in find_matches(lookup, batch, stored).matches.to_dicts():
+            row, text = match["corpus_row"], every[match["dataset"], match["row"], match["column"]]
+            corpus = " ".join(fields[row, column] for column in match["corpus_column"].split("+"))
+            assert is_match(match["kind"], corpus, text, match["similarity"]), match
+            assert row in planted
+            matched.setdefault(row, set()).add((text, match["unit"]))
+        for row, (kind, _, expected) in planted.items():
+            unit = "pair" if kind in ("swapped", "fields") else "text"
+            found[kind] += {(text, unit) for text in expected} <= matched.get(row, set())
     assert found == LEAKS

@@ -20,8 +20,7 @@ from pipelines.corpus_scan.index_file import read_index
 from pipelines.corpus_scan.indexing import index_tables
 from pipelines.corpus_scan.matching import MATCH_SCHEMA
 from pipelines.corpus_scan.scanning import read_scan, scan_partition
-from pipelines.corpus_scan.stored_texts import store_texts
-from tests.support.benchmark_tables import sentence, similarity
+from tests.support.benchmark_tables import sentence, similarity, store_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,8 +82,8 @@ def test_matches_do_not_depend_on_how_the_corpus_is_divided(tmp_path: Path, corp
 
 def test_texts_at_hand_are_read_from_their_file(tmp_path: Path, corpus: Path) -> None:
     index, [part, *_] = read_index(tmp_path / "index"), open_corpus([str(corpus)]).partitions
-    with store_texts(index, [], tmp_path):
-        found = scan_partition(part, index=tmp_path / "index", texts=tmp_path / "texts.arrow")
+    store_texts(index, [], tmp_path)
+    found = scan_partition(part, index=tmp_path / "index", texts=tmp_path / "texts.arrow")
     assert found.equals(scan_partition(part, index=tmp_path / "index"))
 
 
