@@ -167,10 +167,10 @@ def _excerpt(text: str | None, contained: str | None = None, absent: str = NOT_A
         found = re.search(r"[\W_]+".join(map(re.escape, words)), text, re.IGNORECASE)
         if found:
             before, after = text[: found.start()], text[found.end() :]
-            cut = f"... {before[-CONTEXT:]}" if len(before) > CONTEXT else before
+            cut = f"... {before[-CONTEXT:].partition(' ')[2]}" if len(before) > CONTEXT else before
             return Excerpt(_readable(cut), _readable(found[0]), _readable(after, CONTEXT))
     return Excerpt(_readable(text))
 
 
 def _readable(text: str, limit: int = MAX_CHARACTERS) -> str:
-    return markdown.visible(str(markdown.shorten(text, limit)))
+    return markdown.visible(str(markdown.shorten(text.replace("\u00a0", " "), limit)))
