@@ -2,7 +2,7 @@
 
 tests/golden/<source>/raw/                                         the sample, written by hand in the real raw format
 tests/golden/<source>/<dataset>/<version>/<config>.<split>.jsonl   the expected rows
-tests/golden/<source>/<dataset>/<version>/counts.json              the rows the recipe dropped, and its observed counts
+tests/golden/<source>/<dataset>/<version>/counts.json              content hash, dropped rows, observed counts
 
 `pytest --update-golden` rewrites the expected files and prints the changes; review them before you commit.
 """
@@ -35,6 +35,7 @@ def expected_files(outcome: BuildResult) -> dict[str, str]:
             files[f"{config}.{split}.jsonl"] = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     manifest = outcome.manifest
     counts: dict[str, Any] = {
+        "content_sha256": manifest.content_sha256,
         "dropped": [asdict(dropped) for dropped in manifest.dropped],
         "observed": manifest.observed,
     }
