@@ -1,0 +1,54 @@
+"""The exact versions that CI installs, and those with hashes for whoever rebuilds in later years."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.support.paths import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+INSTALLED = ("test", "consumers", "models", "ray", "scores")  # the extras that CI installs
+OURS = PROJECT["name"]
+
+
+def pinned(name: str) -> dict[str, Version]:
+    """The version of each package in a file."""
+    lines = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;]+)", (ROOT / name).read_text("utf-8"), re.MULTILINE)
+    return {canonicalize_name(package): Version(version) for package, version in lines}
+
+
+def requirements(*extras: str) -> list[Requirement]:
+    lines = [*PROJECT["dependencies"], *(line for extra in extras for line in PROJECT["optional-dependencies"][extra])]
+    return [one for one in map(Requirement, lines) if canonicalize_name(one.name) != OURS]
+
+
+@pytest.mark.parametrize(("file", "extras"), [("constraints.txt", INSTALLED), ("requirements.lock", ())])
+def test_every_dependency_has_an_exact_version_that_the_package_accepts(file: str, extras: tuple[str, ...]) -> None:
+    versions = pinned(file)
+    for one in requirements(*extras):
+        assert one.specifier.contains(versions[canonicalize_name(one.name)], prereleases=True), one
+
+
+def test_both_files_have_the_same_versions() -> None:
+    constraints = pinned("constraints.txt")
+    assert {
+        name: version for name, version in pinned("requirements.lock").items() if constraints[name] != version
+    } == {}
+
+
+def test_every_version_of_the_lock_has_hashes() -> None:
+    entries = re.split(r"\n(?=[A-Za-z0-9])", (ROOT / "requirements.lock").read_text("utf-8"))[1:]
+    assert len(entries) == len(pinned("requirements.lock"))
+    assert [entry.partition("==")[0] for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+@pytest.mark.parametrize("file", ["constraints.txt", "requirements.lock"])
+def test_no_file_names_an_index_or_a_path(file: str) -> None:
+    text = "\n".join(line for line in (ROOT / file).read_text("utf-8").splitlines() if not line.startswith("#"))
+    assert re.search(r"://| @ |(?m:^-|^/)", text) is None
