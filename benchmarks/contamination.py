@@ -4,8 +4,8 @@
     python benchmarks/contamination.py --documents 200000 --texts 400000 --rounds 3
     python benchmarks/contamination.py --programs ours --documents 1000000 --texts 400000   ours alone
 
-Benchmarks and a corpus are generated (benchmarks/planted_leaks.py): documents of about 1,000 characters, one row in a hundred with
-a planted leak. In each round the programs read the same Parquet file, one after the other, each in a process of its own:
+Benchmarks and a corpus are generated (benchmarks/planted_leaks.py): documents of about 1,000 characters, one row in a hundred
+with a planted leak. In each round the programs read the same Parquet file, one after the other, each in a process of its own:
 
 - ours: what `embedding-datasets contamination scan --matches` does, on two threads; the texts of the benchmarks are at hand;
 - ours, one thread: the same, with POLARS_MAX_THREADS=1;
@@ -15,9 +15,9 @@ a planted leak. In each round the programs read the same Parquet file, one after
   document; one thread;
 - 13-grams: a Python set of all runs of 13 words (`re.findall(r"\\w+", text.lower())`), one thread.
 
-The last two are given title and text as one document, so that they can find what is split. They list rows. Ours also names the text
-and the kind of each match: a leak counts as found only if the right texts are named, and every match is checked again by the
-definitions, in plain Python.
+The last two are given title and text as one document, so that they can find what is split. They list rows. Ours also names the
+text and the kind of each match: a leak counts as found only if the right texts are named, and every match is checked again by
+the definitions, in plain Python.
 
 datatrove is not installed by any extra: python -m pip install datatrove spacy loguru regex "xxhash<4" orjson
 Without it, its column says so.
@@ -156,7 +156,7 @@ class Watch:
         """Wall seconds, processor seconds and peak memory of this process and of those that it waited for."""
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         cpu = sum(one.ru_utime + one.ru_stime for one in used)
-        return time.perf_counter(), cpu, max(one.ru_maxrss for one in used) * 1024
+        return time.perf_counter(), cpu, max(peak_memory(), used[1].ru_maxrss * 1024)
 
     def lap(self) -> None:
         self.times.append(self.now())
@@ -164,6 +164,16 @@ class Watch:
     def cost(self, documents: int) -> Cost:
         (start, start_cpu, _), (first, first_cpu, loaded), (end, end_cpu, peak) = self.times
         return Cost(documents, first - start, first_cpu - start_cpu, end - first, end_cpu - first_cpu, loaded, peak)
+
+
+def peak_memory() -> int:
+    """The highest resident memory of this process in bytes: getrusage would begin with that of the process that started it."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return (
+        next(int(line.split()[1]) for line in status.read_text("ascii").splitlines() if line.startswith("VmHWM")) * 1024
+    )
 
 
 def run_ours(folder: Path, name: str = "ours", workers: int = 1) -> Cost:
@@ -402,10 +412,10 @@ def _share(found: dict[str, Found], rows: set[int], which: str, name: str) -> st
 
 
 LEGEND = """\
-Speed leaves out what the first document costs: loading libraries and the index. Numbers are medians over the rounds, a ratio is the
-median of those of each round. `no leak, but listed`: texts edited until 50 to 85 % of their shingles are left, a passage of 15 to 25
-words of a longer text, a notice that many texts have. By n-grams these are leaks; ours looks for whole texts. `wrong`: matches of
-ours that are none by definition; of the others, rows without any plant."""
+Speed leaves out what the first document costs: loading libraries and the index. Numbers are medians over the rounds, a ratio is
+the median of those of each round. `no leak, but listed`: texts edited until 50 to 85 % of their shingles are left, a passage of
+15 to 25 words of a longer text, a notice that many texts have. By n-grams these are leaks; ours looks for whole texts. `wrong`:
+matches of ours that are none by definition; of the others, rows without any plant."""
 
 
 if __name__ == "__main__":
