@@ -1,4 +1,4 @@
-"""benchmarks/contamination.py on a few texts: ours finds every leak and nothing else, and the table says what each program does."""
+"""benchmarks/contamination.py on a few texts: ours finds every leak and nothing else, and the table has what each finds."""
 
 from __future__ import annotations
 
