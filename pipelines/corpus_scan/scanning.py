@@ -35,18 +35,23 @@ class PartitionMatches:
 
 
 def scan_partition(
-    partition: Partition, *, index: Path, texts: Path | None = None, threshold: float = THRESHOLD
+    partition: Partition,
+    *,
+    index: Path,
+    texts: Path | None = None,
+    threshold: float = THRESHOLD,
+    threads: int | None = None,
 ) -> pl.DataFrame:
     """What an index finds in a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
 
-    index: its file, which a process reads once. texts: the file of the texts at hand, which `write_texts` writes. The batches
-    are searched on as many threads as polars has.
+    index: its file, which a process reads once. texts: the file of the texts at hand, which `write_texts` writes. threads: on
+    which the batches are searched, by default as many as polars has.
 
     Raises SourceError for a corpus or an index that cannot be read.
     """
     lookup, source = load_scan(index, texts)
     find = partial(find_matches, lookup, source=source, threshold=threshold)
-    found = list(map_in_order(find, read_partition(partition), threads=pl.thread_pool_size()))
+    found = list(map_in_order(find, read_partition(partition), threads=threads or pl.thread_pool_size()))
     matches = pl.concat([pl.DataFrame(schema=MATCH_SCHEMA), *(one.matches for one in found)])
     short = pl.concat([pl.DataFrame(schema=SHORT_SCHEMA), *(one.short.cast(SHORT_SCHEMA) for one in found)])
     short = short.group_by("group").agg(pl.col("rows").sum()).sort("group").cast(SHORT_SCHEMA)

@@ -18,7 +18,7 @@ import polars as pl
 
 from pipelines import installation
 from pipelines.corpus_scan.checkpoints import open_checkpoints, scan_digest
-from pipelines.corpus_scan.engines import run_partitions
+from pipelines.corpus_scan.engines import RAY, run_partitions
 from pipelines.corpus_scan.index_file import read_index
 from pipelines.corpus_scan.matching import KINDS, TABLE_SCHEMA, short_texts
 from pipelines.corpus_scan.scanning import load_scan, read_scan, scan_partition
@@ -135,7 +135,8 @@ def open_scan(
         if texts is not None:
             write_texts(opened, datasets, texts)
         del opened  # a process that searches reads it itself
-        work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold)
+        threads = 1 if engine.name == RAY else None  # a task of Ray has one processor
+        work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold, threads=threads)
         run_partitions(corpus.partitions, work, engine, folder)
         yield Scan(corpus, tables, at_hand, threshold, folder, index.resolve(), texts)
 

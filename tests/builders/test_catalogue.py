@@ -175,7 +175,9 @@ def sample_build(output: Path, **environment: str) -> dict[str, str]:
     return {row["dataset"]: row["content_sha256"] for row in map(json.loads, done.stdout.splitlines())}
 
 
-def test_builds_agree_whatever_the_hash_seed_the_threads_the_locale_the_time_zone_and_optimization(tmp_path: Path) -> None:
+def test_builds_agree_whatever_the_hash_seed_the_threads_the_locale_the_time_zone_and_optimization(
+    tmp_path: Path,
+) -> None:
     one = sample_build(tmp_path / "one", PYTHONHASHSEED="0", POLARS_MAX_THREADS="1", LC_ALL="C", TZ="UTC")
     other = sample_build(
         tmp_path / "other",
