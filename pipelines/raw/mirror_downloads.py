@@ -46,7 +46,7 @@ def patience_before_mirrors(request: FileRequest) -> Patience:
 
 
 def explain_failure(request: FileRequest, failure: SourceError) -> SourceError:
-    """The error for a file that no mirror can be asked for: it says so where there are mirrors. Of an archive, its member says so."""
+    """The error for a file that no mirror can be asked for: it says so, but for an archive, whose member is asked for next."""
     unknown = _mirrors(request) and not request.pin.has_digest and request.member is None
     return _explain(failure, ["mirrors not asked, because no digest of it is known"] if unknown else [])
 
