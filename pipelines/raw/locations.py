@@ -69,7 +69,7 @@ class PlannedFile:
 
 
 @dataclass(frozen=True)
-class _StoredFile:
+class StoredFile:
     """A whole file on disk: a raw file, or the archive that contains it."""
 
     path: Path
@@ -96,7 +96,7 @@ def locate(source: Source, key: str, settings: RawSettings, *, limit: int | None
         stored, member, digest = _find_member(request, stored_request, file.location.path)
         verified = request.pin.has_digest or stored.verified
     else:
-        stored_request, stored, member = request, _find_stored(request), None
+        stored_request, stored, member = request, find_stored(request), None
         digest, verified = stored.digest, stored.verified
     raw = Raw(request.name, stored.path, member, limit)
     # Also for a file of the cache: the command that downloaded it may have been killed before it recorded the digest.
@@ -173,12 +173,15 @@ def _existing_file(path: Path) -> Path | None:
     )
 
 
-def _find_stored(request: FileRequest) -> _StoredFile:
-    """Find a whole file below --raw-dir or in the cache, or download it, and verify it."""
+def find_stored(request: FileRequest) -> StoredFile:
+    """Find a whole file below --raw-dir or in the cache, or download it, and verify it.
+
+    Raises SourceError for a file that is missing, cannot be downloaded or is not the pinned one.
+    """
     local = _find_in_raw_dir(request)
     if local is not None:
         digest = _verify(Raw(request.name, local), request, todo="remove or replace it, or pass another --raw-dir")
-        return _StoredFile(local, "raw-dir", digest, request.pin.has_digest)
+        return StoredFile(local, "raw-dir", digest, request.pin.has_digest)
     if isinstance(request.file.location, Member):
         raise nested_archive_error(request)
     cached = Raw(request.name, request.cached_path)
@@ -186,15 +189,15 @@ def _find_stored(request: FileRequest) -> _StoredFile:
         if _existing_file(cached.path) is None:
             return _find_mirrored(request, missing_file_error(request))
         digest = _verify(cached, request, todo="remove or replace it")
-        return _StoredFile(cached.path, "cache", digest, request.pin.has_digest)
+        return StoredFile(cached.path, "cache", digest, request.pin.has_digest)
     match = _match_cached(cached, request)
     if match is not None:
-        return _StoredFile(cached.path, "cache", match, request.pin.has_digest)
+        return StoredFile(cached.path, "cache", match, request.pin.has_digest)
     with lock_cached_file(cached.path, request.name):
         request = reread_pin(request)
         match = _match_cached(cached, request)
         if match is not None:
-            return _StoredFile(cached.path, "cache", match, request.pin.has_digest)
+            return StoredFile(cached.path, "cache", match, request.pin.has_digest)
         if cached.path.exists():
             logger.info("%s: the cached copy is not the pinned file; downloading it again", request.name)
         origin: Origin = "download"
@@ -205,12 +208,12 @@ def _find_stored(request: FileRequest) -> _StoredFile:
                 raise
             digest, origin = fetch_from_mirrors(request, cached.path, error), "mirror"
         cache_digest(cached, request.settings.digest_cache, digest)
-    return _StoredFile(cached.path, origin, digest, request.pin.has_digest)
+    return StoredFile(cached.path, origin, digest, request.pin.has_digest)
 
 
 def _find_member(
     request: FileRequest, archive_request: FileRequest, path: str
-) -> tuple[_StoredFile, str | None, Digest]:
+) -> tuple[StoredFile, str | None, Digest]:
     """Find a member in its archive, or by itself: what is on disk, the member's path in it, and the member's digests.
 
     By itself it comes from a mirror, where the archive is not to be had or has another member. path: of the member in it.
@@ -220,9 +223,9 @@ def _find_member(
         cached = Raw(request.name, request.cached_path)
         match = _match_cached(cached, request)
         if match is not None:
-            return _StoredFile(cached.path, "cache", match, verified=True), None, match
+            return StoredFile(cached.path, "cache", match, verified=True), None, match
     try:
-        stored = _find_stored(archive_request)
+        stored = find_stored(archive_request)
         try:
             digest = _verify(Raw(request.name, stored.path, path), request, todo="remove or replace the archive")
         except SourceError:
@@ -239,7 +242,7 @@ def _find_member(
     return stored, path, digest
 
 
-def _find_mirrored(request: FileRequest, failure: SourceError) -> _StoredFile:
+def _find_mirrored(request: FileRequest, failure: SourceError) -> StoredFile:
     """Get a file from a mirror into the cache. Raises `failure` where none has it."""
     cached = Raw(request.name, request.cached_path)
     if not may_ask_mirrors(request):
@@ -247,10 +250,10 @@ def _find_mirrored(request: FileRequest, failure: SourceError) -> _StoredFile:
     with lock_cached_file(cached.path, request.name):
         match = _match_cached(cached, request)
         if match is not None:
-            return _StoredFile(cached.path, "cache", match, verified=True)
+            return StoredFile(cached.path, "cache", match, verified=True)
         digest = fetch_from_mirrors(request, cached.path, failure)
         cache_digest(cached, request.settings.digest_cache, digest)
-    return _StoredFile(cached.path, "mirror", digest, verified=True)
+    return StoredFile(cached.path, "mirror", digest, verified=True)
 
 
 def _match_cached(raw: Raw, request: FileRequest) -> Digest | None:
