@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 NEW, DONE, NOTHING = "to be published", "already published", "nothing here to publish"
 OF_THE_HUB = {".gitattributes"}  # what the Hub writes into a new repository
+UNKNOWN = "no digest of it is known"
+GATED = "its publisher gives it to those who accept terms"
 KINDS = ("sha256/", "git-blob/")
 
 
@@ -136,7 +138,9 @@ def make_raw_plan(source: Source, settings: RawSettings, options: RawOptions, hu
             writes[folder.CARD] = card
     elif not missing:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        todo = "pin them in the builder, or record them: embedding-datasets fetch, then commit pipelines/raw.lock.json"
+        todo = "keep them with --private; or, if you hold the rights or were given them, pass --i-have-the-rights"
+        if set(left_out.values()) == {UNKNOWN}:
+            todo = "pin their digests in the builder, or commit those that fetch records in pipelines/raw.lock.json"
         raise PublishError(f"{source.name}: no raw file can be kept", found=reasons, todo=todo)
     private = options.private if at is None else at.private
     state = NEW if writes else DONE if present else NOTHING
@@ -174,7 +178,7 @@ def _keepable_files(
     for one in _known_files(source, settings):
         path, location = digest_path(one.pin), stored_file(one.file).location
         if path is None:
-            left_out[one.file.name] = "no digest of it is known"
+            left_out[one.file.name] = UNKNOWN
         elif isinstance(location, Hub) and location.gated and not (options.rights or options.private):
             left_out[one.file.name] = (
                 "its publisher gives it to those who accept terms; --private, or --i-have-the-rights"

@@ -17,6 +17,7 @@ from pipelines.raw.digests import CHUNK
 from pipelines.raw.download import DownloadRequest, disk_error, download_file
 from pipelines.raw.mirrors import FolderMirror, HubMirror, digest_path
 from pipelines.raw.partial_file import FileVersion, PartialFile
+from pipelines.raw.pins import find_pin
 from pipelines.raw.urls import hub_token
 from pipelines.terminal import progress_bar
 
@@ -41,8 +42,10 @@ def may_ask_mirrors(request: FileRequest) -> bool:
 
 
 def patience_before_mirrors(request: FileRequest) -> Patience:
-    """How long to wait for the publisher of a file: less where there are mirrors to ask."""
-    return _impatient(request.settings.patience) if may_ask_mirrors(request) else request.settings.patience
+    """How long to wait for the publisher of a file: less where there are mirrors to ask for it, or for the member that is needed."""
+    member = request.member and find_pin(request.source.name, request.member, request.settings.lock_files)
+    asked = may_ask_mirrors(request) or (member is not None and member.has_digest and bool(_mirrors(request)))
+    return _impatient(request.settings.patience) if asked else request.settings.patience
 
 
 def explain_failure(request: FileRequest, failure: SourceError) -> SourceError:

@@ -182,6 +182,15 @@ def test_the_publisher_is_retried_less_where_there_are_mirrors(
     assert len(server.log) == 3
 
 
+def test_the_publisher_of_an_archive_is_retried_less_where_mirrors_may_have_its_member(
+    server: FaultyServer, folder: Path, raw_settings: RawSettings
+) -> None:
+    file = member(serve(server, name="files.zip"), "a/test.jsonl", **PIN)
+    server.always["/files.zip"] = Fault(status=503)
+    assert locate_file(file, with_mirrors(raw_settings, folder)).origin == "mirror"
+    assert len(server.log) == 3
+
+
 def test_a_file_that_is_fetched_by_hand_may_come_from_a_mirror(mirror: FaultyServer, raw_settings: RawSettings) -> None:
     file = by_hand("file.jsonl", "Please ask.", **PIN)
     located = locate_file(file, with_mirrors(raw_settings, f"{mirror.url}/m"))
