@@ -42,10 +42,11 @@ def may_ask_mirrors(request: FileRequest) -> bool:
 
 
 def patience_before_mirrors(request: FileRequest) -> Patience:
-    """How long to wait for the publisher of a file: less where there are mirrors to ask for it, or for the member that is needed."""
-    member = request.member and find_pin(request.source.name, request.member, request.settings.lock_files)
-    asked = may_ask_mirrors(request) or (member is not None and member.has_digest and bool(_mirrors(request)))
-    return _impatient(request.settings.patience) if asked else request.settings.patience
+    """How long to wait for the publisher of a file: less where mirrors may have it, or the member that is needed of it."""
+    wanted = [request.file] if request.member is None else [request.file, request.member]
+    pins = [find_pin(request.source.name, file, request.settings.lock_files) for file in wanted]
+    mirrored = _mirrors(request) and any(pin.has_digest for pin in pins)
+    return _impatient(request.settings.patience) if mirrored else request.settings.patience
 
 
 def explain_failure(request: FileRequest, failure: SourceError) -> SourceError:
