@@ -95,7 +95,7 @@ def _mirrors(request: FileRequest) -> list[Mirror]:
 
 
 def _is_news(request: FileRequest, failure: SourceError) -> bool:
-    """Whether a user should hear why mirrors are asked: not that a file is not here, and for a member as for its archive."""
+    """Whether to tell the user why mirrors are asked: a file that was only looked for on this machine is nothing new."""
     absent = failure.missing is not None and failure.missing.reason in {"offline", "by hand"}
     return not absent and not isinstance(request.file.location, Member)
 

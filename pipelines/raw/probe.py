@@ -50,6 +50,11 @@ class ProbedFile:
     page: str | None = None
     instructions: str | None = None
 
+    @property
+    def source(self) -> str:
+        """The name of its source."""
+        return self.name.partition("/")[0]
+
 
 def probe_files(
     files: Iterable[tuple[Source, RawFile]],

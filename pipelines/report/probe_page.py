@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from pipelines.raw.mirrors import VARIABLE
@@ -27,10 +28,13 @@ TODO: dict[State, str] = {
     "page": f"open the address in a browser: a sign-in or an error; {KEEP}",
     "redirect": f"open the address in a browser; if it has moved, correct it in the builder; or {KEEP}",
     "denied": f"open the address in a browser; or {KEEP}",
+    "gated": "accept the terms at {page}, with the account of your token (HF_TOKEN, or hf auth login)",
     "unreachable": "run the command again later",
 }
+ALIKE = frozenset(
+    {"gone", "denied", "gated", "unreachable"}
+)  # files of one source in these states have one cause, as a rule
 WORDS: dict[State, str] = {"gated": "needs access", "unknown": "there", "page": "a web page"}
-NO_ACCESS: State = "gated"
 
 
 def probe_page(files: Sequence[ProbedFile], memory: Path, *, width: int | None = None) -> list[str]:
@@ -41,12 +45,9 @@ def probe_page(files: Sequence[ProbedFile], memory: Path, *, width: int | None =
         compared = ", ".join(file.judgement.compared) or ("nothing" if file.judgement.state == "unknown" else "")
         rows.append([file.name, _words(file.judgement.state), size, compared])
     lines = table(rows, width=width).splitlines() if len(rows) > 1 else []
-    for file in files:
-        if file.judgement.state in TODO:
-            lines += ["", *_problem(file, memory)]
-        elif file.judgement.state == NO_ACCESS:
-            todo = f"accept the terms at {file.page}, with the account of your token (HF_TOKEN, or hf auth login)"
-            lines += ["", *wrap(f"{file.name}: {_words(NO_ACCESS)}"), *fact("to do", todo)]
+    for (source, state, _), group in groupby(files, key=_paragraph):
+        if state in TODO:
+            lines += ["", *_problem(source, list(group), memory)]
     counts = Counter(_words(file.judgement.state) for file in files)
     return [
         *lines,
@@ -72,13 +73,23 @@ def probe_as_json(file: ProbedFile) -> dict[str, Any]:
     }
 
 
-def _problem(file: ProbedFile, memory: Path) -> list[str]:
-    judgement = file.judgement
-    lines = wrap(f"{file.name}: {_words(judgement.state)}")
-    lines += wrap(file.url or "", "  where     ", break_words=False)
+def _paragraph(file: ProbedFile) -> tuple[str, State, str]:
+    """What the files of one paragraph have in common: the source and the state, and the name where each differs."""
+    state = file.judgement.state
+    return file.source, state, "" if state in ALIKE else file.name
+
+
+def _problem(source: str, files: Sequence[ProbedFile], memory: Path) -> list[str]:
+    """What is wrong with files of one source that are in the same state, by the first of them, and what to do."""
+    first, judgement = files[0], files[0].judgement
+    state = judgement.state
+    lines = wrap(
+        f"{first.name}: {_words(state)}" if len(files) == 1 else f"{source}: {len(files)} files {_words(state)}"
+    )
+    lines += wrap(first.url or "", "  where     ", break_words=False)
     lines += fact("found", judgement.found)
     lines += fact("expected", judgement.expected) if judgement.expected else []
-    return lines + fact("to do", TODO[judgement.state].format(memory=memory))
+    return lines + fact("to do", TODO[state].format(memory=memory, page=first.page))
 
 
 def _words(state: State) -> str:
