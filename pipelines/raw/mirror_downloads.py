@@ -6,6 +6,7 @@ import logging
 import os
 import stat
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from huggingface_hub import constants
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from pipelines.raw.mirrors import Mirror, WebMirror
 
 RETRIES, LONGEST_WAIT = 2, 60  # of a server that is not the only one: retries, and seconds that it may ask to wait
-NOT_THERE = "not there"
+NOT_THERE, NO_FOLDER = "not there", "no such folder"
+LACKS = frozenset({"status 404", NOT_THERE})  # how a mirror says that it does not have a file
 
 logger = logging.getLogger(__name__)
 
@@ -79,9 +81,12 @@ def fetch_from_mirrors(request: FileRequest, target: Path, failure: SourceError)
         except SourceError as error:
             if error.local:
                 raise
-            answer = f"mirror {mirror}: {_answer(request, error)}"
-            logger.debug("%s: %s", request.name, answer)
-            answers.append(answer)
+            answers.append(f"mirror {mirror}: {_answer(request, error)}")
+            if error.found == NO_FOLDER:
+                _log_missing_folder(mirror)
+            else:
+                level = logging.DEBUG if error.found in LACKS else logging.INFO
+                logger.log(level, "%s: %s", request.name, answers[-1])
             continue
         logger.info("%s: taken from the mirror %s", request.name, mirror)
         return digest
@@ -92,6 +97,12 @@ def _mirrors(request: FileRequest) -> list[Mirror]:
     """The mirrors that may be asked: with --offline, folders alone."""
     settings = request.settings
     return [one for one in settings.mirrors if isinstance(one, FolderMirror) or not settings.offline]
+
+
+@cache
+def _log_missing_folder(mirror: Mirror) -> None:
+    """Say, once, that a folder is missing: it may be misspelt, or not mounted."""
+    logger.info("mirror %s: %s", mirror, NO_FOLDER)
 
 
 def _is_news(request: FileRequest, failure: SourceError) -> bool:
@@ -117,7 +128,7 @@ def _explain(failure: SourceError, answers: list[str]) -> SourceError:
 
 def _answer(request: FileRequest, error: SourceError) -> str:
     """What a mirror said, in words."""
-    if error.found in {"status 404", NOT_THERE}:
+    if error.found in LACKS:
         return f"it does not have {request.file.name}"
     return f"{'another file, ' * error.what.endswith('not the pinned file')}{error.found or error.what}"
 
@@ -175,7 +186,7 @@ def _file_size(path: Path) -> int:
 def _absence(path: Path) -> str:
     if path.is_symlink():
         return f"a broken link at {path}"
-    return NOT_THERE if os.path.isdir(path.parents[2]) else "no such folder"  # noqa: PTH112 - never raises
+    return NOT_THERE if os.path.isdir(path.parents[2]) else NO_FOLDER  # noqa: PTH112 - never raises
 
 
 def _chunks(path: Path, size: int) -> Iterator[bytes]:

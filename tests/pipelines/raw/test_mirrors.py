@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import socket
@@ -396,6 +397,33 @@ def test_a_mirror_that_continues_another_file_is_asked_for_all_of_it(
     located = locate_file(file, with_mirrors(raw_settings, f"{mirror.url}/m"))
     assert located.raw.path.read_bytes() == CONTENT
     assert mirror.ranges() == ["bytes=10000-", None]
+
+
+def test_what_a_killed_copy_left_is_not_used(folder: Path, raw_settings: RawSettings) -> None:
+    file = by_hand("file.jsonl", "Please ask.", **PIN)
+    target = raw_settings.cache / "raw" / "demo" / sha256(CONTENT)[:12] / "file.jsonl"
+    write(target.with_name("file.jsonl.part"), OTHER[:5000])
+    write(target.with_name("file.jsonl.part.json"), json.dumps({"url": (folder / PATH).as_uri()}).encode())
+    located = locate_file(file, with_mirrors(raw_settings, folder))
+    assert (located.raw.path, located.raw.path.read_bytes()) == (target, CONTENT)
+    assert {path.name for path in target.parent.iterdir()} == {"file.jsonl", "file.jsonl.lock"}
+
+
+def test_a_mirror_with_other_bytes_is_named_also_where_another_has_the_file(
+    folder: Path, tmp_path: Path, raw_settings: RawSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path / "changed" / PATH, OTHER)
+    (tmp_path / "empty").mkdir()
+    file = by_hand("file.jsonl", "Please ask.", **PIN)
+    with caplog.at_level(logging.INFO):
+        locate_file(
+            file, with_mirrors(raw_settings, tmp_path / "none", tmp_path / "empty", tmp_path / "changed", folder)
+        )
+    assert [record.getMessage().split(" (")[0] for record in caplog.records] == [
+        f"mirror {tmp_path / 'none'}: no such folder",
+        f"demo/file.jsonl: mirror {tmp_path / 'changed'}: another file, JSON of 15 KB",
+        f"demo/file.jsonl: taken from the mirror {folder}",
+    ]
 
 
 def test_a_full_disk_ends_the_search(
