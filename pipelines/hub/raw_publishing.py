@@ -94,9 +94,14 @@ def _replan(plan: RawPlan, replans: int) -> None:
 
 
 def _commit(hub: HubClient, plan: RawPlan, parent: str, options: RawOptions) -> str:
-    """Write the plan in one commit on top of `parent`; its sha. Raises what the Hub's library raises."""
+    """Write the plan in one commit on top of `parent`; its sha.
+
+    Raises what the Hub's library raises, PublishError for a file that has changed since it was planned.
+    """
     client.configure_session(hub)
     additions = [CommitOperationAdd(path, content) for path, content in plan.writes.items()]
+    for addition in additions:
+        _require_digest(addition, plan)
     with stage(f"uploading {plan.source.name}"):
         hub.api.preupload_lfs_files(
             plan.repo, additions, repo_type="dataset", revision=repository.MAIN, free_memory=False,
@@ -113,6 +118,18 @@ def _commit(hub: HubClient, plan: RawPlan, parent: str, options: RawOptions) -> 
         revision=repository.MAIN,
     )
     return str(made.oid)
+
+
+def _require_digest(addition: CommitOperationAdd, plan: RawPlan) -> None:
+    """Refuse to send a file under a digest that it does not have now."""
+    kind, digest = addition.path_in_repo.partition("/")[0], addition.path_in_repo.rpartition("/")[2]
+    content = plan.writes[addition.path_in_repo]
+    found = addition.upload_info.sha256.hex() if kind == "sha256" else listed_digests(content)[1]
+    if addition.path_in_repo in plan.names and found != digest:
+        todo = "see what writes to it, and run the command again"
+        raise PublishError(
+            "a raw file has changed meanwhile", where=str(content), found=found, expected=digest, todo=todo
+        )
 
 
 def _compare(hub: HubClient, plan: RawPlan, commit: str) -> None:

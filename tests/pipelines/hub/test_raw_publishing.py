@@ -185,6 +185,24 @@ def test_a_wrong_file_here_is_never_sent(hub: LoopbackHub, settings: RawSettings
     assert hub.repos == {}
 
 
+@pytest.mark.parametrize("kind", ["sha256", "git_blob"])
+def test_a_file_that_changes_after_it_was_verified_is_never_sent(
+    hub: LoopbackHub, settings: RawSettings, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    def plan_and_change(*arguments: Any) -> RawPlan:
+        planned = make_raw_plan(*arguments)
+        write(settings.raw_dir / "demo" / "file.jsonl", OTHER)  # type: ignore[operator]
+        return planned
+
+    digests = {"sha256": sha256(CONTENT), "git_blob": git_blob(CONTENT)}
+    hub.repos[REPO] = Repo(private=False)
+    hub.repos[REPO].add("main", Commit({}, None, "first", ""))
+    monkeypatch.setattr("pipelines.hub.raw_publishing.make_raw_plan", plan_and_change)
+    with pytest.raises(PublishError, match="has changed meanwhile"):
+        keep(hub, settings, source_of(https(URL, **{kind: digests[kind]})))
+    assert hub.tree(REPO) == {}
+
+
 # Which licences
 
 
