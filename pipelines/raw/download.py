@@ -260,9 +260,10 @@ def _refused(request: DownloadRequest, status: int) -> SourceError:
     reason: MissingReason = "unavailable"
     if status in {401, 403}:
         what, todo, reason = f"{request.name}: the server denies access", request.access_hint, request.denied
-    elif status == 404:
+    elif status in {404, 410}:
         what = f"{request.name} not found at its URL"
-        todo = f"check whether it has moved, and update the definition of the source; or {request.alternative}"
+        todo = "check whether it has moved, and update the definition of the source; or "
+        todo += f"name a mirror in EMBEDDING_DATASETS_MIRRORS; or {request.alternative}"
     else:
         what, todo = f"{request.name} could not be downloaded", f"open the URL in a browser; or {request.alternative}"
     error = SourceError(what, where=request.url, found=f"status {status}", expected=request.version, todo=todo)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 RETRIES, LONGEST_WAIT = 2, 60  # of a server that is not the only one: retries, and seconds that it may ask to wait
 NOT_THERE, NO_FOLDER = "not there", "no such folder"
-LACKS = frozenset({"status 404", NOT_THERE})  # how a mirror says that it does not have a file
+LACKS = frozenset({"status 404", "status 410", NOT_THERE})  # how a mirror says that it does not have a file
 
 logger = logging.getLogger(__name__)
 
