@@ -101,7 +101,7 @@ def test_a_size_that_head_says_wrongly_is_asked_for_again(server: FaultyServer, 
         ),
         (Fault(status=304), ("denied", "status 304")),
     ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+    ids=lambda value: value[0] if isinstance(value, tuple) else str(value.status or "body"),
 )
 def test_what_is_wrong_is_named(
     server: FaultyServer, raw_settings: RawSettings, fault: Fault, expected: tuple[str, str]
