@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 RETRIES, LONGEST_WAIT = 2, 60  # of a server that is not the only one: retries, and seconds that it may ask to wait
 NOT_THERE, NO_FOLDER = "not there", "no such folder"
+HIDES = frozenset({"status 401", "status 403"})  # what the Hub answers for a repository that is not there, or private
 LACKS = frozenset({"status 404", "status 410", NOT_THERE})  # how a mirror says that it does not have a file
 
 logger = logging.getLogger(__name__)
@@ -85,7 +86,7 @@ def fetch_from_mirrors(request: FileRequest, target: Path, failure: SourceError)
             if error.found == NO_FOLDER:
                 _log_missing_folder(mirror)
             else:
-                level = logging.DEBUG if error.found in LACKS else logging.INFO
+                level = logging.DEBUG if error.found in LACKS | HIDES else logging.INFO
                 logger.log(level, "%s: %s", request.name, answers[-1])
             continue
         logger.info("%s: taken from the mirror %s", request.name, mirror)
@@ -130,6 +131,8 @@ def _answer(request: FileRequest, error: SourceError) -> str:
     """What a mirror said, in words."""
     if error.found in LACKS:
         return f"it does not have {request.file.name}"
+    if error.found in HIDES:
+        return f"{error.found}: it does not have {request.file.name}, or keeps it private"
     return f"{'another file, ' * error.what.endswith('not the pinned file')}{error.found or error.what}"
 
 

@@ -217,6 +217,19 @@ def test_a_mirror_on_the_hub_is_asked_with_the_users_token(server: FaultyServer,
     assert tokens == {"/file.js": None, "/dataset": f"Bearer {TOKEN}"}
 
 
+def test_a_source_that_an_organisation_does_not_keep_is_no_news(
+    server: FaultyServer, folder: Path, raw_settings: RawSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = by_hand("file.jsonl", "Please ask.", **PIN)
+    server.always[f"/datasets/org/raw-demo/resolve/main/{PATH}"] = Fault(status=401)
+    error = fails(file, with_mirrors(raw_settings, "hf://datasets/org"))
+    words = "mirror hf://datasets/org: status 401: it does not have file.jsonl, or keeps it private"
+    assert (error.found or "").endswith(words)
+    with caplog.at_level(logging.WARNING, "httpx"), caplog.at_level(logging.INFO, "pipelines"):
+        locate_file(file, with_mirrors(raw_settings, "hf://datasets/org", folder))
+    assert [record.getMessage() for record in caplog.records] == [f"demo/file.jsonl: taken from the mirror {folder}"]
+
+
 def test_offline_asks_folders_alone(mirror: FaultyServer, folder: Path, raw_settings: RawSettings) -> None:
     file = by_hand("file.jsonl", "Please ask.", **PIN)
     error = fails(file, with_mirrors(raw_settings, f"{mirror.url}/m", "hf://datasets/org", offline=True))
