@@ -82,14 +82,23 @@ class UsageError(DatasetError):
 
 
 class SourceError(DatasetError):
-    """A raw file is missing, malformed or not the pinned one. missing: which file, where one is missing."""
+    """A raw file is missing, malformed or not the pinned one.
+
+    missing: which file, where one is missing. local: whether this machine is the cause, so that no other address would help.
+    """
 
     exit_code = 3
     missing: MissingFile | None = None
+    local: bool = False
 
     def lacking(self, name: str, reason: MissingReason) -> SourceError:
         """This error, which says that a raw file is missing."""
         self.missing = MissingFile(name, reason)
+        return self
+
+    def of_this_machine(self) -> SourceError:
+        """This error, which says that this machine is the cause."""
+        self.local = True
         return self
 
 

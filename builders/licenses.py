@@ -84,6 +84,11 @@ def permits_derivatives(license_id: str) -> bool:
     return "nd" not in license_id.lower().split("-")
 
 
+def permits_redistribution(license_id: str) -> bool:
+    """Whether a licence is known to permit sharing the data unchanged: `cc-by-nc-nd-4.0` does, terms of their own may not."""
+    return license_id.lower() in LICENSES - {"unknown", "other"}
+
+
 def describe_license(license_id: str) -> str:
     """What a licence, as the Hub names it, says about sharing a dataset, in words."""
     parts = license_id.lower().split("-")

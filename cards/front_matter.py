@@ -64,7 +64,7 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
     return {
         "pretty_name": dataset.pretty_name,
         "language": languages,
-        **_license(source.name, definition.license, source.homepage),
+        **license_keys(source.name, definition.license, source.homepage),
         "multilinguality": ["translation" if translation else "monolingual" if len(languages) == 1 else "multilingual"],
         "annotations_creators": list(source.annotations),
         "source_datasets": [f"extended|other-{source.name}"],
@@ -109,7 +109,7 @@ def size_category(rows: int) -> str:
     return SIZES[min(max(len(str(rows)) - 3, 0), len(SIZES) - 1)]
 
 
-def _license(source: str, license_id: str, homepage: str) -> dict[str, str]:
+def license_keys(source: str, license_id: str, homepage: str) -> dict[str, str]:
     """The keys of the licence: for `other`, the Hub requires a name and a link too."""
     if license_id != "other":
         return {"license": license_id}

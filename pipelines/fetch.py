@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition
     from builders.errors import MissingFile
+    from builders.raw_files import RawFile
+    from builders.spec import Source
     from pipelines.raw.locations import LocatedFile
     from pipelines.raw.settings import RawSettings
 
@@ -21,12 +23,13 @@ EXAMPLES = """\
   embedding-datasets fetch rubq                         download what rubq's datasets are built from
   embedding-datasets fetch all --dry-run                what there is to download, from where, and how large it is
   embedding-datasets fetch all --raw-dir DIR --offline  verify the files in DIR, list the missing ones
-  embedding-datasets fetch hhrlhf-harmlessness --splits test"""
+  embedding-datasets fetch hhrlhf-harmlessness --splits test
+  embedding-datasets fetch --probe                      whether every file is still there, without downloading it"""
 
 
 def main() -> int:
     """Fetch the raw files of the named datasets; returns the exit code: that of the first file that failed, or 0."""
-    options = command.parse(parser())
+    options = _parse()
     from builders.catalogue import needed_files, requested_splits
     from pipelines.raw.locations import locate
     from pipelines.raw.missing_files import missing_file_of
@@ -36,11 +39,14 @@ def main() -> int:
     from pipelines.stages import show_stages, stage
 
     settings = command.raw_settings(options)
-    definitions = [definition for definition, _ in command.resolve_datasets(options.names)]
+    definitions = [definition for definition, _ in command.resolve_datasets(options.names or ["all"])]
     sources = {}  # by source and file: datasets of one source share files
     for definition in definitions:
         for key in needed_files(definition, requested_splits(definition, options.splits)):
             sources[definition.source.name, key] = definition.source
+    if options.probe:
+        files = [(source, source.files[key]) for (_, key), source in sources.items()]
+        return _probe(files, settings, as_json=options.json)
     if options.dry_run:
         return _dry_run(definitions, settings, options.splits, as_json=options.json)
     failed: dict[str, MissingFile] = {}
@@ -74,12 +80,46 @@ def main() -> int:
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     arguments = command.parser("fetch", "Find or download raw files and verify them.", EXAMPLES)
-    arguments.add_argument("names", nargs="+", metavar="NAME", help=command.NAMES)
+    arguments.add_argument("names", nargs="*", metavar="NAME", help=command.NAMES)
     command.add_raw_options(arguments)
     arguments.add_argument("--splits", type=command.split_names, metavar="A,B", help="only the files of these splits")
     arguments.add_argument("--dry-run", action="store_true", help="show what would be downloaded, and do nothing")
+    arguments.add_argument(
+        "--probe",
+        action="store_true",
+        help="ask whether each file is where it is published, in its size and with its digest; of all sources without a NAME",
+    )
     arguments.add_argument("--json", action="store_true", help="one JSON object per file on stdout, for programs")
     return arguments
+
+
+def _parse() -> argparse.Namespace:
+    arguments = parser()
+    options = command.parse(arguments)
+    if not options.names and not options.probe:
+        arguments.error("the following arguments are required: NAME")
+    if options.probe and (options.offline or options.dry_run):
+        arguments.error(f"--probe asks servers: leave out {'--offline' if options.offline else '--dry-run'}")
+    return options
+
+
+def _probe(files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_json: bool) -> int:
+    """Ask for files without downloading them; returns 1 where one is wrong, 3 where a server does not answer, else 0."""
+    from builders.errors import SourceError
+    from pipelines.raw.probe import MEMORY, count_asked, probe_files
+    from pipelines.raw.probe_answers import WRONG
+    from pipelines.report.probe_page import probe_as_json, probe_page
+    from pipelines.stages import show_stages, stage
+
+    with show_stages("probe"), stage("asking", total=count_asked(files), unit="files") as advance:
+        probed = probe_files(files, settings, advance)
+    if as_json:
+        for file in probed:
+            command.print_json(probe_as_json(file))
+    else:
+        command.print_page(probe_page(probed, settings.cache / MEMORY, width=command.width()))
+    states = {file.judgement.state for file in probed}
+    return 1 if states & WRONG else SourceError.exit_code if "unreachable" in states else 0
 
 
 def _dry_run(

@@ -138,7 +138,7 @@ def plan_build(definition: Definition, version: str, settings: BuildSettings) ->
     origins = {file.origin for file in raw}
     if origins & {"missing", "by-hand"}:
         state = "impossible"
-    elif "download" in origins:
+    elif origins & {"download", "mirror"}:
         state = "would download and build"
     else:
         inputs = _find_inputs(definition, splits, settings)

@@ -12,8 +12,10 @@ from pipelines import command
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
     from builders.catalogue import Definition
+    from builders.spec import Source
     from pipelines.hub.planning import Plan, PublishOptions
     from pipelines.hub.publishing import Publication
 
@@ -22,7 +24,12 @@ EXAMPLES = """\
   embedding-datasets publish cedr --org ORG                 outputs/cedr-classification/<newest> as ORG/cedr-classification
   embedding-datasets publish cedr-classification@1.0.0 --org ORG --private    an older version too: main stays at the newest
   embedding-datasets publish cedr --org ORG --all-versions  from the oldest to the newest
-  embedding-datasets publish ria-news --org ORG --i-have-the-rights"""
+  embedding-datasets publish ria-news --org ORG --i-have-the-rights
+  embedding-datasets publish --raw cedr --org ORG --raw-dir DIR    its raw files by digest, as a mirror: ORG/raw-cedr"""
+
+# Options that mean nothing with --raw, and nothing without it.
+OF_RELEASES = ("--all-versions", "--create-pr", "--repo-name", "--take-over", "--no-download", "--ledger")
+OF_RAW_FILES = ("--raw-dir", "--cache")
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +42,8 @@ def main() -> int:
     from pipelines.stages import show_stages
 
     datasets = command.resolve_datasets(options.names)
+    if options.raw:
+        return _publish_raw([definition.source for definition, _ in datasets], options)
     if options.repo_name and len(datasets) > 1:
         raise UsageError("--repo-name is for one dataset", found=f"{len(datasets)} datasets", todo="name one")
     if options.all_versions:
@@ -77,6 +86,44 @@ def _show(plan: Plan, publication: Publication | None, *, as_json: bool) -> None
         command.print_json(publishing.to_json(plan, publication))
     else:
         print("\n".join(_page(plan, publication)), flush=True)
+
+
+def _publish_raw(sources: Iterable[Source], options: argparse.Namespace) -> int:
+    """Keep the raw files of sources; returns the exit code: that of the first source that failed, 3 where a file is not here."""
+    from builders.errors import SourceError
+    from pipelines.hub import client, publishing
+    from pipelines.hub.raw_plans import RawOptions, make_raw_plan
+    from pipelines.hub.raw_publishing import publish_raw, raw_plan_as_json
+    from pipelines.report.failures import error_as_json
+    from pipelines.report.raw_publication_page import raw_publication_page
+    from pipelines.stages import show_stages
+
+    raw = command.raw_settings(options)
+    settings = RawOptions(
+        options.org, options.private, options.i_have_the_rights, options.overwrite_card, options.message
+    )
+    hub = client.connect(PublishError) if options.dry_run else publishing.login()
+    code = 0
+    for source in {source.name: source for source in sources}.values():
+        try:
+            if options.dry_run:
+                plan, publication = make_raw_plan(source, raw, settings, hub), None
+            else:
+                with show_stages(source.name):
+                    publication = publish_raw(source, raw, settings, hub)
+                plan = publication.plan
+        except DatasetError as error:
+            command.print_error(error)
+            if options.json:
+                command.print_json({"source": source.name, "state": "failed", "error": error_as_json(error)})
+            code = code or error.exit_code
+            continue
+        if options.json:
+            command.print_json(raw_plan_as_json(plan, publication))
+        else:
+            command.print_page(raw_publication_page(plan, publication))
+        code = code or (SourceError.exit_code if plan.missing else 0)
+    return code
 
 
 def _all_versions(datasets: list[tuple[Definition, str]], options: argparse.Namespace) -> list[tuple[Definition, str]]:
@@ -137,7 +184,9 @@ def parser() -> argparse.ArgumentParser:
         "--overwrite-card", action="store_true", help="replace a card that was edited by hand on the Hub"
     )
     arguments.add_argument(
-        "--i-have-the-rights", action="store_true", help="publish although the licence forbids derivatives"
+        "--i-have-the-rights",
+        action="store_true",
+        help="publish although the licence forbids derivatives, or raw files that it does not permit to share",
     )
     arguments.add_argument(
         "--no-download",
@@ -151,6 +200,18 @@ def parser() -> argparse.ArgumentParser:
         help="read and record what is published in this file; by default pipelines/ledger.json, and with another HF_ENDPOINT "
         "nothing is recorded",
     )
+    arguments.add_argument(
+        "--raw",
+        action="store_true",
+        help="publish raw files instead, by digest, where their licence permits it (docs/raw-files.md)",
+    )
+    arguments.add_argument(
+        "--raw-dir", type=Path, metavar="DIR", help="with --raw: local raw files, DIR/<source>/<file>"
+    )
+    arguments.add_argument(
+        "--cache", type=Path, metavar="DIR", help="with --raw: where downloads are (default: the user's cache)"
+    )
+    arguments.set_defaults(offline=True)  # --raw publishes what is on this machine
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
     return arguments
 
@@ -158,6 +219,10 @@ def parser() -> argparse.ArgumentParser:
 def _parse() -> argparse.Namespace:
     arguments = parser()
     options = command.parse(arguments)
+    others = OF_RELEASES if options.raw else OF_RAW_FILES
+    given = [name for name in others if getattr(options, name.removeprefix("--").replace("-", "_"))]
+    if given:
+        arguments.error(f"{given[0]} is {'not for' if options.raw else 'only for'} --raw")
     if options.ledger and not os.access(options.ledger.absolute().parent, os.W_OK):
         arguments.error(f"--ledger: cannot write to {options.ledger}")
     return options

@@ -12,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
 os.environ["HF_HUB_DISABLE_XET"] = "1"
 os.environ.pop("HF_TOKEN", None)
+os.environ.pop("EMBEDDING_DATASETS_MIRRORS", None)
 
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.terminal import configure_logging

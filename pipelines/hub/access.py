@@ -1,7 +1,8 @@
-"""What the user's token for the Hub may do: whose it is, and which gated files it may read. Each question is asked once."""
+"""What servers answer before a build: what the user's token for the Hub may do, and whether mirrors are there."""
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -11,13 +12,15 @@ from huggingface_hub import constants
 
 from builders.errors import SourceError
 from builders.raw_files import Hub
-from pipelines.raw.urls import file_url, https_check
+from pipelines.raw.mirrors import FolderMirror, HubMirror, WebMirror
+from pipelines.raw.urls import file_url, https_check, hub_token
 from pipelines.raw.user_agent import user_agent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from builders.raw_files import RawFile
+    from pipelines.raw.mirrors import Mirror
 
 SECONDS = 5.0  # that a server may take for each step of an answer
 AT_ONCE = 4  # requests
@@ -67,6 +70,28 @@ def ask_access(files: Sequence[RawFile], token: str | None, endpoint: str | None
     """Whether the token may read files of the Hub: one HEAD request each, several at once."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(lambda file: _file_access(file, token, endpoint or constants.ENDPOINT), files))
+
+
+def find_failure(mirror: Mirror, *, offline: bool, endpoint: str | None = None) -> str:
+    """Why a mirror does not answer, in words; empty where it does, or where it is not on this machine and `offline` is set."""
+    if isinstance(mirror, FolderMirror):
+        readable = mirror.path.is_dir() and os.access(mirror.path, os.R_OK | os.X_OK)
+        return "" if readable else "no such folder, or not readable"
+    if offline:
+        return ""
+    token, method, url = None, "HEAD", str(mirror)
+    if isinstance(mirror, HubMirror):
+        path = f"/{mirror.name}" if "/" in mirror.name else f"?author={mirror.name}&limit=1"
+        try:
+            token = hub_token()
+        except SourceError as error:
+            return error.what
+        method, url = "GET", f"{endpoint or constants.ENDPOINT}/api/datasets{path}"
+    answer = _ask(method, url, token)
+    if isinstance(answer, str):
+        return answer.replace("the Hub", "it") if isinstance(mirror, WebMirror) else answer
+    refused = isinstance(mirror, HubMirror) and answer.status_code in {401, 403, 404}
+    return f"status {answer.status_code}" if refused or answer.status_code >= 500 else ""
 
 
 def _file_access(file: RawFile, token: str | None, endpoint: str) -> FileAccess:

@@ -41,4 +41,5 @@ def lock_cached_file(path: Path, name: str, *, activity: str = "downloading") ->
 def unusable_cache_error(directory: Path, error: OSError) -> SourceError:
     """The error for a cache that cannot be written."""
     todo = "set EMBEDDING_DATASETS_CACHE to a writable directory"
-    return SourceError("the cache cannot be used", where=str(directory), found=str(error), todo=todo)
+    unusable = SourceError("the cache cannot be used", where=str(directory), found=str(error), todo=todo)
+    return unusable.of_this_machine()

@@ -107,7 +107,7 @@ def download_file(request: DownloadRequest, target: Path, patience: Patience) ->
         _verify(request, part, digest)
         part.move_to(target)
     except OSError as error:
-        raise _disk_error(request, target, error) from error
+        raise disk_error(request.name, target, error) from error
     return digest
 
 
@@ -241,27 +241,29 @@ def _check_disk_space(request: DownloadRequest, part: PartialFile, total: int | 
             found=f"{format_size(free)} free",
             expected=f"{format_size(total - part.size)} for the file, {format_size(RESERVE)} in reserve",
             todo="free some space, or set EMBEDDING_DATASETS_CACHE to a directory on a larger disk",
-        )
+        ).of_this_machine()
 
 
-def _disk_error(request: DownloadRequest, target: Path, error: OSError) -> SourceError:
+def disk_error(name: str, target: Path, error: OSError) -> SourceError:
+    """The error for a file of the cache that cannot be written."""
     if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
         return unusable_cache_error(target.parent, error)
     return SourceError(
-        f"{request.name}: the disk is full",
+        f"{name}: the disk is full",
         where=str(target.parent),
         found=error.strerror,
         todo="free some space, or set EMBEDDING_DATASETS_CACHE to a directory on a larger disk; the next run resumes",
-    )
+    ).of_this_machine()
 
 
 def _refused(request: DownloadRequest, status: int) -> SourceError:
     reason: MissingReason = "unavailable"
     if status in {401, 403}:
         what, todo, reason = f"{request.name}: the server denies access", request.access_hint, request.denied
-    elif status == 404:
+    elif status in {404, 410}:
         what = f"{request.name} not found at its URL"
-        todo = f"check whether it has moved, and update the definition of the source; or {request.alternative}"
+        todo = "check whether it has moved, and update the definition of the source; or "
+        todo += f"name a mirror in EMBEDDING_DATASETS_MIRRORS; or {request.alternative}"
     else:
         what, todo = f"{request.name} could not be downloaded", f"open the URL in a browser; or {request.alternative}"
     error = SourceError(what, where=request.url, found=f"status {status}", expected=request.version, todo=todo)

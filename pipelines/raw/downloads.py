@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from builders.catalogue import needed_files, requested_splits
 from pipelines.raw.file_request import stored_file
 from pipelines.raw.locations import plan_file
+from pipelines.raw.mirrors import digest_path
 from pipelines.raw.missing import missing_reason
 from pipelines.raw.pins import find_pin
 
@@ -38,7 +39,7 @@ class PlannedDownload:
 def plan_downloads(
     definitions: Iterable[Definition], raw: RawSettings, splits: tuple[str, ...] | None = None
 ) -> list[PlannedDownload]:
-    """The files that some datasets need, each once. A member of an archive that lies in `raw_dir` by itself is a file of its own.
+    """The files that some datasets need, each once. A member of an archive that lies somewhere by itself is a file of its own.
 
     Raises SourceError for a directory in place of a file, UsageError where `raw_dir` or a split does not exist.
     """
@@ -47,8 +48,9 @@ def plan_downloads(
         source = definition.source
         for key in needed_files(definition, requested_splits(definition, splits)):
             file, plan = source.files[key], plan_file(source, key, raw)
-            here = plan.origin in ("raw-dir", "cache")
-            if not (here and plan.where.endswith(f"/{file.name}")):
+            here = plan.origin in ("raw-dir", "cache", "mirror")
+            path = digest_path(find_pin(source.name, file, raw.lock_files)) if plan.origin == "mirror" else file.name
+            if not (here and plan.where.endswith(f"/{path}")):
                 file = stored_file(file)
             planned[source.name, plan.where if here else file.name] = PlannedDownload(
                 source.name,

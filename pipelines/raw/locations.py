@@ -1,4 +1,4 @@
-"""Where a raw file is: below `--raw-dir`, in the cache or at its URL; and whether it is the pinned one."""
+"""Where a raw file is: below `--raw-dir`, in the cache, at its URL or on a mirror; and whether it is the pinned one."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from huggingface_hub import constants
-
 from builders.errors import SourceError, UsageError
-from builders.raw_files import ByHand, GitHub, Hub, Member
+from builders.raw_files import ByHand, Member
 from builders.reading.archives import open_raw
 from builders.spec import Raw
 from pipelines.raw.cache import lock_cached_file
 from pipelines.raw.content_types import HEAD, read_head
 from pipelines.raw.digests import cache_digest, hash_file
-from pipelines.raw.download import DownloadRequest, download_file
+from pipelines.raw.download import download_file
 from pipelines.raw.file_request import make_request, reread_pin
 from pipelines.raw.lock_file import record_digest
+from pipelines.raw.mirror_downloads import explain_failure, fetch_from_mirrors, may_ask_mirrors, patience_before_mirrors
+from pipelines.raw.mirrors import find_in_folders
 from pipelines.raw.missing import by_hand_instructions, missing_file_error, nested_archive_error, placement
 from pipelines.raw.pins import placeholder_error, wrong_file_error
-from pipelines.raw.urls import HUB, file_url, hub_token
+from pipelines.raw.publisher_request import publisher_request
+from pipelines.raw.urls import file_url
 from pipelines.terminal import format_size
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from builders.errors import MissingReason
     from builders.spec import Source
     from pipelines.raw.digests import Digest
     from pipelines.raw.file_request import FileRequest
     from pipelines.raw.settings import RawSettings
 
-Origin = Literal["raw-dir", "cache", "download"]
+Origin = Literal["raw-dir", "cache", "download", "mirror"]
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class PlannedFile:
 
 
 @dataclass(frozen=True)
-class _StoredFile:
+class StoredFile:
     """A whole file on disk: a raw file, or the archive that contains it."""
 
     path: Path
@@ -82,7 +82,8 @@ def locate(source: Source, key: str, settings: RawSettings, *, limit: int | None
     """Find a raw file of a source and verify it; download it where it is not on this machine.
 
     A member of an archive may lie in `raw_dir` under its own name; otherwise it is read in the archive, which is verified too.
-    A file without any known digest is used unverified; if it was downloaded, its digest is recorded in the lock file.
+    A file without any known digest is used unverified; if it was downloaded, its digest is recorded in the lock file. Mirrors are
+    asked for what is not to be had otherwise: for an archive, and then for its member.
 
     Raises SourceError for a file that is missing, cannot be downloaded or is not the pinned one, UsageError where `raw_dir` does
     not exist.
@@ -92,18 +93,12 @@ def locate(source: Source, key: str, settings: RawSettings, *, limit: int | None
     request = make_request(source, file, settings)
     if isinstance(file.location, Member) and _find_in_raw_dir(request) is None:
         stored_request = make_request(source, file.location.archive, settings, member=file)
-        stored = _find_stored(stored_request)
-        raw = Raw(request.name, stored.path, file.location.path, limit)
-        try:
-            digest = _verify(raw, request, todo="remove or replace the archive")
-        except SourceError:
-            if stored.origin == "download" and not stored.verified:
-                stored.path.unlink(missing_ok=True)
-            raise
+        stored, member, digest = _find_member(request, stored_request, file.location.path)
         verified = request.pin.has_digest or stored.verified
     else:
-        stored_request, stored = request, _find_stored(request)
-        raw, digest, verified = Raw(request.name, stored.path, None, limit), stored.digest, stored.verified
+        stored_request, stored, member = request, find_stored(request), None
+        digest, verified = stored.digest, stored.verified
+    raw = Raw(request.name, stored.path, member, limit)
     # Also for a file of the cache: the command that downloaded it may have been killed before it recorded the digest.
     if stored.origin != "raw-dir" and not stored.verified and not isinstance(stored_request.file.location, ByHand):
         _record(stored_request, stored.digest)
@@ -120,15 +115,22 @@ def plan_file(source: Source, key: str, settings: RawSettings) -> PlannedFile:
     _check_raw_dir(settings)
     file = source.files[key]
     request = make_request(source, file, settings)
+    requests = [request]  # any of them serves
     local = _find_in_raw_dir(request)
     if isinstance(file.location, Member):
         request = make_request(source, file.location.archive, settings, member=file)
+        requests.insert(0, request)
         local = local or _find_in_raw_dir(request)
     if local is not None:
         return PlannedFile(file.name, "raw-dir", str(local), None)
-    if _existing_file(request.cached_path) is not None:
-        return PlannedFile(file.name, "cache", str(request.cached_path), None)
+    for one in requests:
+        if _existing_file(one.cached_path) is not None:
+            return PlannedFile(file.name, "cache", str(one.cached_path), None)
     location = request.file.location
+    if settings.offline or isinstance(location, ByHand):
+        mirrored = [path for one in requests if (path := find_in_folders(settings.mirrors, one.pin)) is not None]
+        if mirrored:
+            return PlannedFile(file.name, "mirror", str(mirrored[0]), None)
     if isinstance(location, ByHand):
         return PlannedFile(file.name, "by-hand", by_hand_instructions(location, request), None)
     if settings.offline:
@@ -171,33 +173,87 @@ def _existing_file(path: Path) -> Path | None:
     )
 
 
-def _find_stored(request: FileRequest) -> _StoredFile:
-    """Find a whole file below --raw-dir or in the cache, or download it, and verify it."""
+def find_stored(request: FileRequest) -> StoredFile:
+    """Find a whole file below --raw-dir or in the cache, or download it, and verify it.
+
+    Raises SourceError for a file that is missing, cannot be downloaded or is not the pinned one.
+    """
     local = _find_in_raw_dir(request)
     if local is not None:
         digest = _verify(Raw(request.name, local), request, todo="remove or replace it, or pass another --raw-dir")
-        return _StoredFile(local, "raw-dir", digest, request.pin.has_digest)
+        return StoredFile(local, "raw-dir", digest, request.pin.has_digest)
     if isinstance(request.file.location, Member):
         raise nested_archive_error(request)
     cached = Raw(request.name, request.cached_path)
     if request.settings.offline or isinstance(request.file.location, ByHand):
         if _existing_file(cached.path) is None:
-            raise missing_file_error(request)
+            return _find_mirrored(request, missing_file_error(request))
         digest = _verify(cached, request, todo="remove or replace it")
-        return _StoredFile(cached.path, "cache", digest, request.pin.has_digest)
+        return StoredFile(cached.path, "cache", digest, request.pin.has_digest)
     match = _match_cached(cached, request)
     if match is not None:
-        return _StoredFile(cached.path, "cache", match, request.pin.has_digest)
+        return StoredFile(cached.path, "cache", match, request.pin.has_digest)
     with lock_cached_file(cached.path, request.name):
         request = reread_pin(request)
         match = _match_cached(cached, request)
         if match is not None:
-            return _StoredFile(cached.path, "cache", match, request.pin.has_digest)
+            return StoredFile(cached.path, "cache", match, request.pin.has_digest)
         if cached.path.exists():
             logger.info("%s: the cached copy is not the pinned file; downloading it again", request.name)
-        digest = download_file(_download_request(request), cached.path, request.settings.patience)
+        origin: Origin = "download"
+        try:
+            digest = download_file(publisher_request(request), cached.path, patience_before_mirrors(request))
+        except SourceError as error:
+            if error.local:
+                raise
+            digest, origin = fetch_from_mirrors(request, cached.path, error), "mirror"
         cache_digest(cached, request.settings.digest_cache, digest)
-    return _StoredFile(cached.path, "download", digest, request.pin.has_digest)
+    return StoredFile(cached.path, origin, digest, request.pin.has_digest)
+
+
+def _find_member(
+    request: FileRequest, archive_request: FileRequest, path: str
+) -> tuple[StoredFile, str | None, Digest]:
+    """Find a member in its archive, or by itself: what is on disk, the member's path in it, and the member's digests.
+
+    By itself it comes from a mirror, where the archive is not to be had or has another member. path: of the member in it.
+    """
+    in_raw_dir = _find_in_raw_dir(archive_request) is not None
+    if not in_raw_dir and request.pin.has_digest and _existing_file(archive_request.cached_path) is None:
+        cached = Raw(request.name, request.cached_path)
+        match = _match_cached(cached, request)
+        if match is not None:
+            return StoredFile(cached.path, "cache", match, verified=True), None, match
+    try:
+        stored = find_stored(archive_request)
+        try:
+            digest = _verify(Raw(request.name, stored.path, path), request, todo="remove or replace the archive")
+        except SourceError:
+            if stored.origin == "download" and not stored.verified:
+                stored.path.unlink(missing_ok=True)
+            raise
+    except SourceError as error:
+        if in_raw_dir or error.local:
+            raise
+        if archive_request.pin.has_digest and not may_ask_mirrors(request):
+            raise
+        member = _find_mirrored(request, error)
+        return member, None, member.digest
+    return stored, path, digest
+
+
+def _find_mirrored(request: FileRequest, failure: SourceError) -> StoredFile:
+    """Get a file from a mirror into the cache. Raises `failure` where none has it."""
+    cached = Raw(request.name, request.cached_path)
+    if not may_ask_mirrors(request):
+        raise explain_failure(request, failure)
+    with lock_cached_file(cached.path, request.name):
+        match = _match_cached(cached, request)
+        if match is not None:
+            return StoredFile(cached.path, "cache", match, verified=True)
+        digest = fetch_from_mirrors(request, cached.path, failure)
+        cache_digest(cached, request.settings.digest_cache, digest)
+    return StoredFile(cached.path, "mirror", digest, verified=True)
 
 
 def _match_cached(raw: Raw, request: FileRequest) -> Digest | None:
@@ -226,23 +282,3 @@ def _verify(raw: Raw, request: FileRequest, *, todo: str) -> Digest:
 def _record(request: FileRequest, digest: Digest) -> None:
     with lock_cached_file(request.settings.cache / "raw.lock.json", "raw.lock.json", activity="writing"):
         record_digest(request.name, digest, request.settings.lock_files)
-
-
-def _download_request(request: FileRequest) -> DownloadRequest:
-    settings = request.settings
-    alternative = f"fetch it by hand and {placement(request)}"
-    hub, token, version, access_hint = "", None, "the file at its URL", alternative
-    match request.file.location:
-        case Hub(repo, revision):
-            hub, token, version = settings.hub or constants.ENDPOINT, hub_token(), f"revision {revision} of {repo}"
-            reason = "the token has no access" if token else "no token was found"
-            access_hint = (
-                f"{reason}: accept the terms at {HUB}/datasets/{repo}, then use a token of that account "
-                "(set HF_TOKEN, or run `hf auth login`)"
-            )
-        case GitHub(repo, commit):
-            version = f"commit {commit} of {repo}"
-    url = file_url(request.file.location, github_raw=settings.github_raw, github_media=settings.github_media, hub=hub)
-    assert url is not None, "files that are fetched by hand are never downloaded"
-    denied: MissingReason = "gated" if isinstance(request.file.location, Hub) else "unavailable"
-    return DownloadRequest(request.name, url, request.pin, version, access_hint, alternative, token, denied)

@@ -130,4 +130,4 @@ def _has_all(definition: Definition, split: str, raw: RawSettings) -> bool:
         plans = [plan_file(definition.source, key, raw) for key in needed_files(definition, (split,))]
     except DatasetError:
         return False
-    return all(plan.origin in ("raw-dir", "cache") for plan in plans)
+    return all(plan.origin in ("raw-dir", "cache", "mirror") for plan in plans)

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 from pipelines.raw.cache import default_cache
 from pipelines.raw.download import Patience
 from pipelines.raw.lock_file import LOCK_FILE
+from pipelines.raw.mirrors import configured_mirrors
 from pipelines.raw.urls import GITHUB_MEDIA, GITHUB_RAW
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pipelines.raw.mirrors import Mirror
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,8 @@ class RawSettings:
 
     raw_dir: a directory with `<source>/<name>` in it, never written to. cache: the directory of downloads, of cached digests, and
     of a second lock file for an installed package, whose own is never written. offline: never download. lock: the lock file.
-    github_raw, github_media, hub: base URLs; without `hub`, that of huggingface_hub, which HF_ENDPOINT sets.
+    github_raw, github_media, hub: base URLs; without `hub`, that of huggingface_hub, which HF_ENDPOINT sets. mirrors: where else
+    files may be, in the order in which they are asked.
     """
 
     raw_dir: Path | None = None
@@ -31,6 +35,7 @@ class RawSettings:
     github_media: str = GITHUB_MEDIA
     hub: str | None = None
     patience: Patience = field(default_factory=Patience)
+    mirrors: tuple[Mirror, ...] = field(default_factory=configured_mirrors)
 
     @property
     def lock_files(self) -> tuple[Path, Path]:

@@ -186,7 +186,7 @@ def _since(file: ReportedFile, origin: str) -> Origin:
 
 def _present_file(source: Source, file: ReportedFile, raw: RawSettings) -> ReportedFile:
     try:
-        located = locate(source, _key(source, file), replace(raw, offline=True))
+        located = locate(source, _key(source, file), replace(raw, offline=True, mirrors=()))
     except (DatasetError, OSError):
         return replace(file, origin="none")
     return replace(file, origin=_since(file, located.origin), sha256=located.sha256, bytes=located.bytes)

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Literal
 from huggingface_hub import constants
 
 from builders import catalogue
-from builders.errors import SourceError
+from builders.errors import SourceError, UsageError
 from builders.raw_files import Hub
 from pipelines import installation
-from pipelines.hub.access import ask_access, ask_identity
+from pipelines.hub.access import ask_access, ask_identity, find_failure
 from pipelines.raw.file_request import stored_file
+from pipelines.raw.mirrors import VARIABLE, FolderMirror, configured_mirrors
 from pipelines.raw.urls import HUB, hub_token
 from pipelines.report.text import wrap
 from pipelines.terminal import format_size
@@ -50,8 +51,8 @@ class Line:
 def diagnose(cache: Path, output: Path, *, offline: bool, endpoint: str | None = None) -> list[Line]:
     """Look at everything. offline: ask the Hub nothing."""
     lines = [_python(), *_packages(), _language_model(), _installation(), _cache(cache), _disk(cache), _outputs(output)]
-    lines.append(Line("mirrors", "ok", "none: every file comes from its publisher"))
-    return [*lines, *_token(offline=offline, endpoint=endpoint)]
+    offline = offline or constants.HF_HUB_OFFLINE
+    return [*lines, *_mirrors(offline=offline, endpoint=endpoint), *_token(offline=offline, endpoint=endpoint)]
 
 
 def diagnosis_page(lines: Sequence[Line]) -> str:
@@ -145,6 +146,22 @@ def _outputs(output: Path) -> Line:
     return Line("outputs", "ok", f"{output}: {releases} releases, {size}; {format_size(free)} free")
 
 
+def _mirrors(*, offline: bool, endpoint: str | None) -> Iterator[Line]:
+    """The mirrors, and whether they answer: no file is asked for."""
+    try:
+        mirrors = configured_mirrors()
+    except UsageError as error:
+        yield Line("mirrors", "problem", f"{error.what}: {error.found}", f"correct {VARIABLE}: {error.expected}")
+        return
+    if not mirrors:
+        yield Line("mirrors", "ok", "none: every file comes from its publisher")
+    for mirror in mirrors:
+        failure = find_failure(mirror, endpoint=endpoint, offline=offline)
+        todo = f"correct {VARIABLE}, or ask whoever runs it" if failure else ""
+        words = failure or ("not asked" if offline and not isinstance(mirror, FolderMirror) else "answers")
+        yield Line("mirror", "warning" if failure else "ok", f"{mirror}: {words}", todo)
+
+
 def _nearest(path: Path) -> Path:
     """The path, or the nearest folder above it that exists."""
     return next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
@@ -158,9 +175,11 @@ def _token(*, offline: bool, endpoint: str | None) -> Iterator[Line]:
     """The token and what it may do, without the token."""
     origin = _token_origin()
     files = gated_files()
-    if offline or constants.HF_HUB_OFFLINE:
+    if offline:
         yield Line("token", "ok" if origin else "warning", f"from {origin}" if origin else "none")
-        yield Line("Hub", "ok", f"not asked, because {'--offline' if offline else 'HF_HUB_OFFLINE'} is set")
+        yield Line(
+            "Hub", "ok", f"not asked, because {'HF_HUB_OFFLINE' if constants.HF_HUB_OFFLINE else '--offline'} is set"
+        )
         return
     try:
         token = hub_token()

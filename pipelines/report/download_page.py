@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
     from pipelines.raw.downloads import PlannedDownload
 
-WORDS = {"raw-dir": "here", "cache": "here", "download": "to download", "missing": "missing", "by-hand": "by hand"}
+WORDS = {
+    "raw-dir": "here",
+    "cache": "here",
+    "download": "to download",
+    "missing": "missing",
+    "by-hand": "by hand",
+    "mirror": "on a mirror",
+}
 
 
 def download_page(plans: Sequence[PlannedDownload], *, width: int | None = None) -> list[str]:
@@ -31,7 +38,7 @@ def download_page(plans: Sequence[PlannedDownload], *, width: int | None = None)
             terms = ", accept its terms first" if file.gated and file.origin == "download" else ""
             line = f"{file.name.removeprefix(f'{source}/')}  {size}  {file.origin}{terms}"
             lines += _folded(line, ("  ", "      "), width)
-            if file.origin in {"raw-dir", "cache", "download"}:
+            if file.origin in {"raw-dir", "cache", "download", "mirror"}:
                 lines += _folded(file.where, ("    ", "    "), width)
     return [*lines, *([""] if lines else []), *wrap(f"total: {_counts(plans)}")]
 
@@ -45,7 +52,9 @@ def _folded(text: str, indents: tuple[str, str], width: int | None) -> list[str]
 
 def _counts(plans: Sequence[PlannedDownload]) -> str:
     """ "to download 2 files, 3 MB; here 1 file, size unknown"."""
-    sizes: dict[str, list[int | None]] = {word: [] for word in ("to download", "here", "missing", "by hand")}
+    sizes: dict[str, list[int | None]] = {
+        word: [] for word in ("to download", "here", "on a mirror", "missing", "by hand")
+    }
     for plan in plans:
         sizes[WORDS[plan.origin]].append(plan.bytes)
     return "; ".join(f"{word} {total_size(known)}" for word, known in sizes.items() if known)

@@ -174,3 +174,23 @@ def test_a_machine_that_can_build_gives_an_object_a_line_and_exit_code_0(
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {"python", "polars", "package", "cache", "disk", "token"} <= {line["topic"] for line in lines}
     assert lines[0].keys() == {"topic", "state", "text", "todo"}
+
+
+def test_each_mirror_is_listed_with_whether_it_answers(
+    tmp_path: Path, hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    repo = next(iter(hub.repos))
+    mirrors = [str(tmp_path), f"{tmp_path}/none", hub.url, f"hf://datasets/{repo}", "hf://datasets/org/none"]
+    monkeypatch.setenv("EMBEDDING_DATASETS_MIRRORS", " ".join(mirrors))
+    assert [(line.state, line.text) for line in look(tmp_path, hub)["mirror"]] == [
+        ("ok", f"{tmp_path}: answers"),
+        ("warning", f"{tmp_path}/none: no such folder, or not readable"),
+        ("ok", f"{hub.url}: answers"),
+        ("ok", f"hf://datasets/{repo}: answers"),
+        ("warning", "hf://datasets/org/none: status 401"),
+    ]
+    offline = [line.text for line in look(tmp_path)["mirror"]]
+    assert offline[2] == f"{hub.url}: not asked"
+    monkeypatch.setenv("EMBEDDING_DATASETS_MIRRORS", "http://a.example")
+    assert [line.state for line in look(tmp_path)["mirrors"]] == ["problem"]

@@ -31,7 +31,7 @@ class Fault:
     status, headers, body: replace the correct ones; a header of None is not sent. cut_after, reset_after, stall_after: after this
     many bytes of the body, close the connection, reset it, or wait for `server.release`. framing: how the client learns where the
     body ends: by its `length`, in `chunked` encoding, or by the `close` of the connection. ignore_range: always send the whole
-    file.
+    file. head: the status of the answer to HEAD alone. hang: answer nothing before `server.release`.
     """
 
     status: int | None = None
@@ -42,16 +42,19 @@ class Fault:
     stall_after: int | None = None
     framing: str = "length"
     ignore_range: bool = False
+    head: int | None = None
+    hang: bool = False
 
 
 @dataclass
 class LoggedRequest:
-    """One request: its path, its headers by lower-case name, the status of its response, the bytes of body sent."""
+    """One request: its path, its headers by lower-case name, the status of its response, the bytes of body sent, its method."""
 
     path: str
     headers: dict[str, str]
     status: int = 0
     sent: int = 0
+    method: str = "GET"
 
 
 class FaultyServer:
@@ -129,12 +132,19 @@ def _handler(server: FaultyServer) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             self.close_connection = True
             request = LoggedRequest(self.path, {name.lower(): value for name, value in self.headers.items()})
+            request.method = self.command
             fault = server.next_fault(self.path)
+            if self.command == "HEAD" and fault.head is not None:
+                fault = Fault(status=fault.head)
             status, headers, body = _response(server, request, fault)
             request.status = status
             server.add_to_log(request)
+            if fault.hang:
+                server.release.wait(timeout=60)
             with suppress(OSError):  # the client may disconnect
                 self._send(request, fault, headers, body)
+
+        do_HEAD = do_GET  # noqa: N815  the base class calls it so
 
         def _send(self, request: LoggedRequest, fault: Fault, headers: dict[str, str], body: bytes) -> None:
             framing = {
@@ -147,6 +157,8 @@ def _handler(server: FaultyServer) -> type[BaseHTTPRequestHandler]:
                 if value is not None:
                     self.send_header(name, value)
             self.end_headers()
+            if self.command == "HEAD":
+                return
             limits = [limit for limit in (fault.cut_after, fault.reset_after, fault.stall_after) if limit is not None]
             end = min([*limits, len(body)])
             self._write(request, fault, body[:end])
@@ -183,11 +195,12 @@ def _response(server: FaultyServer, request: LoggedRequest, fault: Fault) -> tup
     if content is None:
         return 404, {}, b"no such file"
     headers = {"ETag": etag(content), "Content-Type": "application/octet-stream"}
-    byte_range = re.fullmatch(r"bytes=(\d+)-", request.headers.get("range", ""))
+    byte_range = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("range", ""))
     version_matches = request.headers.get("if-range", etag(content)) == etag(content)
     if byte_range is None or fault.ignore_range or not version_matches:
         return 200, headers, content
     start = int(byte_range[1])
     if start >= len(content):
         return 416, {"Content-Range": f"bytes */{len(content)}"}, b""
-    return 206, headers | {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}, content[start:]
+    stop = min(int(byte_range[2]) + 1, len(content)) if byte_range[2] else len(content)
+    return 206, headers | {"Content-Range": f"bytes {start}-{stop - 1}/{len(content)}"}, content[start:stop]

@@ -85,11 +85,16 @@ def test_a_client_error_is_not_retried(download: Download, server: FaultyServer,
     assert waits == []
 
 
-def test_the_error_for_a_missing_file_names_its_url_and_version(download: Download, server: FaultyServer) -> None:
+@pytest.mark.parametrize("status", [404, 410])
+def test_the_error_for_a_missing_file_names_its_url_its_version_and_mirrors(
+    download: Download, server: FaultyServer, status: int
+) -> None:
+    server.always["/gone.bin"] = Fault(status=status)
     with pytest.raises(SourceError, match="not found at its URL") as caught:
         download(path="/gone.bin")
     assert caught.value.where == server.url + "/gone.bin"
     assert caught.value.expected == "commit 1234"
+    assert "EMBEDDING_DATASETS_MIRRORS" in str(caught.value.todo)
 
 
 @pytest.mark.parametrize("status", [401, 403])

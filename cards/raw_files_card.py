@@ -1,0 +1,74 @@
+"""The card of a Hub repository that keeps the raw files of a source under their digests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import yaml
+
+from builders.licenses import describe_license
+from cards import markdown
+from cards.front_matter import license_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from builders.spec import Source
+
+MARK = "<!-- Written by embedding-datasets publish --raw, which replaces all of this page. -->"
+
+
+@dataclass(frozen=True)
+class KeptFile:
+    """A raw file in the repository. path: there. name: as in its source. url: its publisher's, unless a person must fetch it."""
+
+    path: str
+    name: str
+    url: str | None
+
+
+def render_raw_card(source: Source, repo: str, files: Iterable[KeptFile]) -> bytes:
+    """What the files are, whose they are, under which licence, and how they are used; as UTF-8."""
+    metadata = {
+        "pretty_name": f"Raw files of {source.title}",
+        **license_keys(source.name, source.license, source.homepage),
+        "tags": ["embedding-datasets", "raw-files"],
+        "viewer": False,
+    }
+    head = yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=120)
+    note = f" {markdown.hand_written(source.license_note)}" if source.license_note else ""
+    organisation = repo.partition("/")[0]
+    purpose = (
+        f"Unchanged copies of the files behind {markdown.link(source.homepage)}, kept so that datasets can be built from the "
+        "same bytes when the originals are gone. This is not a dataset: `load_dataset` reads nothing here."
+    )
+    lines = [
+        "---",
+        f"{head}---",
+        MARK,
+        "",
+        f"# Raw files of {markdown.plain(source.title)}",
+        "",
+        purpose,
+        "",
+        f"**Licence**: {markdown.plain(source.license)}, as the publisher states it ({describe_license(source.license)}).{note}",
+        "",
+        "Each path is the digest of the bytes: a sha256, or a git blob id where the source is pinned by one.",
+        "",
+        "| file | path here | published at |",
+        "| --- | --- | --- |",
+        *(
+            f"| {markdown.code(file.name)} | `{file.path}` | {markdown.link(file.url) if file.url else 'fetched by hand'} |"
+            for file in files
+        ),
+        "",
+        "`embedding-datasets` takes files from here where their publisher no longer has them, and verifies each digest:",
+        "",
+        "```console",
+        f"export EMBEDDING_DATASETS_MIRRORS=hf://datasets/{organisation}",
+        f"embedding-datasets fetch {source.name}",
+        "```",
+        "",
+    ]
+    return "\n".join(lines).encode()

@@ -1,0 +1,203 @@
+"""Raw files from mirrors, where their publisher no longer has them: each mirror is asked in turn, and what it sends verified."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from huggingface_hub import constants
+
+from builders.errors import SourceError
+from builders.raw_files import Member
+from pipelines.raw.content_types import HEAD, describe_content
+from pipelines.raw.digests import CHUNK
+from pipelines.raw.download import DownloadRequest, disk_error, download_file
+from pipelines.raw.mirrors import FolderMirror, HubMirror, digest_path
+from pipelines.raw.partial_file import FileVersion, PartialFile
+from pipelines.raw.pins import find_pin
+from pipelines.raw.urls import hub_token
+from pipelines.terminal import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pipelines.raw.digests import Digest
+    from pipelines.raw.download import Patience
+    from pipelines.raw.file_request import FileRequest
+    from pipelines.raw.mirrors import Mirror, WebMirror
+
+RETRIES, LONGEST_WAIT = 2, 60  # of a server that is not the only one: retries, and seconds that it may ask to wait
+NOT_THERE, NO_FOLDER = "not there", "no such folder"
+HIDES = frozenset({"status 401", "status 403"})  # what the Hub answers for a repository that is not there, or private
+LACKS = frozenset({"status 404", "status 410", NOT_THERE})  # how a mirror says that it does not have a file
+
+logger = logging.getLogger(__name__)
+
+
+def may_ask_mirrors(request: FileRequest) -> bool:
+    """Whether there is a mirror to ask for a file, and a digest to ask it for."""
+    return bool(_mirrors(request)) and request.pin.has_digest
+
+
+def patience_before_mirrors(request: FileRequest) -> Patience:
+    """How long to wait for the publisher of a file: less where mirrors may have it, or the member that is needed of it."""
+    wanted = [request.file] if request.member is None else [request.file, request.member]
+    pins = [find_pin(request.source.name, file, request.settings.lock_files) for file in wanted]
+    mirrored = _mirrors(request) and any(pin.has_digest for pin in pins)
+    return _impatient(request.settings.patience) if mirrored else request.settings.patience
+
+
+def explain_failure(request: FileRequest, failure: SourceError) -> SourceError:
+    """The error for a file that no mirror can be asked for: it says so, but for an archive, whose member is asked for next."""
+    unknown = _mirrors(request) and not request.pin.has_digest and request.member is None
+    return _explain(failure, ["mirrors not asked, because no digest of it is known"] if unknown else [])
+
+
+def fetch_from_mirrors(request: FileRequest, target: Path, failure: SourceError) -> Digest:
+    """Get a file from the first mirror that has it; the caller holds `lock_cached_file(target)`.
+
+    failure: why the file is not to be had otherwise.
+
+    Raises SourceError: `failure`, with what each mirror said; or for a disk that is full.
+    """
+    if not may_ask_mirrors(request):
+        raise explain_failure(request, failure)
+    answers = []
+    level = logging.INFO if _is_news(request, failure) else logging.DEBUG
+    logger.log(level, "%s: %s; asking mirrors", request.name, failure.found or failure.what)
+    for mirror in _mirrors(request):
+        try:
+            logger.debug("%s: asking the mirror %s", request.name, mirror)
+            if isinstance(mirror, FolderMirror):
+                digest = _copy(request, mirror, target)
+            else:
+                digest = download_file(
+                    _download_request(request, mirror), target, _impatient(request.settings.patience)
+                )
+        except SourceError as error:
+            if error.local:
+                raise
+            answers.append(f"mirror {mirror}: {_answer(request, error)}")
+            if error.found == NO_FOLDER:
+                _log_missing_folder(mirror)
+            else:
+                level = logging.DEBUG if error.found in LACKS | HIDES else logging.INFO
+                logger.log(level, "%s: %s", request.name, answers[-1])
+            continue
+        logger.info("%s: taken from the mirror %s", request.name, mirror)
+        return digest
+    raise _explain(failure, answers)
+
+
+def _mirrors(request: FileRequest) -> list[Mirror]:
+    """The mirrors that may be asked: with --offline, folders alone."""
+    settings = request.settings
+    return [one for one in settings.mirrors if isinstance(one, FolderMirror) or not settings.offline]
+
+
+@cache
+def _log_missing_folder(mirror: Mirror) -> None:
+    """Say, once, that a folder is missing: it may be misspelt, or not mounted."""
+    logger.info("mirror %s: %s", mirror, NO_FOLDER)
+
+
+def _is_news(request: FileRequest, failure: SourceError) -> bool:
+    """Whether to tell the user why mirrors are asked: a file that was only looked for on this machine is nothing new."""
+    absent = failure.missing is not None and failure.missing.reason in {"offline", "by hand"}
+    return not absent and not isinstance(request.file.location, Member)
+
+
+def _impatient(patience: Patience) -> Patience:
+    longest = min(patience.longest_retry_after, LONGEST_WAIT)
+    return replace(patience, retries=min(patience.retries, RETRIES), longest_retry_after=longest)
+
+
+def _explain(failure: SourceError, answers: list[str]) -> SourceError:
+    """The error that a file is nowhere, with what each mirror said."""
+    if not answers:
+        return failure
+    found = "; ".join([failure.found or failure.what, *answers])
+    error = SourceError(failure.what, where=failure.where, found=found, expected=failure.expected, todo=failure.todo)
+    error.missing = failure.missing
+    return error
+
+
+def _answer(request: FileRequest, error: SourceError) -> str:
+    """What a mirror said, in words."""
+    if error.found in LACKS:
+        return f"it does not have {request.file.name}"
+    if error.found in HIDES:
+        return f"{error.found}: it does not have {request.file.name}, or keeps it private"
+    return f"{'another file, ' * error.what.endswith('not the pinned file')}{error.found or error.what}"
+
+
+def _download_request(request: FileRequest, mirror: WebMirror | HubMirror) -> DownloadRequest:
+    """The request to a mirror. Only the Hub is sent the user's token."""
+    path, token = digest_path(request.pin), None
+    if isinstance(mirror, HubMirror):
+        base, token = request.settings.hub or constants.ENDPOINT, hub_token()
+        url = f"{base}/datasets/{mirror.repository(request.source.name)}/resolve/main/{path}"
+    else:
+        url = f"{mirror.url}/{path}"
+    hint = "ask whoever runs the mirror"
+    return DownloadRequest(request.name, url, request.pin, "the file with this digest", hint, hint, token)
+
+
+def _copy(request: FileRequest, mirror: FolderMirror, target: Path) -> Digest:
+    """Copy a file out of a folder; raises SourceError where the folder does not have it, and for a full disk."""
+    pin, path = request.pin, mirror.path / (digest_path(request.pin) or "")
+    size = _file_size(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = PartialFile(target, path.as_uri(), pin)
+        part.discard()
+        part.start(FileVersion(), size)
+        head = b""
+        with part.appending(), progress_bar(request.name, size) as bar:
+            for chunk in _chunks(path, size):
+                head = head or chunk[:HEAD]
+                part.append(chunk)
+                bar.update(len(chunk))
+        digest = part.digest()
+        if not pin.matches(digest):
+            part.discard()
+            raise SourceError("not the pinned file", found=f"{describe_content(head, digest.bytes)} ({digest})")
+        part.move_to(target)
+    except OSError as error:
+        raise disk_error(request.name, target, error) from error
+    return digest
+
+
+def _file_size(path: Path) -> int:
+    """The size of a regular file; anything else could be endless."""
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise SourceError("not there", found=_absence(path)) from None
+    except OSError as error:
+        raise SourceError("not readable", found=error.strerror or str(error)) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise SourceError("not a file", found=f"not a file: {path}")
+    return status.st_size
+
+
+def _absence(path: Path) -> str:
+    if path.is_symlink():
+        return f"a broken link at {path}"
+    return NOT_THERE if os.path.isdir(path.parents[2]) else NO_FOLDER  # noqa: PTH112 - never raises
+
+
+def _chunks(path: Path, size: int) -> Iterator[bytes]:
+    """The first `size` bytes of a file. Raises SourceError where it cannot be read: an OSError would be one of the cache."""
+    try:
+        with path.open("rb") as stream:
+            while size > 0 and (chunk := stream.read(min(CHUNK, size))):
+                size -= len(chunk)
+                yield chunk
+    except OSError as error:
+        raise SourceError("not readable", found=error.strerror or str(error)) from error

@@ -1,0 +1,299 @@
+"""Raw files in Hub repositories: which may be kept, under which path, and what a second call does."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from builders.errors import PublishError, SourceError, UsageError
+from builders.licenses import permits_redistribution
+from builders.raw_files import by_hand, https, member
+from builders.raw_files import hub as on_the_hub
+from pipelines import publish
+from pipelines.hub import client, publishing
+from pipelines.hub.raw_plans import DONE, NEW, NOTHING, RawOptions, RawPlan, make_raw_plan
+from pipelines.hub.raw_publishing import RawPublication, publish_raw
+from pipelines.raw.locations import locate
+from pipelines.raw.mirrors import parse_mirrors
+from pipelines.raw.settings import RawSettings
+from tests.support import loopback_hub
+from tests.support.loopback_hub import WRITER, Blob, Commit, Fault, LoopbackHub, Repo
+from tests.support.publishing import patience
+from tests.support.raw_files import CONTENT, OTHER, git_blob, make_zip, sha256, source_of, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from builders.raw_files import RawFile
+    from builders.spec import Source
+
+REPO = "org/raw-demo"
+URL = "https://a.example/file.jsonl"
+FILE = https(URL, sha256=sha256(CONTENT))
+PATH = f"sha256/{sha256(CONTENT)[:2]}/{sha256(CONTENT)}"
+OPTIONS = RawOptions("org")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> RawSettings:
+    """The file of the source `demo` below --raw-dir, an empty cache, an empty lock file."""
+    write(tmp_path / "raw" / "demo" / "file.jsonl", CONTENT)
+    write(tmp_path / "raw.lock.json", b"{}")
+    return RawSettings(tmp_path / "raw", tmp_path / "cache", lock=tmp_path / "raw.lock.json", mirrors=())
+
+
+def source_with(*files: RawFile, **others: Any) -> Source:
+    return replace(source_of(FILE), files={file.name: file for file in files}, **others)
+
+
+def plan(hub: LoopbackHub, settings: RawSettings, source: Source, options: RawOptions = OPTIONS) -> RawPlan:
+    connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience())
+    return make_raw_plan(source, settings, options, connection)
+
+
+def keep(
+    hub: LoopbackHub, settings: RawSettings, source: Source | None = None, options: RawOptions = OPTIONS
+) -> RawPublication:
+    connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience())
+    return publish_raw(source or source_of(FILE), settings, options, connection)
+
+
+@pytest.mark.parametrize("lfs", [True, False])
+def test_a_file_lies_under_its_digest_beside_a_card_and_comes_back_from_there(
+    hub: LoopbackHub, settings: RawSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lfs: bool
+) -> None:
+    monkeypatch.setattr(loopback_hub, "_is_lfs", lambda path, _: lfs and path.startswith("sha256/"))
+    assert plan(hub, settings, source_of(FILE)).state == NEW
+    assert hub.repos == {}
+    assert keep(hub, settings).state == "published"
+    tree = hub.tree(REPO)
+    assert tree[PATH] == CONTENT
+    card = tree["README.md"].decode()
+    metadata = yaml.safe_load(card.split("---\n")[1])
+    assert (metadata["license"], metadata["viewer"]) == ("mit", False)
+    assert f"| `file.jsonl` | `{PATH}` |" in card
+    assert URL in card
+    elsewhere = replace(
+        settings, raw_dir=None, cache=tmp_path / "new", hub=hub.url, mirrors=parse_mirrors("hf://datasets/org")
+    )
+    gone = by_hand("file.jsonl", "It is gone.", sha256=sha256(CONTENT))
+    assert locate(source_of(gone), "file", elsewhere).origin == "mirror"
+
+
+def test_a_second_call_sends_nothing(hub: LoopbackHub, settings: RawSettings) -> None:
+    commit = keep(hub, settings).commit
+    again = keep(hub, settings)
+    assert (again.state, again.commit) == (DONE, commit)
+    assert len(hub.repos[REPO].commits) == 2
+
+
+def test_a_file_that_is_on_the_hub_need_not_be_here(hub: LoopbackHub, settings: RawSettings, tmp_path: Path) -> None:
+    keep(hub, settings)
+    other = https("https://a.example/other", sha256=sha256(OTHER))
+    elsewhere = replace(settings, raw_dir=tmp_path / "raw2")
+    write(tmp_path / "raw2" / "demo" / "other", OTHER)
+    source = source_with(FILE, other)
+    publication = keep(hub, elsewhere, source)
+    assert publication.plan.present == (PATH,)
+    assert {"README.md", *publication.plan.names} == publication.plan.writes.keys() | {PATH}
+    assert hub.tree(REPO)["README.md"].decode().count("| `sha256/") == 2
+
+
+@pytest.mark.parametrize("fault", [Fault(status=500, executed=True), Fault(status=503), Fault(cut_answer=10)])
+def test_an_interrupted_call_is_finished_by_the_next(hub: LoopbackHub, settings: RawSettings, fault: Fault) -> None:
+    connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience(retries=0))
+    for number in range(6):
+        hub.fail(number, fault)
+        try:
+            publish_raw(source_of(FILE), settings, OPTIONS, connection)
+        except PublishError:
+            continue
+    hub.stop_failing()
+    keep(hub, settings)
+    assert hub.tree(REPO)[PATH] == CONTENT
+
+
+def test_somebody_elses_commit_in_between_is_kept(hub: LoopbackHub, settings: RawSettings) -> None:
+    keep(hub, settings, source_with(https("https://a.example/x", sha256=sha256(CONTENT), name="file.jsonl")))
+    digest = sha256(b"mine")
+    hub.before_answer["/commit/main"] = lambda: hub.commit(REPO, {f"sha256/{digest[:2]}/{digest}": b"mine"})
+    write(settings.raw_dir / "demo" / "other", OTHER)  # type: ignore[operator]
+    keep(hub, settings, source_with(FILE, https("https://a.example/other", sha256=sha256(OTHER))))
+    assert sum(path.startswith("sha256/") for path in hub.tree(REPO)) == 3
+
+
+def test_other_bytes_under_a_digest_are_replaced(hub: LoopbackHub, settings: RawSettings) -> None:
+    keep(hub, settings)
+    hub.commit(REPO, {PATH: OTHER})
+    assert "other bytes" in plan(hub, settings, source_of(FILE)).notes[0]
+    keep(hub, settings)
+    assert hub.tree(REPO)[PATH] == CONTENT
+
+
+# Which files
+
+
+def test_a_digest_must_be_known_to_the_source_or_to_the_committed_lock_file(
+    hub: LoopbackHub, settings: RawSettings
+) -> None:
+    write(settings.cache / "raw.lock.json", json.dumps({"demo/file.jsonl": _entry()}).encode())
+    unknown = source_of(https(URL))
+    with pytest.raises(PublishError, match="no raw file can be kept") as caught:
+        plan(hub, settings, unknown)
+    assert caught.value.found == "file.jsonl: no digest of it is known"
+    write(settings.lock, json.dumps({"demo/file.jsonl": _entry()}).encode())
+    assert PATH in plan(hub, settings, unknown).writes
+
+
+def _entry() -> dict[str, Any]:
+    return {"sha256": sha256(CONTENT), "bytes": len(CONTENT)}
+
+
+def test_a_file_pinned_by_a_git_blob_id_lies_under_that(hub: LoopbackHub, settings: RawSettings) -> None:
+    blob = git_blob(CONTENT)
+    assert f"git-blob/{blob[:2]}/{blob}" in plan(hub, settings, source_of(https(URL, git_blob=blob))).writes
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["archive", "member"])
+def test_of_an_archive_without_a_digest_the_member_is_kept(
+    hub: LoopbackHub, settings: RawSettings, tmp_path: Path, known: bool
+) -> None:
+    archive = make_zip({"a/test.jsonl": CONTENT})
+    write(tmp_path / "raw" / "demo" / "files.zip", archive)
+    outer = https("https://a.example/files.zip", **({"sha256": sha256(archive)} if known else {}))
+    source = source_of(member(outer, "a/test.jsonl", sha256=sha256(CONTENT)))
+    writes = [path for path in keep(hub, settings, source).plan.writes if path != "README.md"]
+    digest = sha256(archive) if known else sha256(CONTENT)
+    assert writes == [f"sha256/{digest[:2]}/{digest}"]
+    assert hub.tree(REPO)[writes[0]] == (archive if known else CONTENT)
+
+
+def test_a_file_that_is_nowhere_is_named(hub: LoopbackHub, settings: RawSettings) -> None:
+    other = https("https://a.example/other", sha256=sha256(OTHER))
+    assert plan(hub, settings, source_with(FILE, other)).missing == ("other",)
+    assert plan(hub, settings, source_of(other)).state == NOTHING
+
+
+def test_a_wrong_file_here_is_never_sent(hub: LoopbackHub, settings: RawSettings) -> None:
+    with pytest.raises(SourceError, match="not the pinned file"):
+        keep(hub, settings, source_of(https(URL, sha256=sha256(OTHER))))
+    assert hub.repos == {}
+
+
+@pytest.mark.parametrize("kind", ["sha256", "git_blob"])
+def test_a_file_that_changes_after_it_was_verified_is_never_sent(
+    hub: LoopbackHub, settings: RawSettings, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    def plan_and_change(*arguments: Any) -> RawPlan:
+        planned = make_raw_plan(*arguments)
+        write(settings.raw_dir / "demo" / "file.jsonl", OTHER)  # type: ignore[operator]
+        return planned
+
+    digests = {"sha256": sha256(CONTENT), "git_blob": git_blob(CONTENT)}
+    hub.repos[REPO] = Repo(private=False)
+    hub.repos[REPO].add("main", Commit({}, None, "first", ""))
+    monkeypatch.setattr("pipelines.hub.raw_publishing.make_raw_plan", plan_and_change)
+    with pytest.raises(PublishError, match="has changed meanwhile"):
+        keep(hub, settings, source_of(https(URL, **{kind: digests[kind]})))
+    assert hub.tree(REPO) == {}
+
+
+# Which licences
+
+
+@pytest.mark.parametrize("name", ["mit", "cc-by-nc-nd-4.0", "cc0-1.0"])
+def test_a_licence_that_forbids_derivatives_permits_copies(name: str) -> None:
+    assert permits_redistribution(name)
+
+
+@pytest.mark.parametrize("name", ["unknown", "other", "my-own-terms"])
+def test_terms_that_are_not_known_to_permit_sharing_are_refused_unless_private_or_with_the_rights(
+    hub: LoopbackHub, settings: RawSettings, name: str
+) -> None:
+    source = replace(source_of(FILE), license=name, license_note="Ask the authors.")
+    with pytest.raises(PublishError, match=f"licence {name} is not known to permit sharing") as caught:
+        keep(hub, settings, source)
+    assert caught.value.found == "Ask the authors."
+    assert hub.repos == {}
+    assert plan(hub, settings, source, replace(OPTIONS, rights=True)).private is False
+    keep(hub, settings, source, replace(OPTIONS, private=True))
+    assert hub.repos[REPO].private
+
+
+def test_private_files_never_get_into_a_public_repository(hub: LoopbackHub, settings: RawSettings) -> None:
+    hub.repos[REPO] = Repo(private=False)
+    hub.repos[REPO].add("main", Commit({}, None, "first", ""))
+    with pytest.raises(PublishError, match="the repository is public"):
+        keep(hub, settings, replace(source_of(FILE), license="unknown"), replace(OPTIONS, private=True))
+    assert hub.tree(REPO) == {}
+
+
+def test_a_gated_file_is_left_out_unless_private_or_with_the_rights(hub: LoopbackHub, settings: RawSettings) -> None:
+    gated = on_the_hub("org/data", "main", "gated.json", gated=True, sha256=sha256(OTHER))
+    write(settings.raw_dir / "demo" / "gated.json", OTHER)  # type: ignore[operator]
+    source = source_with(FILE, gated)
+    assert plan(hub, settings, source).left_out.keys() == {"gated.json"}
+    for options in (replace(OPTIONS, private=True), replace(OPTIONS, rights=True)):
+        assert len(plan(hub, settings, source, options).writes) == 3
+
+
+# Other people's repositories
+
+
+@pytest.mark.parametrize(
+    ("tree", "words"), [({"data.csv": b"1"}, "holds other files"), ({"README.md": b"# Mine"}, "somebody else's")]
+)
+def test_a_repository_of_somebody_else_is_left_alone(
+    hub: LoopbackHub, settings: RawSettings, tree: dict[str, bytes], words: str
+) -> None:
+    hub.repos[REPO] = Repo(private=False)
+    blobs = {path: Blob(content, lfs=False) for path, content in tree.items()}
+    hub.repos[REPO].add("main", Commit(blobs, None, "first", ""))
+    with pytest.raises(PublishError, match=words):
+        keep(hub, settings)
+    assert hub.tree(REPO) == tree
+    if "README.md" in tree:
+        keep(hub, settings, options=replace(OPTIONS, overwrite_card=True))
+        assert PATH in hub.tree(REPO)
+
+
+def test_an_invalid_organisation_is_a_usage_error(hub: LoopbackHub, settings: RawSettings) -> None:
+    with pytest.raises(UsageError, match="invalid repository name"):
+        plan(hub, settings, source_of(FILE), RawOptions("../x"))
+
+
+# The command
+
+
+def test_the_command_plans_publishes_and_says_what_is_not_here(
+    hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url)
+    monkeypatch.setenv("HF_TOKEN", WRITER)
+    arguments = ["publish", "--raw", "piqa", "--org", "org", "--cache", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--json", "--dry-run"])
+    assert publish.main() == 3
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["repo"], shown["state"], shown["license"]) == ("org/raw-piqa", NOTHING, "afl-3.0")
+    assert shown["missing"] == ["valid.jsonl", "valid-labels.lst", "train.jsonl"]
+    monkeypatch.setattr(sys, "argv", [*arguments[:2], "alphanli", *arguments[3:]])
+    assert publish.main() == 5
+    assert "licence unknown is not known to permit sharing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(["--raw", "--create-pr"], "--create-pr is not for --raw"), (["--raw-dir", "x"], "--raw-dir is only for --raw")],
+)
+def test_options_of_the_other_kind_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], words: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["publish", "cedr", "--org", "org", *options])
+    with pytest.raises(SystemExit):
+        publish.main()
+    assert words in capsys.readouterr().err
