@@ -34,6 +34,7 @@ COMMANDS = (
     Command("diff", "use", "show what differs between two releases"),
     Command("publish", "use", "publish releases on the Hub"),
     Command("score", "understand", "compute what baselines and models score on releases"),
+    Command("reproduce", "understand", "build a release again from its raw files, and compare"),
     Command("site", "understand", "write a catalogue of releases to browse, without a server"),
     Command("new", "develop", "begin a dataset, and list what it lacks"),
     Command("doctor", "develop", "find out what would stop a build on this machine"),

@@ -24,7 +24,20 @@ from tests.support.releases import NAMES, definition_of, tree
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ["accept", "build", "doctor", "fetch", "new", "show", "check", "diff", "publish", "score", "site"]
+COMMANDS = [
+    "accept",
+    "build",
+    "doctor",
+    "fetch",
+    "new",
+    "show",
+    "check",
+    "diff",
+    "publish",
+    "reproduce",
+    "score",
+    "site",
+]
 
 
 def raw_dir(folder: Path, source: str) -> Path:
