@@ -27,7 +27,7 @@ OTHER_VERSION = "build with the version of the package that made the release"
 def gather_raw_files(rebuild: Rebuild, settings: RawSettings, folder: Path) -> list[DatasetError]:
     """Link the raw files of a rebuild into a folder, laid out as for --raw-dir; a golden sample is only compared.
 
-    Returns what stands in the way, for every file that is missing or has another digest than the release was built from: nothing
+    Returns the errors, one for every file that is missing or has another digest than the release was built from: nothing
     is to be built then.
 
     Raises UsageError where the --raw-dir of the settings does not exist.
@@ -54,7 +54,7 @@ def _compare_golden(rebuild: Rebuild) -> Iterator[DatasetError | None]:
 
 
 def _link_files(rebuild: Rebuild, settings: RawSettings, folder: Path) -> Iterator[DatasetError | None]:
-    """For each raw file, what stands in the way; None once it is linked."""
+    """For each raw file the error, or None once it is linked."""
     source = rebuild.definition.source
     for key in rebuild.keys:
         file = source.files[key]

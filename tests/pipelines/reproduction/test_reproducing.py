@@ -1,4 +1,4 @@
-"""A release is built again from the catalogue's own recipe and compared: rows, bytes, and what stands in the way."""
+"""A release is built again from the catalogue's own recipe and compared: rows, bytes, and what is missing."""
 
 from __future__ import annotations
 
