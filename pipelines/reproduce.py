@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
+    from pipelines.attestation.envelopes import Signer
     from pipelines.raw.settings import RawSettings
     from pipelines.reproduction.reproducing import Reproduction
 
@@ -18,8 +20,12 @@ EXAMPLES = """\
   embedding-datasets reproduce ORG/cedr-classification@v1.0.0    a published release
   embedding-datasets reproduce cedr@1.0.0 --raw-dir DIR          one below outputs/, from raw files in DIR/cedr/...
   embedding-datasets reproduce path/to/release --offline --json  for programs: docs/reproducibility.md lists the keys
+  embedding-datasets reproduce cedr@1.0.0 --attest cedr.json --sign key.pem --by NAME    a signed statement of the verdict
 
 verdicts: rows and bytes equal (0); rows equal, bytes not (0); rows differ (1); cannot say, something is missing (3)"""
+
+
+logger = logging.getLogger(__name__)
 
 
 def main() -> int:
@@ -30,7 +36,8 @@ def main() -> int:
     from pipelines.reproduction.reproducing import EXIT_CODES
 
     try:
-        result = _reproduce(options, command.raw_settings(options))
+        signer = command.statement_signer(options, 1)
+        release_dir, result = _reproduce(options, command.raw_settings(options))
     except DatasetError as error:
         command.print_error(error)
         if options.json:
@@ -40,10 +47,27 @@ def main() -> int:
         command.print_json(page.to_json(options.name, result))
     else:
         command.print_page(page.page(options.name, result))
+    if options.attest:
+        _attest(options, release_dir, result, signer)
     return EXIT_CODES[result.verdict]
 
 
-def _reproduce(options: argparse.Namespace, raw: RawSettings) -> Reproduction:
+def _attest(options: argparse.Namespace, release_dir: Path, result: Reproduction, signer: Signer | None) -> None:
+    """Write what was found as a statement; nothing where nothing was."""
+    from datetime import UTC, datetime
+
+    from pipelines.attestation.statements import verification
+
+    if result.verdict == "cannot say" or result.rebuilt is None:
+        logger.info("no statement was written: there is nothing to state")
+        return
+    rebuild = (result.rebuilt, result.verdict)
+    statement = verification(release_dir, result.release, rebuild, options.by, datetime.now(UTC))
+    command.write_statement(options.attest, statement, signer)
+
+
+def _reproduce(options: argparse.Namespace, raw: RawSettings) -> tuple[Path, Reproduction]:
+    """The folder of the release, and the result."""
     from pipelines.hub import client
     from pipelines.report.targets import resolve_release
     from pipelines.reproduction.reproducing import reproduce, require_sound
@@ -60,7 +84,8 @@ def _reproduce(options: argparse.Namespace, raw: RawSettings) -> Reproduction:
     keep = options.keep and options.keep / manifest.dataset / manifest.version
     if keep and keep.exists():
         raise UsageError("--keep would overwrite a folder", where=str(keep), todo="remove it, or name another folder")
-    return reproduce(release_dir, manifest, raw, shown=lambda: show_stages(options.name), keep=keep)
+    result = reproduce(release_dir, manifest, raw, shown=lambda: show_stages(options.name), keep=keep)
+    return release_dir, result
 
 
 def parser() -> argparse.ArgumentParser:
@@ -80,12 +105,16 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--keep", type=Path, metavar="DIR", help="keep the rebuilt release as DIR/<dataset>/<version>"
     )
+    command.add_attest_options(arguments, "the verdict")
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
     return arguments
 
 
 def _parse() -> argparse.Namespace:
-    return command.parse(parser())
+    arguments = parser()
+    options = command.parse(arguments)
+    command.check_attest_options(arguments, options)
+    return options
 
 
 if __name__ == "__main__":

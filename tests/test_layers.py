@@ -41,6 +41,7 @@ LAYERS = (
     {"pipelines.resolution"},
     {"pipelines.audit"},
     {"pipelines.release"},
+    {"pipelines.attestation"},
     {"pipelines.scores"},
     {"pipelines.foreign"},
     {"pipelines.hub"},

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines import reproduce
+from builders.errors import UsageError
+from pipelines import build, reproduce
 from pipelines.hub import client
 from pipelines.reproduction import clean_process
 from pipelines.reproduction.clean_process import clean_environment
@@ -56,9 +57,12 @@ def test_a_dataset_below_the_outputs_is_built_again_in_a_clean_process(
     monkeypatch.setenv("POLARS_MAX_THREADS", "not a number")
     monkeypatch.setenv("LC_ALL", "tr_TR.UTF-8")
     options = ["--releases", tmp_path / "outputs", "--cache", tmp_path / "cache", "--keep", tmp_path / "kept"]
+    options += ["--attest", tmp_path / "statement.json", "--by", "Ann"]
     code, printed, _ = run_command(monkeypatch, capsys, "terra@1.0.0", *options)
     assert (code, printed["verdict"]) == (0, "rows and bytes equal")
     assert (tmp_path / "kept" / TERRA / "1.0.0" / "data").is_dir()
+    statement = json.loads((tmp_path / "statement.json").read_bytes())["predicate"]
+    assert (statement["verificationResult"], statement["verifier"]["id"]) == ("PASSED", "urn:embedding-datasets:by:Ann")
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
 
 
@@ -147,3 +151,42 @@ def test_a_build_ends_with_the_command_however_it_ends(
     assert process.returncode == (-9 if number == signal.SIGKILL else 128 + number)
     if number != signal.SIGKILL:
         assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_where_nothing_can_be_said_nothing_is_stated(
+    terra: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_manifest(terra, version="9.9.9")
+    options = ["--cache", tmp_path / "cache", "--attest", tmp_path / "statement.json"]
+    code, _, said = run_command(monkeypatch, capsys, terra, *options)
+    assert code == 3
+    assert "no statement was written" in said
+    assert not (tmp_path / "statement.json").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--sign", "key.pem"], ["--by", "Ann"], ["--attest", "x", "--by", "a\nb"], ["--attest", "no/such/folder/x"]],
+    ids=["sign", "by", "lines", "folder"],
+)
+def test_options_of_a_statement_that_do_not_fit_are_a_usage_error(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["reproduce", "terra", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        reproduce.main()
+    assert caught.value.code == 2
+
+
+def test_a_build_states_how_it_was_done_for_one_dataset_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--sample", "--output", str(tmp_path / "outputs"), "--attest", str(tmp_path / "built.json")]
+    monkeypatch.setattr(sys, "argv", ["build", "terra", *options])
+    assert build.main() == 0
+    capsys.readouterr()
+    statement = json.loads((tmp_path / "built.json").read_bytes())
+    assert statement["predicateType"] == "https://slsa.dev/provenance/v1"
+    monkeypatch.setattr(sys, "argv", ["build", "terra", "cedr", *options])
+    with pytest.raises(UsageError, match="--attest is for one dataset"):
+        build.main()
