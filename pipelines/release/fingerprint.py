@@ -34,7 +34,8 @@ def report_sha256(source: str, root: Path = ROOT) -> str:
 def report_files(source: str, root: Path = ROOT) -> list[str]:
     """The files that `report_sha256` covers, as paths below root."""
     texts = ["cards/citations.bib", "cards/dataset.md.jinja", f"cards/prose/{source}.md"]
-    return sorted({*texts, *_reached(REPORT, root)})
+    rebuilds = (root / "cards" / "reproductions" / source).glob("*.json")
+    return sorted({*texts, *(path.relative_to(root).as_posix() for path in rebuilds), *_reached(REPORT, root)})
 
 
 def tools() -> dict[str, str]:
