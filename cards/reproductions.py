@@ -19,6 +19,7 @@ from builders.errors import ReleaseError
 from cards.manifest import INVALID_JSON, Sha256, VersionNumber
 
 FOLDER = Path(__file__).parent / "reproductions"
+INVALID_STATEMENT = (*INVALID_JSON, binascii.Error)
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 Date = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\d$(?!\n)")]
 
@@ -56,17 +57,25 @@ class _Statement:
     predicate: _Predicate
 
 
+def unwrap_statement(data: bytes) -> bytes:
+    """The statement in the envelope of a signed one; the same bytes where there is no envelope.
+
+    Raises one of INVALID_STATEMENT for anything but JSON, and for an envelope without a payload.
+    """
+    content: Any = msgspec.json.decode(data)
+    if isinstance(content, dict) and "payload" in content:
+        return base64.b64decode(str(content["payload"]), validate=True)
+    return data
+
+
 def decode_rebuild(data: bytes, where: str) -> Rebuild:
     """What a statement says, from its JSON or from that of the envelope of a signed one. where: the file, for the error.
 
     Raises ReleaseError for anything else.
     """
     try:
-        content: Any = msgspec.json.decode(data)
-        if isinstance(content, dict) and "payload" in content:
-            data = base64.b64decode(str(content["payload"]), validate=True)
-        return msgspec.json.decode(data, type=_Statement).predicate.embedding_datasets_reproduction
-    except (*INVALID_JSON, binascii.Error) as error:
+        return msgspec.json.decode(unwrap_statement(data), type=_Statement).predicate.embedding_datasets_reproduction
+    except INVALID_STATEMENT as error:
         todo = "write it with: embedding-datasets reproduce NAME --attest FILE --by NAME"
         raise ReleaseError("not the statement of a rebuild", where=where, found=str(error)[:500], todo=todo) from None
 

@@ -35,8 +35,9 @@ def main() -> int:
     from pipelines.stages import show_stages
 
     datasets = command.resolve_datasets(options.names)
-    if options.repo_name and len(datasets) > 1:
-        raise UsageError("--repo-name is for one dataset", found=f"{len(datasets)} datasets", todo="name one")
+    single = "--repo-name" if options.repo_name else "--attestation" if options.attestation else None
+    if single and (len(datasets) > 1 or (options.attestation and options.all_versions)):
+        raise UsageError(f"{single} is for one dataset", found=f"{len(datasets)} datasets", todo="name one")
     if options.all_versions:
         datasets = _all_versions(datasets, options)
     settings = _publish_options(options)
@@ -151,6 +152,12 @@ def parser() -> argparse.ArgumentParser:
         help="read and record what is published in this file; by default pipelines/ledger.json, and with another HF_ENDPOINT "
         "nothing is recorded",
     )
+    arguments.add_argument(
+        "--attestation",
+        type=Path,
+        metavar="FILE",
+        help="put this statement beside the release (docs/reproducibility.md)",
+    )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
     return arguments
 
@@ -179,6 +186,7 @@ def _publish_options(options: argparse.Namespace) -> PublishOptions:
         download=not options.no_download,
         take_over=options.take_over,
         overwrite_card=options.overwrite_card,
+        attestation=options.attestation,
     )
 
 

@@ -11,7 +11,6 @@ import pytest
 from builders.errors import ReleaseError
 from cards.reproductions import FOLDER, decode_rebuild, read_rebuilds
 from pipelines.release.ledger import read_ledger
-from tests.support.paths import ROOT
 from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
@@ -101,6 +100,6 @@ def test_a_recorded_rebuild_has_the_rows_of_the_ledger_and_its_raw_files(path: P
 
 
 def test_every_recorded_file_is_read_and_none_holds_text_of_a_dataset() -> None:
-    assert [path for path in (ROOT / "cards" / "reproductions").rglob("*") if path.is_file()] == RECORDED
+    assert {path for path in FOLDER.rglob("*") if path.is_file()} == set(RECORDED)
     for path in RECORDED:
         assert path.stat().st_size < 20_000
