@@ -91,7 +91,7 @@ def _find_faults(subjects: dict[str, dict[str, str]], release_dir: Path, manifes
         if name == manifest.name:
             continue
         if name not in names:
-            faults.append(f"{name[:200]} is no file of the release")
+            faults.append(f"{name[:200]} is not a file of the release")
         elif digest.get("sha256") != hashlib.sha256((release_dir / name).read_bytes()).hexdigest():
             faults.append(f"{name} has other bytes")
     return faults

@@ -53,7 +53,7 @@ def to_json(name: str, result: Reproduction) -> dict[str, Any]:
         "documents": dict(result.documents),
         "tools": {"release": known_tools(release.tools), "here": own},
         "problems": [error_as_json(problem) for problem in result.problems],
-        "install": how_to_install(release.tools, own),
+        "install": how_to_install(release.tools, own) if result.needs_other_version else [],
     }  # fmt: skip
 
 
@@ -134,13 +134,13 @@ def _tools(result: Reproduction) -> list[str]:
     rows = [["", "release", "here"]]
     rows += [[name, _short(theirs, name), _short(own, name)] for name in dict.fromkeys([*own, *theirs])]
     lines = ["", *table(rows).splitlines()]
-    if steps := how_to_install(result.release.tools, own):
-        if result.verdict in ("rows differ", "cannot say"):
-            lines += ["", *wrap("to build with what made the release, in a checkout of this package's repository:")]
-            lines += [f"  {step}" for step in steps]
-            if theirs.get(COMMIT_KEY, "").endswith("-dirty"):
-                lines += wrap("its code had changes that were not committed, so that commit may give other rows", "  ")
-    elif not theirs and result.verdict in ("rows differ", "cannot say"):
+    steps = how_to_install(result.release.tools, own) if result.needs_other_version else []
+    if steps:
+        lines += ["", *wrap("to build with what made the release, in a checkout of this package's repository:")]
+        lines += [f"  {step}" for step in steps]
+        if theirs.get(COMMIT_KEY, "").endswith("-dirty"):
+            lines += wrap("its code had changes that were not committed, so that commit may give other rows", "  ")
+    elif result.needs_other_version and not theirs:
         lines += ["", *wrap("the manifest does not say which version of the package made the release")]
     return lines
 

@@ -32,12 +32,17 @@ def gather_raw_files(rebuild: Rebuild, settings: RawSettings, folder: Path) -> l
 
     Raises UsageError where the --raw-dir of the settings does not exist.
     """
-    problems: list[DatasetError] = []
+    problems: dict[tuple[str | None, ...], DatasetError] = {}
     with stage("raw files", total=len(rebuild.keys), unit="files") as advance:
         for problem in _compare_golden(rebuild) if rebuild.golden else _link_files(rebuild, settings, folder):
-            problems += [problem] if problem else []
             advance(1)
-    return problems
+            if problem is None:
+                continue
+            key = (problem.what, problem.where, problem.found, problem.todo)
+            if (same := problems.get(key)) is not None:  # one archive, and another file in it
+                same.expected = "; ".join(filter(None, dict.fromkeys((same.expected, problem.expected))))
+            problems.setdefault(key, problem)
+    return list(problems.values())
 
 
 def _compare_golden(rebuild: Rebuild) -> Iterator[DatasetError | None]:
@@ -67,7 +72,7 @@ def _link_files(rebuild: Rebuild, settings: RawSettings, folder: Path) -> Iterat
                 continue
             found = locate(source, key, settings, limit=rebuild.limit)
         except SourceError as error:
-            yield error
+            yield _missing_file(error, name, expected)
             continue
         if expected not in (None, found.sha256):
             member = f": {found.raw.member}" if found.raw.member else ""
@@ -89,6 +94,14 @@ def _link(target: Path, link: Path) -> None:
             raise
         except OSError:
             shutil.copyfile(target, link)
+
+
+def _missing_file(error: SourceError, name: str, expected: str | None) -> SourceError:
+    """The error for a raw file that was not found, with the digest that the manifest of the release has."""
+    if error.missing is None or expected is None:
+        return error
+    wanted = f"{name} with sha256 {expected} (in the manifest of the release)"
+    return SourceError(error.what, where=error.where, found=error.found, expected=wanted, todo=error.todo)
 
 
 def _other_file(name: str, where: str, found: str, expected: str | None, todo: str) -> SourceError:

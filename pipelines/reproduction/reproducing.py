@@ -17,7 +17,7 @@ from pipelines.release.comparison import compare_tables, find_first_difference
 from pipelines.release.verification import verify_release
 from pipelines.reproduction.clean_process import build_in_clean_process, make_job
 from pipelines.reproduction.plan import plan_rebuild
-from pipelines.reproduction.raw_files import gather_raw_files
+from pipelines.reproduction.raw_files import OTHER_VERSION, gather_raw_files
 from pipelines.stages import stage
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class Reproduction:
     """The result of building a release again.
 
     release, rebuilt: both manifests. same_recipe: whether this package has the recipe of the release, None where it does not
-    know the dataset. problems: why it cannot be said. changes: how the tables differ, where rows do. first: the first differing
+    know the dataset. problems: why it cannot be said. needs_other_version: whether the version of the package that made the
+    release may say more. changes: how the tables differ, where rows do. first: the first differing
     row; without its values where shows_text is false, because the licence permits no derivatives. files: the data files whose
     bytes differ. documents: how the files that describe the rows compare.
     """
@@ -53,6 +54,7 @@ class Reproduction:
     rebuilt: Manifest | None = None
     same_recipe: bool | None = None
     problems: tuple[DatasetError, ...] = ()
+    needs_other_version: bool = False
     changes: tuple[Change, ...] = ()
     first: FirstDifference | None = None
     shows_text: bool = True
@@ -100,7 +102,7 @@ def reproduce(
     try:
         rebuild = plan_rebuild(manifest)
     except SourceError as error:
-        return Reproduction(manifest, "cannot say", problems=(error,))
+        return Reproduction(manifest, "cannot say", problems=(error,), needs_other_version=True)
     known = Reproduction(
         manifest,
         "cannot say",
@@ -111,12 +113,13 @@ def reproduce(
         with shown():
             problems = gather_raw_files(rebuild, settings, scratch / "raw")
         if problems:
-            return replace(known, problems=tuple(problems))
+            other = any(problem.todo == OTHER_VERSION for problem in problems)
+            return replace(known, problems=tuple(problems), needs_other_version=other)
         job = make_job(rebuild, scratch)
         try:
             build(job)
         except DatasetError as error:
-            return replace(known, problems=(_build_failed(error),))
+            return replace(known, problems=(_build_failed(error),), needs_other_version=not known.same_recipe)
         with shown():
             result = _compare(known, rebuild, release_dir, job.release_dir)
         if keep is not None:
@@ -137,13 +140,13 @@ def _compare(known: Reproduction, rebuild: Rebuild, release_dir: Path, rebuilt_d
         if rebuild.other_files:  # other rows of other files say nothing about the release
             what = "this package reads other raw files than the release was built from"
             problem = SourceError(what, found=", ".join(rebuild.other_files)[:SHOWN])
-            return replace(known, problems=(problem,))
+            return replace(known, problems=(problem,), needs_other_version=True)
         with stage("comparing rows"):
             changes = tuple(replace(one, examples=None) for one in compare_tables(release_dir, rebuilt_dir))
             first = find_first_difference(release_dir, rebuilt_dir)
         if first is not None and not known.shows_text:
             first = replace(first, old=None, new=None)
-        return replace(known, verdict="rows differ", changes=changes, first=first)
+        return replace(known, verdict="rows differ", changes=changes, first=first, needs_other_version=True)
     ours = {file.path: file for file in rebuilt.files}
     theirs = {file.path: file for file in release.files}
     files = tuple(sorted(path for path in ours | theirs if ours.get(path) != theirs.get(path)))

@@ -96,7 +96,7 @@ def file_elsewhere(outcome: BuildResult) -> dict[str, Any]:
     [
         (other_rows, "the statement is not about this release", "its rows are not named"),
         (other_file, "the statement is not about this release", "has other bytes"),
-        (file_elsewhere, "the statement is not about this release", "../../etc/passwd is no file of the release"),
+        (file_elsewhere, "the statement is not about this release", "../../etc/passwd is not a file of the release"),
         (lambda _: {"_type": "something else"}, "not a statement", "something else"),
         (lambda _: {"subject": "everything"}, "not a statement", "Expected"),
     ],

@@ -12,7 +12,7 @@ import pytest
 
 from builders.errors import DatasetError, ReleaseError, SourceError, UsageError
 from cards.manifest import Recipe
-from pipelines.make import GOLDEN, BuildSettings, make
+from pipelines.make import BuildSettings, make
 from pipelines.raw.settings import RawSettings
 from pipelines.release import folder
 from pipelines.reproduction import page, rebuild
@@ -185,17 +185,36 @@ def test_a_golden_file_of_another_digest_is_named_with_both_digests(terra: Path,
     assert "f" * 64 in str(problem.expected)
 
 
-def test_every_missing_raw_file_is_named_with_where_to_put_it(
+def test_a_manifest_with_other_digests_than_the_catalogue_pins_needs_the_version_that_made_it(
     golden_release: Callable[..., BuildResult], raw: RawSettings, tmp_path: Path
 ) -> None:
     release_dir = copy_release(golden_release(CEDR).release_dir, tmp_path / "release", sample=False)
-    result = again(release_dir, replace(raw, raw_dir=GOLDEN / "no-raw-files-here" / ".."), build=never)
+    result = again(release_dir, raw, build=never)
     assert result.verdict == "cannot say"
+    assert result.needs_other_version
     pinned = definition_of(CEDR).source.files["train"].sha256
     assert [problem.what for problem in result.problems] == [
         f"cedr/main/{name}.jsonl is not the file that the release was built from" for name in ("train", "test")
-    ], "the golden files are not the pinned ones"
+    ]
     assert result.problems[0].found == f"sha256 {pinned}"
+
+
+def test_every_missing_raw_file_is_named_with_its_digest_and_where_to_put_it(
+    golden_release: Callable[..., BuildResult], raw: RawSettings, tmp_path: Path
+) -> None:
+    release_dir = copy_release(golden_release(CEDR).release_dir, tmp_path / "release", sample=False)
+    files = definition_of(CEDR).source.files
+    entries = folder.require_manifest(release_dir).raw
+    pins = {file.name: file.sha256 for file in files.values()}
+    with_manifest(release_dir, raw=tuple(replace(entry, sha256=pins[entry.name]) for entry in entries))
+    result = again(release_dir, raw, build=never)
+    assert result.verdict == "cannot say"
+    [problem] = result.problems  # both are in one archive
+    assert problem.what == "cedr/main.zip not found, and --offline is set"
+    for name in ("train", "test"):
+        assert f"cedr/main/{name}.jsonl with sha256 {pins[f'main/{name}.jsonl']}" in str(problem.expected)
+    assert str(raw.cache) in str(problem.todo)
+    assert page.to_json("release", result)["install"] == [], "another version of the package would not help"
 
 
 def test_the_addresses_and_names_of_a_manifest_are_neither_asked_nor_opened(terra: Path, raw: RawSettings) -> None:
