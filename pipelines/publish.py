@@ -35,11 +35,12 @@ def main() -> int:
     from pipelines.stages import show_stages
 
     datasets = command.resolve_datasets(options.names)
-    single = "--repo-name" if options.repo_name else "--attestation" if options.attestation else None
-    if single and (len(datasets) > 1 or (options.attestation and options.all_versions)):
-        raise UsageError(f"{single} is for one dataset", found=f"{len(datasets)} datasets", todo="name one")
+    if options.repo_name and len(datasets) > 1:
+        raise UsageError("--repo-name is for one dataset", found=f"{len(datasets)} datasets", todo="name one")
     if options.all_versions:
         datasets = _all_versions(datasets, options)
+    if options.attestation and len(datasets) > 1:
+        raise UsageError("--attestation is for one release", found=f"{len(datasets)} releases", todo="name one")
     settings = _publish_options(options)
     hub = client.connect(PublishError) if options.dry_run else publishing.login()
     if not options.dry_run:
@@ -129,6 +130,7 @@ def parser() -> argparse.ArgumentParser:
     )
     arguments.add_argument("--repo-name", metavar="NAME", help="name of the repository, instead of the dataset's")
     arguments.add_argument("--message", metavar="TEXT", help="message of the commit")
+    arguments.add_argument("--attestation", type=Path, metavar="FILE", help="put this statement beside the release")
     arguments.add_argument(
         "--take-over",
         action="store_true",
@@ -151,12 +153,6 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="read and record what is published in this file; by default pipelines/ledger.json, and with another HF_ENDPOINT "
         "nothing is recorded",
-    )
-    arguments.add_argument(
-        "--attestation",
-        type=Path,
-        metavar="FILE",
-        help="put this statement beside the release (docs/reproducibility.md)",
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
     return arguments
