@@ -1,7 +1,7 @@
 """Signs statements with a private key, in the envelope that stock tools verify: DSSE, https://github.com/secure-systems-lab/dsse.
 
 What is signed is not the payload alone: `DSSEv1 <length of type> <type> <length of payload> <payload>`. ECDSA on the curve P-256
-over SHA-256, and Ed25519, are what openssl, cosign and securesystemslib all verify. The key stays in memory: it is not written,
+over SHA-256, and Ed25519, are what openssl and securesystemslib both verify. The key stays in memory: it is not written,
 logged or shown.
 """
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import base64
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from builders.errors import ReleaseError
+from cards.evidence import Evidence
+from cards.render import render
 from cards.reproductions import FOLDER, decode_rebuild, read_rebuilds
 from pipelines.release.ledger import read_ledger
 from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from pipelines.make import BuildResult
 
 ROWS, OTHER = "a" * 64, "b" * 64
 RECORDED = sorted(FOLDER.glob("*/*.json"))
@@ -84,6 +90,27 @@ def test_anything_but_a_statement_is_an_error_that_names_the_file(content: bytes
         names(tmp_path)
     assert caught.value.where is not None
     assert caught.value.where.endswith("toy-1.0.0-x.json")
+
+
+def test_a_card_names_who_built_the_release_again(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = golden_release("terra-pairclassification")
+    manifest, evidence = result.manifest, Evidence()
+    values = {"content_sha256": manifest.content_sha256, "rebuilt_content_sha256": manifest.content_sha256}
+    (tmp_path / "terra").mkdir()
+    content = statement(dataset=manifest.dataset, by="Ann | <Lab>", **values)
+    (tmp_path / "terra" / f"{manifest.dataset}-1.0.0-x.json").write_bytes(content)
+
+    def card() -> str:
+        statistics = json.loads((result.release_dir / "statistics.json").read_bytes())
+        return render(definition_of(manifest.dataset), manifest, statistics, evidence)
+
+    assert "Reproduced by" not in card(), "the golden sample has other rows than the recorded rebuild"
+    monkeypatch.setattr("cards.render.read_rebuilds", partial(read_rebuilds, folder=tmp_path))
+    [row] = [line for line in card().splitlines() if line.startswith("| Reproduced by")]
+    assert "(2026-01-31, rows and bytes equal) |" in row
+    assert "Ann | <Lab>" not in row, "a name is text, not Markdown"
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
