@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pipelines.reproduction.reproducing import Reproduction
 
 SHOWN = 200  # characters of a value
+SHOWN_COLUMNS = 20
 HIDDEN = "the text is not shown: the licence permits no derivatives"
 
 
@@ -46,8 +47,8 @@ def to_json(name: str, result: Reproduction) -> dict[str, Any]:
             "config": first.config,
             "split": first.split,
             "row": first.position,
-            "release": markdown.shorten(first.old, SHOWN),
-            "rebuilt": markdown.shorten(first.new, SHOWN),
+            "release": _few_columns(first.old),
+            "rebuilt": _few_columns(first.new),
         },
         "differing_files": list(result.files),
         "documents": dict(result.documents),
@@ -108,18 +109,23 @@ def _files(result: Reproduction) -> str:
 
 
 def _first_difference(first: FirstDifference, *, shows_text: bool) -> list[str]:
-    """The first differing row, its columns that differ, on both sides; the others in a line if they name the row."""
+    """The first row that differs: its columns that do, on both sides."""
     lines = wrap(f"the first row that differs: row {first.position + 1:,} of {first.config}/{first.split}")
     if not shows_text:
         return [*lines, *wrap(HIDDEN, "  ")]
     if first.old is None or first.new is None:
         side, row = ("release", first.old) if first.new is None else ("rebuilt", first.new)
-        return [*lines, *_value(f"only {side}", row)]
-    for column in first.new:
-        if column in first.old and first.old[column] != first.new[column]:
-            lines += wrap(markdown.visible(column), "  ")
-            lines += [*_value("release", first.old[column]), *_value("rebuilt", first.new[column])]
+        return [*lines, *_value(f"only {side}", _few_columns(row))]
+    differing = [name for name, value in first.new.items() if name in first.old and first.old[name] != value]
+    for column in differing[:SHOWN_COLUMNS]:
+        lines += wrap(_shown(column), "  ")
+        lines += [*_value("release", first.old[column]), *_value("rebuilt", first.new[column])]
     return lines
+
+
+def _few_columns(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A row as it is shown: its first columns, with short values."""
+    return None if row is None else markdown.shorten(dict(list(row.items())[:SHOWN_COLUMNS]), SHOWN)
 
 
 def _value(label: str, value: Any) -> list[str]:

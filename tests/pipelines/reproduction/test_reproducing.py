@@ -104,6 +104,16 @@ def test_a_missing_last_row_is_a_difference_too(terra: Path, raw: RawSettings) -
     assert "only rebuilt" in shown(result)
 
 
+def test_a_row_of_many_columns_and_long_texts_is_shown_in_part(terra: Path, raw: RawSettings) -> None:
+    columns = {f"column{number}": pl.lit("x" * 10_000) for number in range(50)}
+    with_rows(terra, lambda frame: pl.concat([frame, frame.tail(1)]).with_columns(**columns))
+    result = again(terra, raw)
+    assert result.first is not None
+    assert result.first.new is None
+    assert len(shown(result)) < 20_000
+    assert len(json.dumps(page.to_json("release", result)["first_difference"])) < 10_000
+
+
 def test_a_missing_column_is_named(terra: Path, raw: RawSettings) -> None:
     result = again(with_rows(terra, lambda frame: frame.drop("sentence2")), raw)
     assert result.verdict == "rows differ"
