@@ -26,6 +26,7 @@ from cards.figures import label_shares, longer_candidates, statistics_table, tex
 from cards.mteb_task import mteb_task
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.problems import describe_problems, summarize
+from cards.reproductions import read_rebuilds
 from cards.shared_texts import describe_comparison
 from cards.snippets import OR_FOLDER, unnamed_repository
 from cards.texts import Prose, citation_keys, read_prose
@@ -74,6 +75,7 @@ def render(
         size=_size(manifest, configs),
         bytes=_bytes(sum(file.bytes for file in manifest.files)),
         build=_build_command(manifest, splits if missing else []),
+        rebuilds=read_rebuilds(source.name, dataset.name, manifest.version, manifest.content_sha256),
         examples=example_table(dataset.task, evidence.examples),
         evidence=evidence,
         columns=describe_columns(dataset.task, manifest.tables, prose.columns),

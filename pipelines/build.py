@@ -6,7 +6,7 @@ import logging
 import time
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError, PublishError, SourceError
 from pipelines import command
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition
     from pipelines.hub.publishing import Publication
-    from pipelines.make import BuildPlan, BuildResult, BuildSettings
+    from pipelines.make import BuildResult, BuildSettings
     from pipelines.report.build_record import Record
     from pipelines.report.redaction import Failure
 
@@ -36,11 +36,13 @@ logger = logging.getLogger(__name__)
 def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = _parse()
+    from pipelines.attestation import statements
     from pipelines.make import BuildSettings
     from pipelines.report.failures import failure_as_json
     from pipelines.report.redaction import Failure, failure_of
 
     datasets = command.resolve_datasets(options.names)
+    signer = command.statement_signer(options, len(datasets))
     raw, chosen = command.raw_settings(options), (options.splits, options.sample, options.limit)
     settings = BuildSettings(options.output, raw, *chosen, options.force, options.findings)
     if options.dry_run:
@@ -65,6 +67,9 @@ def main() -> int:
                 except DatasetError as error:
                     failure = failure_of(error)
             record(result.state, result.manifest, failure)
+            if options.attest:
+                provenance = statements.provenance(result.release_dir, result.manifest, options.by)
+                command.write_statement(options.attest, provenance, signer)
             _show(result, publication, as_json=options.json, is_only=len(datasets) == 1)
             if failure is not None:
                 command.print_error(failure.error)
@@ -100,6 +105,7 @@ def parser() -> argparse.ArgumentParser:
         help="where the build report is written (several datasets: DIR/build-report.json)",
     )
     command.add_findings_option(arguments)
+    command.add_attest_options(arguments, "how one dataset was built")
     arguments.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
     arguments.add_argument(
         "--force", action="store_true", help="build even if up to date; replace other rows unless published"
@@ -111,6 +117,7 @@ def parser() -> argparse.ArgumentParser:
 def _parse() -> argparse.Namespace:
     arguments = parser()
     options = command.parse(arguments)
+    command.check_attest_options(arguments, options)
     if options.push and (options.sample or options.limit or options.splits):
         arguments.error("--push publishes whole datasets: leave out --sample, --limit and --splits")
     return options
@@ -249,6 +256,7 @@ def _show(result: BuildResult, publication: Publication | None, *, as_json: bool
 
 def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, org: str | None, *, as_json: bool) -> int:
     """Show what a build would do; returns the exit code that it would end with, as far as that is known."""
+    from pipelines import build_page
     from pipelines.make import plan_build
     from pipelines.report.failures import failure_as_json
     from pipelines.report.missing_files_page import log_missing_files
@@ -267,7 +275,7 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
             code = code or SourceError.exit_code
             lacking.append(definition)
         if as_json:
-            command.print_json(_plan_as_json(plan))
+            command.print_json(build_page.plan_to_json(plan))
             continue
         print(f"{plan.dataset} {version}: {plan.state}")
         for file in plan.raw:
@@ -277,16 +285,6 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
             print(f"  then publish it: embedding-datasets publish {plan.dataset}@{version} --org {org} --dry-run")
     log_missing_files(lacking, settings.raw, settings.splits)
     return code
-
-
-def _plan_as_json(plan: BuildPlan) -> dict[str, Any]:
-    return {
-        "dataset": plan.dataset,
-        "version": plan.version,
-        "state": plan.state,
-        "path": str(plan.release_dir),
-        "raw": [{"name": file.name, "origin": file.origin, "where": file.where} for file in plan.raw],
-    }
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pipelines.terminal import format_duration
 
 if TYPE_CHECKING:
     from pipelines.hub.publishing import Publication
-    from pipelines.make import BuildResult
+    from pipelines.make import BuildPlan, BuildResult
 
 SHOWN_FINDINGS = 6  # the card has all of them, with their examples
 
@@ -70,4 +70,15 @@ def to_json(result: BuildResult, publication: Publication | None) -> dict[str, A
         "dropped": [asdict(one) for one in manifest.dropped],
         "findings": [asdict(one) for one in manifest.findings],
         **({"published": published} if published else {}),
+    }
+
+
+def plan_to_json(plan: BuildPlan) -> dict[str, Any]:
+    """What `--dry-run --json` prints for a plan."""
+    return {
+        "dataset": plan.dataset,
+        "version": plan.version,
+        "state": plan.state,
+        "path": str(plan.release_dir),
+        "raw": [{"name": file.name, "origin": file.origin, "where": file.where} for file in plan.raw],
     }

@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from builders.catalogue import Definition
+    from pipelines.attestation.envelopes import Signer
     from pipelines.raw.settings import RawSettings
 
 PROGRAM = "embedding-datasets"
 READER_CLOSED = 141  # as shells number the signal that ends other programs then, SIGPIPE
 NAMES = "a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one"
+MAX_NAME = 100  # characters
 MAX_NUMBER = 2**31 - 1  # what every library counts rows with
 
 logger = logging.getLogger(__name__)
@@ -60,6 +62,48 @@ def add_raw_options(arguments: argparse.ArgumentParser) -> None:
         "--cache", type=Path, metavar="DIR", help="where downloads are kept (default: the user's cache)"
     )
     arguments.add_argument("--offline", action="store_true", help="never download")
+
+
+def add_attest_options(arguments: argparse.ArgumentParser, what: str) -> None:
+    """Add the options for a statement. what: what it says, for --help."""
+    arguments.add_argument("--attest", type=Path, metavar="FILE", help=f"write an in-toto statement of {what}")
+    arguments.add_argument("--sign", type=Path, metavar="KEY", help="sign the statement with this private key (PEM)")
+    arguments.add_argument("--by", default="", metavar="NAME", help="who says so, in the statement: a public name")
+
+
+def check_attest_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Exit with a usage error where these options do not fit together."""
+    if (options.sign or options.by) and not options.attest:
+        arguments.error("--sign and --by belong to --attest FILE")
+    if len(options.by) > MAX_NAME or not options.by.isprintable():
+        arguments.error(f"--by: a name of at most {MAX_NAME} characters in one line")
+    if options.attest and not options.attest.absolute().parent.is_dir():
+        arguments.error(f"--attest: no such folder: {options.attest.absolute().parent}")
+
+
+def statement_signer(options: argparse.Namespace, datasets: int) -> Signer | None:
+    """What signs the statement, read before anything long begins; None without --sign. datasets: how many were asked for.
+
+    Raises UsageError for a key that cannot be used, and for a statement of several datasets.
+    """
+    if options.attest and datasets > 1:
+        raise UsageError("--attest is for one dataset", found=f"{datasets} datasets", todo="name one")
+    if options.sign is None:
+        return None
+    from pipelines.attestation.envelopes import read_signer
+
+    return read_signer(options.sign)
+
+
+def write_statement(path: Path, statement: dict[str, Any], signer: Signer | None) -> None:
+    """Write a statement, in a signed envelope if there is a signer."""
+    from pipelines.attestation.envelopes import sign_statement
+    from pipelines.attestation.statements import encode
+    from pipelines.files import write_atomically
+
+    content = encode(statement)
+    write_atomically(path, sign_statement(content, signer) if signer else content)
+    logger.info("statement written: %s%s", path, ", signed" if signer else "")
 
 
 def add_findings_option(arguments: argparse.ArgumentParser) -> None:

@@ -35,6 +35,7 @@ COMMANDS = (
     Command("publish", "use", "publish releases on the Hub"),
     Command("score", "understand", "compute what baselines and models score on releases"),
     Command("contamination", "understand", "find the rows of benchmarks that are in a training corpus"),
+    Command("reproduce", "understand", "build a release again from its raw files, and compare"),
     Command("site", "understand", "write a catalogue of releases to browse, without a server"),
     Command("new", "develop", "begin a dataset, and list what it lacks"),
     Command("doctor", "develop", "find out what would stop a build on this machine"),

@@ -28,7 +28,9 @@ EXAMPLES = """\
   embedding-datasets publish --raw cedr --org ORG --raw-dir DIR    its raw files by digest, as a mirror: ORG/raw-cedr"""
 
 # Options that mean nothing with --raw, and nothing without it.
-OF_RELEASES = ("--all-versions", "--create-pr", "--repo-name", "--take-over", "--no-download", "--ledger")
+OF_RELEASES = (
+    "--all-versions", "--attestation", "--create-pr", "--ledger", "--no-download", "--repo-name", "--take-over",
+)  # fmt: skip
 OF_RAW_FILES = ("--raw-dir", "--cache")
 
 logger = logging.getLogger(__name__)
@@ -48,6 +50,8 @@ def main() -> int:
         raise UsageError("--repo-name is for one dataset", found=f"{len(datasets)} datasets", todo="name one")
     if options.all_versions:
         datasets = _all_versions(datasets, options)
+    if options.attestation and len(datasets) > 1:
+        raise UsageError("--attestation is for one release", found=f"{len(datasets)} releases", todo="name one")
     settings = _publish_options(options)
     hub = client.connect(PublishError) if options.dry_run else publishing.login()
     if not options.dry_run:
@@ -175,6 +179,7 @@ def parser() -> argparse.ArgumentParser:
     )
     arguments.add_argument("--repo-name", metavar="NAME", help="name of the repository, instead of the dataset's")
     arguments.add_argument("--message", metavar="TEXT", help="message of the commit")
+    arguments.add_argument("--attestation", type=Path, metavar="FILE", help="put this statement beside the release")
     arguments.add_argument(
         "--take-over",
         action="store_true",
@@ -244,6 +249,7 @@ def _publish_options(options: argparse.Namespace) -> PublishOptions:
         download=not options.no_download,
         take_over=options.take_over,
         overwrite_card=options.overwrite_card,
+        attestation=options.attestation,
     )
 
 

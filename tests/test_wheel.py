@@ -31,6 +31,7 @@ COMMANDS = (
     "build cedr@1.0.0 --sample --output first",
     "check outputs/rubq-retrieval/2.0.0 --html page.html",
     "diff outputs/terra-pairclassification/1.0.0 outputs/terra-pairclassification/1.0.0",
+    "reproduce outputs/terra-pairclassification/1.0.0 --offline",
     "decide --help",
     "accept --help",
     "publish --help",

@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from builders.errors import PublishError
 from pipelines.hub import repository
 from pipelines.hub.planned_files import different_documents
 from pipelines.hub.published_files import published_files
+from pipelines.hub.verification import loading_faults_at
 from pipelines.release import folder
 
 if TYPE_CHECKING:
@@ -54,6 +56,20 @@ def find_document_update(
         what = f"documents not updated: main has {', '.join(lacking)}, which this release lacks"
         return DocumentUpdate({}, (what,))
     return DocumentUpdate(writes)
+
+
+def refuse_other_main(hub: HubClient, repo: str, main: Snapshot, manifest: Manifest) -> None:
+    """Refuse to call a version published whose tag is sound, while main shows other rows under its name."""
+    published = repository.read_manifest_at(hub, repo, main)
+    if published is None or published.version != manifest.version:
+        return
+    if faults := loading_faults_at(hub, repo, main, published):
+        raise PublishError(
+            f"main differs from the tag v{manifest.version}",
+            where=repo,
+            found="; ".join(faults),
+            todo=f"revert on the Hub what came after v{manifest.version}",
+        )
 
 
 def _documents_for(

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from builders.errors import PublishError, ReleaseError, UsageError
 from builders.spec import version_key
 from pipelines.hub import branches, card_edits, client, repository, take_over
+from pipelines.hub.attestations import read_statement
 from pipelines.hub.digest_comparison import find_differences
-from pipelines.hub.document_updates import find_document_update
+from pipelines.hub.document_updates import find_document_update, refuse_other_main
 from pipelines.hub.history import find_release
 from pipelines.hub.planned_files import content_of, different_documents, digest_faults, refuse_other_files, stale_files
 from pipelines.hub.publishable import refuse_another_dataset, refuse_other_content, require_publishable
@@ -45,6 +46,7 @@ class PublishOptions:
     where releases of the Hub are kept. ledger: the file with what is published; None: see pipelines.hub.publication_record.
     download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for tests, on no command line.
     take_over: publish in a repository with data of somebody else. overwrite_card: replace a card that was edited by hand.
+    attestation: the file of a statement about the release.
     """
 
     org: str
@@ -59,6 +61,7 @@ class PublishOptions:
     sample: bool = False
     take_over: bool = False
     overwrite_card: bool = False
+    attestation: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,20 @@ def make_plan(definition: Definition, release_dir: Path, options: PublishOptions
 
     Raises PublishError where the release may not be published, FindingsError for defects in its rows.
     """
+    plan = _plan_release(definition, release_dir, options, hub)
+    if options.attestation is None:
+        return plan
+    main = repository.snapshot(hub, plan.repo)
+    statement = read_statement(options.attestation, release_dir, plan.manifest, main)
+    if plan.state == UNTAGGED:
+        return replace(plan, notes=(*plan.notes, "the statement is not published yet: run the command again"))
+    if plan.state == DONE:
+        plan = replace(plan, state=UPDATE, at=main, branch=repository.MAIN) if statement else plan
+    return replace(plan, writes={**plan.writes, **statement})
+
+
+def _plan_release(definition: Definition, release_dir: Path, options: PublishOptions, hub: HubClient) -> Plan:
+    """The plan without a statement."""
     manifest = require_publishable(
         definition,
         release_dir,
@@ -162,7 +179,7 @@ def _plan_published(
     repo, manifest, branch = plan.repo, plan.manifest, branches.branch_name(plan.version)
     at, published = require_same_rows(hub, repo, plan.tag, manifest, options)
     if main.sha != at.sha:
-        _refuse_other_main(hub, repo, main, manifest)
+        refuse_other_main(hub, repo, main, manifest)
     edited = edited_documents_at(hub, repo, at, published)
     update = find_document_update(hub, repo, manifest, release_dir, tagged=at, main=main)
     notes = (
@@ -274,17 +291,3 @@ def require_same_rows(
         what = "the published files are not those of their manifest"
         raise PublishError(what, where=where, found="; ".join(faults))
     return at, published
-
-
-def _refuse_other_main(hub: HubClient, repo: str, main: Snapshot, manifest: Manifest) -> None:
-    """Refuse to call a version published whose tag is sound, while main shows other rows under its name."""
-    published = repository.read_manifest_at(hub, repo, main)
-    if published is None or published.version != manifest.version:
-        return
-    if faults := loading_faults_at(hub, repo, main, published):
-        raise PublishError(
-            f"main differs from the tag v{manifest.version}",
-            where=repo,
-            found="; ".join(faults),
-            todo=f"revert on the Hub what came after v{manifest.version}",
-        )

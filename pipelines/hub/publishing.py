@@ -15,6 +15,7 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
 
 from builders.errors import PublishError
 from pipelines.hub import branches, card_edits, client, planned_files, planning, pull_requests, repository, take_over
+from pipelines.hub.digest_comparison import find_differences
 from pipelines.hub.publication_record import record_publication
 from pipelines.hub.verification import verify_snapshot
 from pipelines.release import folder
@@ -230,7 +231,11 @@ def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions)
     if at is None:
         trouble = client.Trouble(f"commit {commit} is missing", 404)
         raise client.call_failed(hub, "reading the commit back", plan.repo, trouble)
-    if plan.state == planning.UPDATE:
+    if (
+        plan.state == planning.UPDATE and folder.CARD not in plan.writes
+    ):  # a statement alone, perhaps of an older version
+        faults = find_differences(at, plan.writes, plan.manifest)
+    elif plan.state == planning.UPDATE:
         files = dict.fromkeys((file.path for file in plan.manifest.files), b"") | dict(plan.writes)
         faults = planned_files.digest_faults(plan.repo, at, files, plan.manifest)
     elif options.download:

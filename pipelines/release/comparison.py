@@ -69,6 +69,17 @@ class RowMatch:
     reordered: bool
 
 
+@dataclass(frozen=True)
+class FirstDifference:
+    """The first row at which two tables differ. position: from 0. old, new: the row of each, None behind its last row."""
+
+    config: str
+    split: str
+    position: int
+    old: Mapping[str, Any] | None
+    new: Mapping[str, Any] | None
+
+
 def compare_tables(old: Path, new: Path) -> list[Change]:
     """How every table differs between two releases: the tables of the new one in its order, then those only the old one has.
 
@@ -91,6 +102,48 @@ def compare_tables(old: Path, new: Path) -> list[Change]:
         else:
             changes.append(_changed(before, after, old_frames[config][split], new_frames[config][split]))
     return changes
+
+
+def find_first_difference(old: Path, new: Path) -> FirstDifference | None:
+    """The first row that differs, in the first table of the old release that has other rows in the new one.
+
+    Only columns that both have are compared. None where no table that both have differs in them.
+
+    Raises ReleaseError for a folder that is not a release.
+    """
+    manifests = [require_manifest(release_dir) for release_dir in (old, new)]
+    news = {table.location: table for table in manifests[1].tables}
+    for before in manifests[0].tables:
+        after = news.get(before.location)
+        if after is None or after.content_sha256 == before.content_sha256:
+            continue
+        frames = [
+            scan_tables(release_dir, [table])[table.config][table.split]
+            for release_dir, table in ((old, before), (new, after))
+        ]
+        position = _first_position(_common_columns(before, after)[1], *frames)
+        if position is not None:
+            rows = [_rows(frame, pl.Series([position], dtype=pl.UInt32), exact=False) for frame in frames]
+            return FirstDifference(before.config, before.split, position, *(one[0] if one else None for one in rows))
+    return None
+
+
+def _first_position(common: list[str], old: pl.LazyFrame, new: pl.LazyFrame) -> int | None:
+    """The position of the first row that differs in these columns, or that only one of two tables has."""
+    if not common:
+        return None
+    hashes = [
+        frame.with_row_index(POSITION)
+        .select(POSITION, pl.struct(common).hash(0).alias(HASH))
+        .collect(engine="streaming")
+        .sort(POSITION)[HASH]
+        for frame in (old, new)
+    ]
+    shared = min(map(len, hashes))
+    differing = (hashes[0].head(shared) != hashes[1].head(shared)).arg_true()
+    if len(differing):
+        return int(differing[0])
+    return None if len(hashes[0]) == len(hashes[1]) else shared
 
 
 def describe_difference(old: Sequence[Table | LedgerTable], new: Sequence[Table | LedgerTable]) -> str:
@@ -201,12 +254,12 @@ def _hashed(frame: pl.LazyFrame, key: tuple[str, ...], common: list[str]) -> pl.
     return rows.with_columns(pl.col(POSITION).rank("ordinal").over(HASH).alias(COPY))
 
 
-def _rows(frame: pl.LazyFrame, positions: pl.Series) -> list[dict[str, Any]]:
-    """The rows at the first few positions, in that order."""
+def _rows(frame: pl.LazyFrame, positions: pl.Series, *, exact: bool = True) -> list[dict[str, Any]]:
+    """The rows at the first few positions, in that order. exact: all of them exist; else those that do."""
     first = positions.head(EXAMPLES)
     found = frame.with_row_index(POSITION).filter(pl.col(POSITION).is_in(first.implode())).collect(engine="streaming")
     rows = {row.pop(POSITION): row for row in found.to_dicts()}
-    return [rows[position] for position in first]
+    return [rows[position] for position in first if exact or position in rows]
 
 
 def _pairs(olds: list[dict[str, Any]], news: list[dict[str, Any]], key: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -39,8 +39,9 @@ def report_sha256(source: str, root: Path = ROOT) -> str:
 
 def report_files(source: str, root: Path = ROOT) -> list[str]:
     """The files that `report_sha256` covers, as paths below root."""
-    texts = [*QUOTED, "cards/dataset.md.jinja", f"cards/prose/{source}.md"]
-    return sorted({*texts, *_reached(REPORT, root)})
+    rebuilds = (root / "cards" / "reproductions" / source).glob("*.json")
+    quoted = [*QUOTED, f"cards/prose/{source}.md", *(path.relative_to(root).as_posix() for path in rebuilds)]
+    return sorted({"cards/dataset.md.jinja", *quoted, *_reached(REPORT, root)})
 
 
 def tools() -> dict[str, str]:

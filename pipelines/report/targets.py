@@ -119,16 +119,17 @@ def locate_target(
     return release_dir, None
 
 
-def resolve_release(name: str, releases: Path = Path("outputs")) -> Path:
+def resolve_release(name: str, releases: Path = Path("outputs"), cache: Path | None = None) -> Path:
     """The folder of a release: a path or the newest version in it, a dataset of the catalogue, or a copy of `ORG/NAME@TAG`.
 
-    releases: where those of the catalogue are: `cedr@1.0.0` is a version there, and `cedr` the newest.
+    releases: where those of the catalogue are: `cedr@1.0.0` is a version there, and `cedr` the newest. cache: where copies are
+    kept, by default the user's.
 
     Raises UsageError for a folder that does not exist and for an unknown or ambiguous name, SourceError or ReleaseError for a
     release that the Hub does not have, ReleaseError for one that has not been built.
     """
     if (reference := client.parse_reference(name)) is not None:
-        return repository.fetch_release_at(client.connect(), *reference, default_cache())
+        return repository.fetch_release_at(client.connect(), *reference, cache or default_cache())
     path = Path(name)
     if path.is_dir():
         return newest_release(path)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 COMMANDS = [
     "accept", "build", "doctor", "fetch", "new", "show", "check", "diff", "publish", "score", "site", "contamination",
+    "reproduce",
 ]  # fmt: skip
 
 
@@ -137,6 +138,7 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path, names: tuple[str, ..
         (["site"], 2, ["--output"]),
         (["site", "rubq", "--output", "tests"], 2, ["holds other files", "tests", "a site"]),
         (["publish", "rubq", "--org", "org", "--repo-name", "x"], 2, ["--repo-name is for one dataset"]),
+        (["publish", "rubq", "--org", "org", "--attestation", "x"], 2, ["--attestation is for one release"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) and "embedding-datasets show" not in value else None,
 )

@@ -1,0 +1,97 @@
+"""Statements about a release, kept beside it in its repository as `attestations/v<version>-<name>.json`.
+
+They are outside every content hash and every manifest, and `datasets` does not read them. They are on main, also those about an
+older version: a tag never moves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from builders import limits
+from builders.errors import PublishError
+from cards.reproductions import INVALID_STATEMENT, unwrap_statement
+from pipelines.attestation.statements import CONTENT, STATEMENT
+from pipelines.hub.digest_comparison import listed_digests
+from pipelines.release import folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cards.manifest import Manifest
+    from pipelines.hub.repository import Snapshot
+
+FOLDER = "attestations"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")
+
+
+@dataclass(frozen=True)
+class _Subject:
+    name: str
+    digest: dict[str, str]
+
+
+def read_statement(path: Path, release_dir: Path, manifest: Manifest, main: Snapshot | None) -> dict[str, bytes]:
+    """The statement to write, by its path in the repository; nothing where main has it already.
+
+    Raises PublishError for a file that is not a statement about exactly this release, and where main has another one of its name.
+    """
+    content = _read(path)
+    subjects = _subjects(content, path)
+    if faults := _find_faults(subjects, release_dir, manifest):
+        raise PublishError(
+            "the statement is not about this release", where=str(path), found=faults[0], expected=manifest.name
+        )
+    if not NAME.fullmatch(path.stem):
+        todo = "rename it: letters, digits, `_`, `-` and `.`"
+        raise PublishError("the statement cannot keep its name", where=str(path), todo=todo)
+    target = f"{FOLDER}/v{manifest.version}-{path.stem}.json"
+    listed = main.digests.get(target) if main else None
+    if listed is None:
+        return {target: content}
+    if listed not in listed_digests(content):
+        raise PublishError("there is another statement of this name", where=target, todo=f"rename {path.name}")
+    return {}
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return limits.read_at_most(path, limits.MAX_MANIFEST)
+    except OSError as error:
+        raise PublishError(
+            "the statement cannot be read", where=str(path), found=error.strerror or str(error)
+        ) from None
+
+
+def _subjects(content: bytes, path: Path) -> dict[str, dict[str, str]]:
+    """What a statement, signed or not, is about: digests by name."""
+    try:
+        statement = msgspec.json.decode(unwrap_statement(content), type=dict[str, Any])
+        subjects = msgspec.convert(statement.get("subject"), tuple[_Subject, ...])
+    except INVALID_STATEMENT as error:
+        raise PublishError("not a statement", where=str(path), found=str(error)[:200], expected=STATEMENT) from None
+    if statement.get("_type") != STATEMENT:
+        found = str(statement.get("_type"))[:200]
+        raise PublishError("not a statement", where=str(path), found=found, expected=STATEMENT)
+    return {one.name: one.digest for one in subjects}
+
+
+def _find_faults(subjects: dict[str, dict[str, str]], release_dir: Path, manifest: Manifest) -> list[str]:
+    """How what a statement is about differs from a release: its rows must be named, and every file that is."""
+    names = {*(file.path for file in manifest.files), *folder.document_names(manifest), folder.MANIFEST}
+    faults = []
+    if subjects.get(manifest.name, {}).get(CONTENT) != manifest.content_sha256:
+        faults.append("its rows are not named")
+    for name, digest in subjects.items():
+        if name == manifest.name:
+            continue
+        if name not in names:
+            faults.append(f"{name[:200]} is not a file of the release")
+        elif digest.get("sha256") != hashlib.sha256((release_dir / name).read_bytes()).hexdigest():
+            faults.append(f"{name} has other bytes")
+    return faults

@@ -1,0 +1,121 @@
+"""embedding-datasets reproduce NAME : build a release again from its raw files, and compare rows and bytes."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builders.errors import DatasetError, UsageError
+from pipelines import command
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pipelines.attestation.envelopes import Signer
+    from pipelines.raw.settings import RawSettings
+    from pipelines.reproduction.reproducing import Reproduction
+
+EXAMPLES = """\
+  embedding-datasets reproduce ORG/cedr-classification@v1.0.0    a published release
+  embedding-datasets reproduce cedr@1.0.0 --raw-dir DIR          one below outputs/, from raw files in DIR/cedr/...
+  embedding-datasets reproduce path/to/release --offline --json  for programs: docs/reproducibility.md lists the keys
+  embedding-datasets reproduce cedr@1.0.0 --attest cedr.json --sign key.pem --by NAME    a signed statement of the verdict
+
+verdicts: rows and bytes equal (0); rows equal, bytes not (0); rows differ (1); cannot say, something is missing (3)"""
+
+
+logger = logging.getLogger(__name__)
+
+
+def main() -> int:
+    """Build the release that the command line names again; returns 0 for equal rows, 1 for others, 3 where it cannot say."""
+    options = _parse()
+    from pipelines.report.failures import failure_as_json
+    from pipelines.reproduction import page
+    from pipelines.reproduction.reproducing import EXIT_CODES
+
+    try:
+        signer = command.statement_signer(options, 1)
+        release_dir, result = _reproduce(options, command.raw_settings(options))
+    except DatasetError as error:
+        command.print_error(error)
+        if options.json:
+            command.print_json(failure_as_json(options.name, None, error))
+        return error.exit_code
+    if options.json:
+        command.print_json(page.to_json(options.name, result))
+    else:
+        command.print_page(page.page(options.name, result))
+    if options.attest:
+        _attest(options, release_dir, result, signer)
+    return EXIT_CODES[result.verdict]
+
+
+def _attest(options: argparse.Namespace, release_dir: Path, result: Reproduction, signer: Signer | None) -> None:
+    """Write what was found as a statement; nothing where nothing was."""
+    from datetime import UTC, datetime
+
+    from pipelines.attestation.statements import verification
+
+    if result.verdict == "cannot say" or result.rebuilt is None:
+        logger.info("no statement was written: there is nothing to state")
+        return
+    rebuild = (result.rebuilt, result.verdict)
+    statement = verification(release_dir, result.release, rebuild, options.by, datetime.now(UTC))
+    command.write_statement(options.attest, statement, signer)
+
+
+def _reproduce(options: argparse.Namespace, raw: RawSettings) -> tuple[Path, Reproduction]:
+    """The folder of the release, and the result."""
+    from pipelines.hub import client
+    from pipelines.report.targets import resolve_release
+    from pipelines.reproduction.reproducing import reproduce, require_sound
+    from pipelines.stages import show_stages
+
+    if options.offline and client.parse_reference(options.name) is not None and not Path(options.name).is_dir():
+        todo = "leave out --offline, or name a folder with the release"
+        raise UsageError(
+            "a release on the Hub has to be downloaded, and --offline is set", where=options.name, todo=todo
+        )
+    with show_stages(options.name):
+        release_dir = resolve_release(options.name, options.releases, raw.cache)
+        manifest = require_sound(release_dir)
+    keep = options.keep and options.keep / manifest.dataset / manifest.version
+    if keep and keep.exists():
+        raise UsageError("--keep would overwrite a folder", where=str(keep), todo="remove it, or name another folder")
+    result = reproduce(release_dir, manifest, raw, shown=lambda: show_stages(options.name), keep=keep)
+    return release_dir, result
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    arguments = command.parser(
+        "reproduce", "Build a release again from its raw files, and compare rows and bytes.", EXAMPLES
+    )
+    arguments.add_argument(
+        "name",
+        metavar="NAME",
+        help="the release: ORG/NAME@TAG on the Hub, a folder, or a dataset built below outputs/ (cedr@1.0.0)",
+    )
+    command.add_raw_options(arguments)
+    arguments.add_argument(
+        "--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
+    )
+    arguments.add_argument(
+        "--keep", type=Path, metavar="DIR", help="keep the rebuilt release as DIR/<dataset>/<version>"
+    )
+    command.add_attest_options(arguments, "the verdict")
+    arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
+    return arguments
+
+
+def _parse() -> argparse.Namespace:
+    arguments = parser()
+    options = command.parse(arguments)
+    command.check_attest_options(arguments, options)
+    return options
+
+
+if __name__ == "__main__":
+    command.run(main)

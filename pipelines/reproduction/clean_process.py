@@ -1,0 +1,101 @@
+"""Builds in a process of its own, which inherits nothing that could reach a row.
+
+It gets a folder with links to the verified raw files, and an empty cache: no checkpoint, no digest and no lock file of the user.
+Of the environment it gets what a process needs to run, a fixed locale and a fixed time zone. Python runs isolated (-I), so no
+variable and no folder of the user adds modules. The package is the one that runs here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builders.errors import DatasetError, SourceError
+from pipelines import interrupts, terminal
+from pipelines.workers import hold_interrupts
+
+if TYPE_CHECKING:
+    from pipelines.reproduction.plan import Rebuild
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from pipelines.reproduction.rebuild import run; run()"
+KEPT = (
+    "PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
+    "TERM", "NO_COLOR",
+)  # fmt: skip
+FIXED = {"LC_ALL": "C.UTF-8", "TZ": "UTC"}
+OUTCOME = "outcome.json"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the process builds. folder: all that it writes is there, and its raw files are in `raw`. verbosity: of messages."""
+
+    dataset: str
+    version: str
+    splits: tuple[str, ...] | None
+    golden: bool
+    limit: int | None
+    folder: str
+    verbosity: int
+
+    @property
+    def release_dir(self) -> Path:
+        """The folder of the release that it builds."""
+        return Path(self.folder, "outputs", self.dataset, self.version)
+
+
+def make_job(rebuild: Rebuild, folder: Path) -> Job:
+    """The job for a rebuild in a folder."""
+    name, parts = rebuild.definition.dataset.name, (rebuild.splits, rebuild.golden, rebuild.limit)
+    return Job(name, rebuild.version, *parts, str(folder.absolute()), terminal.verbosity())
+
+
+def clean_environment() -> dict[str, str]:
+    """The environment of the process."""
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | FIXED
+
+
+def build_in_clean_process(job: Job) -> None:
+    """Build what a job says, in a new process.
+
+    Raises what the build raises, as a DatasetError, and SourceError where the process ended without saying why.
+    """
+    command = [sys.executable, "-I", "-X", "utf8", "-c", PROGRAM, str(ROOT)]
+    with hold_interrupts():
+        process = subprocess.Popen(  # noqa: S603 - our own code
+            command, cwd=job.folder, env=clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+    assert process.stdin is not None
+    try:
+        with suppress(BrokenPipeError):  # it has ended already, and its outcome is missing
+            process.stdin.write(json.dumps(asdict(job)).encode() + b"\n")
+            process.stdin.flush()  # it stays open: where it closes, this process has ended, and the build ends too
+        code = process.wait()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            _wait(process)
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+    outcome = Path(job.folder, OUTCOME)
+    if not outcome.is_file():
+        found = f"exit code {code}" + ("" if code >= 0 else ": killed, perhaps for want of memory")
+        todo = "see the messages above; packages that only PYTHONPATH or the user's folder adds are not found there"
+        raise SourceError("the build in a clean process ended without a result", found=found, todo=todo)
+    if (failure := json.loads(outcome.read_bytes())) is not None:
+        raise DatasetError(**failure)
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(interrupts.GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
