@@ -1,0 +1,57 @@
+"""The jobs for whoever hosts the project: their commands exist, and take the options that they are given."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from pipelines.command_line import COMMANDS
+from tests.support.paths import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def steps(workflow: Path) -> list[dict[str, Any]]:
+    jobs = yaml.safe_load(workflow.read_text("utf-8"))["jobs"].values()
+    return [step for job in jobs for step in job["steps"]]
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_the_commands_of_a_workflow_are_parsed(workflow: Path) -> None:
+    commands = [line for step in steps(workflow) for line in step.get("run", "").splitlines()]
+    assert commands
+    for command in commands:
+        program, *arguments = shlex.split(command.replace("$", ""))
+        if program == "embedding-datasets":
+            assert arguments[0] in {one.name for one in COMMANDS}
+            import_module(f"pipelines.{arguments[0]}").parser().parse_args(arguments[1:])
+        elif program == "bash":
+            assert (ROOT / arguments[0]).is_file()
+        else:
+            assert command.startswith("python -m pip install --require-hashes -r requirements.lock && ")
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_may_only_read_and_ends_by_itself(workflow: Path) -> None:
+    content = yaml.safe_load(workflow.read_text("utf-8"))
+    assert content["permissions"] == {"contents": "read"}
+    assert all(job["timeout-minutes"] <= 120 for job in content["jobs"].values())
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
+def test_values_of_others_reach_a_shell_only_as_variables(workflow: Path) -> None:
+    assert not [step["run"] for step in steps(workflow) if "${{" in step.get("run", "")]
+
+
+def test_the_hooks_before_a_commit_are_the_checks_of_ci() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
+    checks = re.findall(r"^(?:ruff|mypy).*$", (ROOT / ".ci" / "run").read_text("utf-8"), re.MULTILINE)
+    assert [hook["entry"].replace(" --force-exclude", "") for hook in hooks] == checks
