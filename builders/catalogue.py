@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING
 
 from builders.aliases import TASKS, find_alias, fold
 from builders.errors import UsageError
-from builders.spec import VERSION, Dataset, Source
+from builders.spec import OTHER, TRAINING, VERSION, Dataset, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
 ROOT = Path(__file__).parent
-OTHER = "other"  # the group of datasets without a benchmark
-FOLDERS = ("rumteb", "ateb", "other")
+FOLDERS = ("rumteb", "ateb", "other", "training")
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +67,7 @@ def read_catalogue(root: Path = ROOT, package: str = "builders") -> dict[str, En
             if source in sources:
                 raise ValueError(f"two sources are named {source!r}: {sources[source]} and {path}")
             sources[source] = path
-            declared = list(_declared(path))
+            declared = list(_declared(path, TRAINING if folder == TRAINING else OTHER))
             if not declared:
                 raise ValueError(f"{path}: no dataset declared: decorate a recipe with @dataset(...)")
             for name, group in declared:
@@ -111,9 +110,9 @@ def load(entry: Entry) -> Definition:
 def resolve(names: Iterable[str]) -> list[tuple[Entry, str | None]]:
     """The datasets that names mean, in the catalogue's order, each once, with the version asked for (None: the newest).
 
-    A name is a dataset, a source, a group (rumteb, ateb, rarb, all) or an unambiguous beginning of one of these, or what mteb or
-    the paper's authors call a dataset (`CEDRClassification`, `ai-forever/cedr-classification`), which is logged. Case does not
-    matter, nor `_` for `-`. A name may carry a version: `rubq-retrieval@1.0.0`.
+    A name is a dataset, a source, a group (rumteb, ateb, rarb, training, or all but training data) or an unambiguous beginning
+    of one of these, or what mteb or the paper's authors call a dataset (`CEDRClassification`, `ai-forever/cedr-classification`),
+    which is logged. Case does not matter, nor `_` for `-`. A name may carry a version: `rubq-retrieval@1.0.0`.
 
     Raises UsageError for a name that means nothing or too much, for a malformed version, and for two versions of one dataset.
     """
@@ -200,8 +199,8 @@ def _matching(name: str) -> list[Entry]:
 
 
 def _named(name: str, every: list[Entry]) -> list[Entry]:
-    if fold(name) == "all":
-        return every
+    if fold(name) == "all":  # training data are no benchmark: whoever wants them names them
+        return [entry for entry in every if entry.group != TRAINING]
     return [entry for entry in every if fold(name) in map(fold, (entry.group, entry.source, entry.dataset))]
 
 
@@ -213,14 +212,14 @@ def _nearest(name: str, names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(known[other] for other in near))
 
 
-def _declared(path: Path) -> Iterable[tuple[str, str]]:
-    """The name of every `@dataset("name", ...)` in a file, and its group: the literal `benchmark`, or `other`."""
+def _declared(path: Path, group: str) -> Iterable[tuple[str, str]]:
+    """The name of every `@dataset("name", ...)` in a file, and its group: the literal `benchmark`; without one, `group`."""
     tree = ast.parse(path.read_text("utf-8"), str(path))
     for node in tree.body:
         for call in node.decorator_list if isinstance(node, ast.FunctionDef) else []:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "dataset":
                 benchmark = next((word.value for word in call.keywords if word.arg == "benchmark"), ast.Constant(None))
                 try:
-                    yield ast.literal_eval(call.args[0]), ast.literal_eval(benchmark) or OTHER
+                    yield ast.literal_eval(call.args[0]), ast.literal_eval(benchmark) or group
                 except (IndexError, ValueError, TypeError):
                     raise ValueError(f"{path}:{call.lineno}: a dataset's name and benchmark must be literal") from None

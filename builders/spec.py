@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from builders.benchmarks import BENCHMARKS
 from builders.docstrings import read_docstring
+from builders.prompts import Prompts as Prompts  # noqa: PLC0414, TC001 - builders import it from here
+from builders.tasks import Contrastive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -22,11 +24,13 @@ if TYPE_CHECKING:
 
     from builders.benchmarks import Benchmark
     from builders.raw_files import RawFile
+    from builders.reported import Reported
     from builders.tasks import Task
 
 NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 OTHER = "other"  # the group of datasets without a benchmark
+TRAINING = "training"  # the group of training data, and the folder of their builders
 LANGUAGES = MappingProxyType({"rumteb": ("rus-Cyrl",), "ateb": ("eng-Latn",)})  # the default of each folder of builders
 
 
@@ -108,18 +112,6 @@ class Version:
 
 
 @dataclass(frozen=True)
-class Prompts:
-    """What an evaluation puts before the texts; two values are for query / document.
-
-    rosberta: prefix for ru-en-RoSBERTa. e5: prefix for E5. instruction: for instruct models.
-    """
-
-    instruction: str
-    rosberta: tuple[str, ...] = ()
-    e5: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Dataset:
     """One named dataset: its task, its versions, and the recipe that turns raw files into its tables.
 
@@ -147,7 +139,9 @@ class Dataset:
 
     @property
     def group(self) -> str:
-        """The group it is listed in: its benchmark's name, or `other`."""
+        """The group it is listed in: its benchmark's name, `training` for training data, or `other`."""
+        if isinstance(self.task, Contrastive):
+            return TRAINING
         return self.benchmark.name if self.benchmark else OTHER
 
     @property
@@ -293,8 +287,9 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Tables:
-    """What a recipe returns: frames by config and split, what it left out, and numbers it observed on the way."""
+    """What a recipe returns: frames by config and split, what it left out, numbers it observed, and findings that it reports."""
 
     frames: Mapping[str, Mapping[str, pl.DataFrame | pl.LazyFrame]]
     dropped: tuple[Dropped, ...] = ()
     observed: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    reported: tuple[Reported, ...] = ()

@@ -1,4 +1,6 @@
-"""The eight task types: for each, its tables with their columns and types in the layout that mteb reads, and its names elsewhere.
+"""The nine task types: for each, its tables with their columns and types in the layout that mteb reads, and its names elsewhere.
+
+Eight are evaluated by mteb. The ninth, Contrastive, is training data: mteb does not read it, and nothing is scored.
 
 A table is a (config, split). A release holds the types `string`, `int64`, `float64`, `bool`, `list<string>` and `list<int64>`
 only, because every reader understands these. Tables may have further columns (ids, label_text, source), except `top_ranked`.
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns a table must have, with their types; `text` are those that hold text to embed; `closed`: no others."""
+    """The columns a table must have, with their types; `text` are those that hold text to embed; `closed`: no others.
+
+    Of a column of lists in `text`, the first text of each list is compared and measured (pipelines.audit.tables.model_input).
+    """
 
     config: str
     columns: Mapping[str, str]
@@ -31,8 +36,8 @@ class TaskType:
 
     name: mteb's name. layouts: its tables, in the order in which cards and manifests list them. label: the column that says what
     its texts are (a label, a score or a cluster), empty where there is none. mteb_class, mteb_category, main_score: what an mteb
-    task of this type is written with. summary: the task in a sentence. hub_categories, hub_ids: the Hub's task_categories and
-    task_ids.
+    task of this type is written with; empty for training data, which mteb does not evaluate. summary: the task in a sentence.
+    hub_categories, hub_ids: the Hub's task_categories and task_ids.
     """
 
     name: str
@@ -210,6 +215,45 @@ class BitextMining:
     splits: tuple[str, ...] = ("test",)
 
 
+@dataclass(frozen=True)
+class Contrastive:
+    """Training data: queries with texts that belong to them (`positives`) and texts that do not (`negatives`).
+
+    Each set of pairs is a config of `configs`, so that a trainer can take every batch from one set. positives: at least one, in
+    the order of the source. negatives, negative_kinds: as many of each; a kind is one of NEGATIVE_KINDS. Texts have no prefixes:
+    those of each config are in Prompts.
+    """
+
+    type: ClassVar[TaskType] = TaskType(
+        "Contrastive",
+        (
+            Layout(
+                "default",
+                MappingProxyType(
+                    {
+                        "id": "string",
+                        "query": "string",
+                        "positives": "list<string>",
+                        "negatives": "list<string>",
+                        "negative_kinds": "list<string>",
+                    }
+                ),
+                ("query", "positives"),
+            ),
+        ),
+        label="",
+        mteb_class="",
+        mteb_category="",
+        main_score="",
+        summary="train a model to place a query near its positives and far from its negatives",
+        hub_categories=("sentence-similarity", "feature-extraction"),
+    )
+    configs: tuple[str, ...]
+    splits: tuple[str, ...] = ("train",)
+
+
+NEGATIVE_KINDS = ("provided", "random")  # by the source, or drawn from the documents of the config
+
 Task = (
     Retrieval
     | Reranking
@@ -219,12 +263,15 @@ Task = (
     | STS
     | Clustering
     | BitextMining
+    | Contrastive
 )
 TYPES: Mapping[str, TaskType] = MappingProxyType({kind.type.name: kind.type for kind in get_args(Task)})
 
 
 def layouts(task: Task) -> tuple[Layout, ...]:
-    """The tables of a task; that of a bitext is named after its pair of languages."""
+    """The tables of a task; that of a bitext is named after its pair of languages, those of training data after their sets."""
+    if isinstance(task, Contrastive):
+        return tuple(replace(layout, config=config) for config in task.configs for layout in task.type.layouts)
     if isinstance(task, BitextMining):
         return tuple(replace(layout, config=task.pair) for layout in task.type.layouts)
     return task.type.layouts

@@ -42,6 +42,14 @@ MEANINGS = {
     ("STS", "default", "score"): "how similar they are: {labels}",
     ("Clustering", "default", "sentences"): "the text",
     ("Clustering", "default", "labels"): "the cluster it belongs to",
+    ("Contrastive", "default", "query"): "the query, without a prefix",
+    ("Contrastive", "default", "positives"): "the texts that belong to it, one or more, in the order of the source",
+    ("Contrastive", "default", "negatives"): "texts that do not belong to it: those of the source, then random ones",
+    (
+        "Contrastive",
+        "default",
+        "negative_kinds",
+    ): "for each negative, where it is from: `provided` by the source, or `random`",
 }
 MAX_NAMES = 12  # of labels in a cell
 ITEM = re.compile(r"(?ms)^- `([\w-]+)`: (.+?)(?=^- |\Z)")
@@ -111,6 +119,8 @@ def _meaning(task: tasks.Task, config: str, column: str) -> str:
             "sentence2": f"its translation into {markdown.code(second)}",
         }
         return sides.get(column, "the id of the row" if column == "id" else "")
+    if isinstance(task, tasks.Contrastive):
+        config = "default"  # every config has the same columns
     name = "Retrieval" if isinstance(task, tasks.Reranking) else task.type.name
     if column == "id" and (name, config, column) not in MEANINGS:
         return "the id of the row"

@@ -141,7 +141,6 @@ def _license(name: str, homepage: str) -> str | dict[str, str]:
 def _describe_responsible_use(definition: Definition, manifest: Manifest, prose: Prose) -> dict[str, Any]:
     """The properties of the RAI vocabulary that the card has words for."""
     source, task = definition.source, definition.dataset.task
-    evaluated = tasks.evaluated_split(task)
     notes = definition.dataset.versions[manifest.version].notes
     annotators = " and ".join(ANNOTATORS[one] for one in source.annotations if one in ANNOTATORS)
     return {
@@ -149,11 +148,17 @@ def _describe_responsible_use(definition: Definition, manifest: Manifest, prose:
         "rai:dataCollectionRawData": "\n\n".join(_blocks(prose.source)),
         "rai:dataAnnotationProtocol": f"Annotated by {annotators}. See rai:dataCollection." if annotators else "",
         "rai:dataPreprocessingProtocol": _items(prose.decisions),
-        "rai:dataUseCases": f"Evaluation of text embeddings ({task.type.name}): {task.type.summary}. "
-        f"The main score is {task.type.main_score} on {evaluated}.",
+        "rai:dataUseCases": _use_case(task),
         "rai:dataLimitations": [*_items(prose.limits), *map(describe_finding, manifest.findings)],
         "rai:dataReleaseMaintenancePlan": f"{MAINTENANCE} Version {manifest.version}: {notes}",
     }
+
+
+def _use_case(task: tasks.Task) -> str:
+    kind = f"of text embeddings ({task.type.name}): {task.type.summary}."
+    if not task.type.mteb_class:
+        return f"Training {kind}"
+    return f"Evaluation {kind} The main score is {task.type.main_score} on {tasks.evaluated_split(task)}."
 
 
 def _items(text: str) -> list[str]:

@@ -61,6 +61,11 @@ WORDS = {
     "max_top_ranked_per_query": "most of a query",
     "preferences": "preferences",
     "num_pairs": "all",
+    "num_positives": "positives",
+    "num_negatives": "negatives",
+    "query_statistics": "query",
+    "positive_statistics": "first positive",
+    "training_sets": "set",
     "num_same_length": "with candidates of the same length",
     "longer_is_relevant": "of the others, the share whose longer candidate is relevant",
 }

@@ -71,7 +71,13 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
         "size_categories": [size_category(sum(table.rows for table in manifest.tables))],
         "task_categories": list(task.hub_categories),
         "task_ids": list(task.hub_ids),
-        "tags": ["mteb", "text", *([benchmark.name] if benchmark else []), "embedding-datasets", task.name.lower()],
+        "tags": [
+            *(["mteb"] if task.mteb_class else []),
+            "text",
+            *([benchmark.name] if benchmark else []),
+            "embedding-datasets",
+            task.name.lower(),
+        ],
         "configs": [
             _config(names[config], tables, default=len(configs) == 1 or config == SHOWN_FIRST)
             for config, tables in configs.items()

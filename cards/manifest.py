@@ -269,12 +269,14 @@ def _invalid(where: str, found: str) -> ReleaseError:
 def encode(manifest: Manifest) -> bytes:
     """The bytes of a manifest.json: indented, UTF-8, keys in the order of the records, with a final newline.
 
-    `documents`, and `texts_checked` and `twins` of a finding, are left out where there are none: older manifests do not have
-    them.
+    `documents`, `configs` of the prompts, and `texts_checked` and `twins` of a finding, are left out where there are none: older
+    manifests do not have them.
     """
     values = asdict(manifest)
     if not manifest.documents:
         del values["documents"]
+    if manifest.prompts and not manifest.prompts.configs:
+        del values["prompts"]["configs"]
     for finding in values["findings"]:
         if finding["texts_checked"] is None:
             del finding["texts_checked"]

@@ -35,7 +35,9 @@ class MtebTask:
 
 
 def mteb_task(dataset: Dataset, manifest: Manifest) -> MtebTask | None:
-    """The mteb task of a release; None where a split that mteb needs is missing."""
+    """The mteb task of a release; None for training data, and where a split that mteb needs is missing."""
+    if not dataset.task.type.mteb_class:
+        return None
     task, split = dataset.task, tasks.evaluated_split(dataset.task)
     needed = {split}
     settings: dict[str, Any] = {}

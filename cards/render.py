@@ -100,6 +100,7 @@ def render(
         or_folder=OR_FOLDER,
         task_type=dataset.task.type,
         task=_task_code(mteb_task(dataset, manifest)),
+        prefixes=_prefixes(manifest),
         built_in=built_in_tasks(dataset.name),
         namesakes=namesake_tasks(dataset.name),
         versions=_versions(dataset),
@@ -143,6 +144,9 @@ def _size(manifest: Manifest, configs: Mapping[str, str]) -> str:
     """The rows of a release: `train 7,482 · test 1,873 rows`, `8 queries · 18 documents`, `train: 1 query · ...; test: ...`."""
     if len(configs) == 1:
         return " · ".join(f"{table.split} {table.rows:,}" for table in manifest.tables) + " rows"
+    if not configs.keys() <= ROWS_ARE.keys():
+        rows = sum(table.rows for table in manifest.tables)
+        return f"{rows:,} rows in {len(configs)} configs"
     order = list(ROWS_ARE)
     sizes = {
         split: " · ".join(
@@ -204,6 +208,12 @@ def _use(number: str, numbers: Sequence[str]) -> str:
     if number == numbers[0]:
         return "for new results"
     return "to compare with published results" if number.startswith("1.") else "to repeat results on it"
+
+
+def _prefixes(manifest: Manifest) -> list[tuple[str, str, str]]:
+    """For each config of training data, its name and the prefixes of queries and documents."""
+    prompts = manifest.prompts.configs if manifest.prompts else ()
+    return [(one.config, f"{one.rosberta[0]}: ", f"{one.rosberta[-1]}: ") for one in prompts]
 
 
 def _task_code(task: MtebTask | None) -> dict[str, Any] | None:

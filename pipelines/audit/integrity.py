@@ -17,6 +17,7 @@ from builders.shaping.labels import label_key
 from pipelines.audit.findings import FindingRows, findings_where, table_finding, with_examples, without_rows
 from pipelines.audit.tables import Frames, count_rows, read_column
 from pipelines.audit.training_labels import check_training_labels
+from pipelines.audit.training_pairs import check_training_pairs
 from pipelines.stages import stage
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ def _check_task(task: tasks.Task, frames: Frames, split: str, *, sample: bool) -
             return _check_class_count(frames["default"][split], split, "labels", detail, sample=sample)
         case tasks.BitextMining():
             return []
+        case tasks.Contrastive(configs=configs):
+            return [one for config in configs for one in check_training_pairs(frames[config][split], config, split)]
 
 
 def _check_judgements(frames: Frames, split: str) -> list[FindingRows]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cards.front_matter import MIN_LETTERS
+from pipelines.audit.kind_definition import Kind
 from pipelines.audit.languages import LARGE_TABLE, SAMPLE
 from pipelines.audit.repeated_sentences import MIN_CHARACTERS
 from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from pipelines.audit.similarity_join import MIN_SHARED_PERCENT
+from pipelines.audit.training_kinds import TRAINING_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cards.manifest import Severity
 
 LENGTH_OUTLIER_FACTOR = 10  # between the median length and that of an outlier
 # Cramér's V of a label and a column that tells it: a large effect (Cohen, 1988). Annotations and sources in real datasets have
@@ -44,19 +44,6 @@ NEAR = (
 )
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What a kind of finding means.
-
-    severity: `error`, `warning` or `info`, with any exception in the definition. definition: one sentence. counted: what the
-    count of a finding counts; its share is of all of these in the table, unless said otherwise.
-    """
-
-    severity: Severity
-    definition: str
-    counted: str = "rows"
-
-
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "missing_table": Kind("error", "A table of the task is missing for a split.", "tables"),
@@ -77,7 +64,9 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "duplicate_judgement": Kind(
             "error", "An earlier row also judges the same document for the same query.", "judgements after the first"
         ),
-        "query_without_positive": Kind("error", "A query has no document judged relevant.", "queries"),
+        "query_without_positive": Kind(
+            "error", "A query has no document judged relevant; a row of training data has no positives.", "queries"
+        ),
         "query_without_candidates": Kind("error", "A query has no list of candidates.", "queries"),
         "query_without_negative": Kind("error", "All candidates of a query are judged relevant.", "candidate lists"),
         "positive_not_listed": Kind(
@@ -284,4 +273,5 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "labels",
         ),
     }
+    | TRAINING_KINDS
 )

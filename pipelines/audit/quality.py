@@ -1,8 +1,8 @@
 """The audit of a dataset that a reader can load: all findings but those of integrity, in all rows of all splits.
 
 This module only runs the families and sorts what they find. A new kind of finding goes into its family (texts, duplicates,
-leaks, labels, identical_pairs, leaking_columns, shortcuts, label_order, judgements, wrong_language for languages and scripts) and
-into pipelines.audit.kinds, which says what it means.
+leaks, labels, identical_pairs, leaking_columns, shortcuts, label_order, judgements, training_pairs, wrong_language for languages
+and scripts) and into pipelines.audit.kinds, which says what it means.
 
 Texts are compared whole and exactly, by the numbers that represent them (pipelines.audit.text_hashes); only these numbers are
 all in memory at once. The text of a document is its title and text as mteb joins them. One kind is checked on a sample of large
@@ -31,6 +31,7 @@ from pipelines.audit.survey import Surveys, survey_tables
 from pipelines.audit.tables import model_inputs, text_layouts
 from pipelines.audit.text_hashes import hash_seed
 from pipelines.audit.texts import audit_texts
+from pipelines.audit.training_pairs import audit_training_pairs
 from pipelines.audit.wrong_language import audit_languages, audit_scripts, expected_languages
 from pipelines.stages import counted, stage
 
@@ -113,8 +114,13 @@ def _audit_families(
                 findings += audit_leaks(task, layout, group, near_duplicates)
         with stage("audit of labels"):
             findings += audit_labels(task, layout, frames, by_split)
+    if isinstance(task, tasks.Contrastive):
+        with stage("audit of training pairs"):
+            for config in task.configs:
+                for split in splits:
+                    findings += audit_training_pairs(frames[config][split], config, split)
     for split in splits:
-        if ("default", split) in surveys:
+        if ("default", split) in surveys and not isinstance(task, tasks.Contrastive):
             with stage("audit of labels"):
                 findings += find_identical_pairs(task, surveys["default", split], split)
                 findings += find_leaking_columns(task, frames, split)

@@ -30,6 +30,7 @@ from pipelines.audit.relevance_statistics import (
 from pipelines.audit.tables import Frames, Location, available_splits, count_rows
 from pipelines.audit.text_hashes import hash_seed
 from pipelines.audit.text_statistics import TextStatistics, describe_texts
+from pipelines.audit.training_statistics import TrainingStatistics, describe_training
 from pipelines.stages import stage
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ SplitStatistics = (
     | STSStatistics
     | ClusteringStatistics
     | BitextStatistics
+    | TrainingStatistics
 )
 Texts = Mapping[Location, TextStatistics]
 
@@ -208,6 +210,8 @@ def _describe_split(task: tasks.Task, frames: Frames, split: str, texts: Texts, 
             )
         case tasks.BitextMining(pair=pair):
             return _describe_bitext(frames[pair][split], pair, split, texts, seed)
+        case tasks.Contrastive(configs=configs):
+            return describe_training({config: frames[config][split] for config in configs}, split, texts)
 
 
 def _describe_retrieval(frames: Frames, split: str, texts: Texts) -> RetrievalStatistics:

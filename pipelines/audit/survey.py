@@ -67,7 +67,7 @@ def survey_tables(
         for column, text in texts.items():
             forms = TextForms(
                 received=text,
-                own=pl.col(column),
+                own=text if column == "positives" else pl.col(column),
                 suspect=pl.col(_suspect(column)),
                 of_retrieval=isinstance(task, tasks.Retrieval) and layout.config == "corpus",
             )

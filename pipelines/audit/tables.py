@@ -47,7 +47,12 @@ def model_inputs(layout: tasks.Layout) -> dict[str, pl.Expr]:
 
 
 def model_input(config: str, column: str) -> pl.Expr:
-    """A text as mteb passes it to a model: a document is title, space and text, stripped; other texts are unchanged."""
+    """A text as mteb passes it to a model: a document is title, space and text, stripped; other texts are unchanged.
+
+    Of a row of training data, the text of `positives` is the first of them.
+    """
+    if column == "positives":
+        return pl.col(column).list.first()
     if config != "corpus" or column != "text":
         return pl.col(column)
     return pl.concat_str("title", pl.lit(" "), "text").str.strip_chars(WHITE_SPACE)

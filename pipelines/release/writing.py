@@ -27,6 +27,7 @@ from pipelines.release.examples import choose_examples
 from pipelines.release.figures import count_agreeing
 from pipelines.release.finding_files import write_findings
 from pipelines.release.quotes import quote_findings
+from pipelines.release.reported import report_rows
 from pipelines.release.shared_texts import shared_with_others
 from pipelines.stages import read_stages, stage
 
@@ -69,6 +70,7 @@ def write_release(
     with ThreadPoolExecutor(1) as background:  # large files take a while to delete
         deleted = background.submit(shutil.rmtree, release_dir / SCRATCH)
         found, described = _audit(definition, identity, written, frames, release_dir)
+        found += report_rows(tables.reported, frames)
         deleted.result()
     if findings_dir is not None:
         write_findings(findings_dir, found)

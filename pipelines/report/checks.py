@@ -17,6 +17,7 @@ from pipelines.hub import client, repository
 from pipelines.raw.cache import default_cache
 from pipelines.release import fingerprint, folder
 from pipelines.release.loading import find_loading_faults
+from pipelines.release.reported import reported_before
 from pipelines.release.verification import verify_release
 from pipelines.report.verdict import judge
 from pipelines.resolution import CARD
@@ -164,7 +165,7 @@ def _audit(
     if any(one.finding.severity == "error" for one in found):
         return found, False
     found += quality.audit_tables(dataset.task, rows, splits, dataset.languages, language_sample=language_sample)
-    return found, True
+    return found + reported_before(manifest), True
 
 
 def _same_counts(expected: Iterable[Finding], actual: Iterable[Finding], *, languages: bool) -> bool:

@@ -78,3 +78,5 @@ def _score(task: tasks.Task, frames: Frames, split: str) -> Results:
             return score_retrieval(frames, split)
         case tasks.Reranking():
             return score_reranking(frames, split)
+        case tasks.Contrastive():
+            raise ValueError("training data have no score")  # commands refuse them before
