@@ -33,6 +33,10 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "label_unordered": "labels out of order or repeated",
         "score_out_of_range": "score outside the scale",
         "one_class_only": "only one label",
+        "empty_query": "empty query",
+        "empty_positive": "empty positive",
+        "negatives_without_kinds": "negatives that do not fit their kinds",
+        "unknown_negative_kind": "unknown kind of negative",
         "label_without_training_rows": "label without training rows",
         "few_rows_of_label": "label with few training rows",
         "split_leak": "text also in an earlier split",
@@ -55,6 +59,10 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "wrong_language": "text in another language",
         "wrong_script": "text in another script",
         "label_by_length": "length that tells the label",
+        "negative_is_positive": "negative that is also a positive",
+        "positive_is_query": "positive that is the query",
+        "duplicate_negative": "negative repeated in its row",
+        "query_in_benchmark_test": "text of a benchmark's test data",
         "short_text": "text of a single character",
         "surrounding_whitespace": "white space around a text",
         "double_full_stop": "two full stops at the end",
@@ -69,6 +77,8 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "label_by_position": "position that tells the relevant candidate",
         "label_sorted": "rows sorted by label",
         "label_imbalance": "label much rarer than others",
+        "too_few_negatives": "fewer than 7 negatives",
+        "number_text": "text that is only a number",
     }
 )
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cards.front_matter import MIN_LETTERS
+from cards.manifest import SEVERITIES
 from pipelines.audit.kind_definition import Kind
 from pipelines.audit.languages import LARGE_TABLE, SAMPLE
 from pipelines.audit.repeated_sentences import MIN_CHARACTERS
@@ -44,234 +45,232 @@ NEAR = (
 )
 
 
+_KINDS = {
+    "missing_table": Kind("error", "A table of the task is missing for a split.", "tables"),
+    "unexpected_table": Kind("error", "A table is not one of the task's, or its split was not requested.", "tables"),
+    "missing_column": Kind("error", "A table lacks a column that its readers need.", "columns"),
+    "unexpected_column": Kind("error", "A table with fixed columns has another one.", "columns"),
+    "wrong_type": Kind("error", "The type of a column is not the one that its readers expect.", "columns"),
+    "empty_table": Kind("error", "A table has no rows.", "tables"),
+    "null_text": Kind("error", "A text or a title is null."),
+    "null_value": Kind("error", "A value other than a text is null, or a list contains a null."),
+    "empty_id": Kind("error", "An id is the empty string."),
+    "duplicate_id": Kind("error", "An id also occurs in an earlier row.", "rows after the first with an id"),
+    "dangling_qrel": Kind(
+        "error", "A relevance judgement names a query or a document that does not exist.", "judgements"
+    ),
+    "duplicate_judgement": Kind(
+        "error", "An earlier row also judges the same document for the same query.", "judgements after the first"
+    ),
+    "query_without_positive": Kind(
+        "error", "A query has no document judged relevant; a row of training data has no positives.", "queries"
+    ),
+    "query_without_candidates": Kind("error", "A query has no list of candidates.", "queries"),
+    "query_without_negative": Kind("error", "All candidates of a query are judged relevant.", "candidate lists"),
+    "positive_not_listed": Kind(
+        "error", "A document judged relevant for a query is not among its candidates.", "judgements above zero"
+    ),
+    "dangling_candidate": Kind(
+        "error",
+        "A candidate list belongs to no query, or contains a document that does not exist.",
+        "candidate lists or candidates",
+    ),
+    "duplicate_candidate": Kind("error", "A candidate list contains a document twice.", "candidate lists"),
+    "label_out_of_range": Kind("error", "A label is not one of the task's labels."),
+    "label_text_differs": Kind("error", "The label name of a row is not the name of its label."),
+    "label_unordered": Kind("error", "The labels of a row do not ascend, or one of them is repeated."),
+    "score_out_of_range": Kind("error", "A score is outside the task's scale, or a judgement is negative."),
+    "one_class_only": Kind(
+        "error",
+        "All rows of a split have the same label (or list of labels), so there is nothing to distinguish (in a sample:"
+        " info).",
+        "tables",
+    ),
+    "label_without_training_rows": Kind(
+        "warning",
+        "A row of another split has a label that no row of train has, so that a classifier never predicts it (in a sample:"
+        " info).",
+    ),
+    "few_rows_of_label": Kind(
+        "warning",
+        "A label has fewer training rows than mteb samples, and is not a `label_without_training_rows` (in a sample: info).",
+        "labels",
+    ),
+    "split_leak": Kind(
+        "warning",
+        "A text (in pair tasks a pair, in retrieval a query) also occurs in an earlier split, either exactly or, if the"
+        f" detail says so, only after folding ({FOLDING}).",
+        "distinct texts of the later split",
+    ),
+    "near_leak": Kind(
+        "warning",
+        "A text (in pair tasks a pair, in retrieval a query) that is not a `split_leak` is a near-duplicate of one in an"
+        f" earlier split: {NEAR}.",
+        "distinct texts of the later split",
+    ),
+    "conflicting_label": Kind(
+        "warning",
+        "A text (or pair of texts; in retrieval, a query with the text of a document) has two or more labels or scores"
+        " within a split or, if the detail says so, only with the two texts in either order, only after folding, or only"
+        " together with an earlier split; within a split it counts once, with the strictest of these.",
+        "distinct texts",
+    ),
+    "identical_pair": Kind(
+        "warning",
+        "The two sides of a pair are the same text, either exactly or, if the detail says so, only after folding, but its"
+        " score is below the highest of the scale, or its label is 0 (STS and pair classification).",
+    ),
+    "unjudged_twin": Kind(
+        "warning",
+        "A document (in reranking, a candidate) has the same text as one judged relevant for a query, but is not itself"
+        " judged for it.",
+        "pairs of query and document, as a share of these and the judgements above zero together",
+    ),
+    "query_in_corpus": Kind(
+        "warning",
+        "A query equals a document, its text or its title, ignoring surrounding white space.",
+        "queries",
+    ),
+    "shared_ids": Kind(
+        "warning",
+        "A query has the id of a document, which mteb's tasks with `ignore_identical_ids` then never count as found for it.",
+        "queries",
+    ),
+    "duplicate_pair": Kind(
+        "warning",
+        "A pair of texts, in the same order, also occurs in an earlier row of its split, either exactly or, if the detail"
+        " says so, only after folding.",
+        "rows after the first; after folding, distinct pairs",
+    ),
+    "swapped_pair": Kind(
+        "warning",
+        "A pair occurs in reverse order in an earlier row of its split or, if the detail says so, in an earlier split"
+        " (pair classification and STS).",
+    ),
+    "duplicate_text": Kind(
+        "warning",
+        "A text also occurs in an earlier row of its split, either exactly or, if the detail says so, only after folding"
+        " (info if texts recur by design: one side of a pair, the queries and candidates of reranking).",
+        "rows after the first; after folding, distinct texts",
+    ),
+    "empty_text": Kind("warning", "A text is empty or only white space, also that of a document with a title."),
+    "mojibake": Kind(
+        "warning",
+        "A text contains UTF-8 that was read as Windows-1252, Latin-1 or Windows-1251: `Ã©` for `é`, `РїСЂРё` for `при`.",
+    ),
+    "encoding_residue": Kind(
+        "warning",
+        "A text contains the traces of a wrong decoding: U+FFFD, a C1 control character (U+0080 to U+009F), or an escape"
+        " such as `_x000D_`.",
+    ),
+    "html_residue": Kind(
+        "warning",
+        "A text contains an HTML tag with a name in lower or in upper case (`<link>` only with an attribute), an HTML comment"
+        " or a character reference.",
+    ),
+    "preprocessing_residue": Kind(
+        "warning",
+        "A text contains a bracket as a treebank writes it (`-LRB-`) or a link that lost letters of its scheme (`tts://`): it"
+        " is not what was written.",
+    ),
+    "invisible_character": Kind(
+        "warning",
+        "A text contains a character that a reader does not see and a tokenizer does: a soft hyphen, a zero-width space or"
+        " joiner, a byte order mark, a mark of writing direction; those of emoji and those that Arabic, Hebrew and Indic"
+        " scripts need are not counted.",
+    ),
+    "lookalike_word": Kind(
+        "warning",
+        "A word mixes Latin and Cyrillic letters that look alike (`сaхар` with a Latin `a`): a model does not know it.",
+    ),
+    "wrong_language": Kind(
+        "warning",
+        f"A text of {MIN_LETTERS} letters or more is in none of the languages of its dataset (in bitext, not in that of its"
+        f" side), as two of three detectors say; of tables with more than {LARGE_TABLE:,} rows, a fixed sample of"
+        f" {SAMPLE:,} rows is checked (`check --audit-language all`: all rows).",
+        f"texts of the checked rows with {MIN_LETTERS} letters or more; the count says of how many",
+    ),
+    "wrong_script": Kind(
+        "warning",
+        "A text has letters, but none of them is of the script of a language of its dataset (`rus-Cyrl`: Cyrillic).",
+    ),
+    "label_by_length": Kind(
+        "warning",
+        "The length of a text, or the difference in length of a pair, tells the label: of two rows, one with a label and one"
+        " without (in reranking, of two candidates of a query), the length guesses which one has it in at least"
+        f" {MIN_STRENGTH:.0%} of the cases and {STANDARD_ERRORS} standard errors above chance, for a label that at least"
+        f" {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack, or for {MIN_LABEL_ROWS} queries; in STS, the rank"
+        f" correlation with the score is at least {2 * MIN_STRENGTH - 1:.1f} (info for labels and clusters of single texts,"
+        " because kinds of texts differ in length).",
+        "labels of single texts; else pairs, or queries with candidates of both kinds",
+    ),
+    "short_text": Kind("info", "A text is a single character, ignoring surrounding white space."),
+    "surrounding_whitespace": Kind("info", "A text begins or ends with white space, as a model receives it."),
+    "double_full_stop": Kind("info", "A text ends with two full stops, ignoring white space: `..`, not `...`."),
+    "repeated_sentence": Kind(
+        "info",
+        f"A sentence with {MIN_CHARACTERS} characters or more between its `.`, `!` and `?` occurs twice in a text (not looked"
+        " for in the documents of retrieval).",
+    ),
+    "personal_data": Kind(
+        "info",
+        "A text contains what has the form of an e-mail address, or of a phone number with separators: North American,"
+        " Russian, or with a country code.",
+    ),
+    "prompt_residue": Kind(
+        "info",
+        "A later line or sentence of a text begins with a part of a prompt (`Human:`, `Assistant:`, `Instruction:` ...), and"
+        " the text is not a transcript, which begins with one.",
+    ),
+    "near_duplicate": Kind(
+        "info",
+        "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it after"
+        f" folding: {NEAR}; the detail counts those with another label or score than the text that they resemble.",
+        "distinct texts",
+    ),
+    "side_leak": Kind(
+        "info",
+        "One text of a pair, or both in different pairs, also occurs on either side of a pair of an earlier split, while the"
+        " pair itself does not (pair classification and STS).",
+    ),
+    "length_outlier": Kind(
+        "info",
+        f"A text is longer than {LENGTH_OUTLIER_FACTOR} times the median length of the non-empty texts of its split.",
+    ),
+    "label_leaking_column": Kind(
+        "info",
+        "A column that is neither text, label nor id tells a label from all others: Cramér's V with bias correction is at"
+        f" least {MIN_ASSOCIATION} and its chi-squared statistic three standard deviations above chance, for a label that at"
+        f" least {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack (more than {NUMBER_GROUPS} different numbers or scores"
+        f" are divided into {NUMBER_GROUPS} groups of equal size).",
+        "labels",
+    ),
+    "label_by_overlap": Kind(
+        "info",
+        "Shared words tell the label of a pair, or the relevant candidate of a query, as lengths do in `label_by_length`, but"
+        f" in at least {MIN_OVERLAP_STRENGTH:.0%} of the cases (STS: {2 * MIN_OVERLAP_STRENGTH - 1:.1f}) if more shared words"
+        " are the same or relevant, which is part of the task; measured is the share of all words of a pair that both texts"
+        " have, or of the words of a query that a candidate has, after folding, and of more than"
+        f" {MAX_COMPARED:,} candidates those of a fixed part of the queries.",
+        "pairs, or queries with candidates of both kinds",
+    ),
+    "label_by_position": Kind(
+        "info",
+        "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length`.",
+        "queries with candidates of both kinds",
+    ),
+    "label_sorted": Kind(
+        "info",
+        f"Rows with the same label follow each other: in a split of {MIN_ORDERED_ROWS} rows or more, the share of rows with"
+        f" the label of the row before is at least {MIN_ORDER:.0%} of the way from its value in a random order to 1 (scores"
+        f" are divided into {NUMBER_GROUPS} groups of equal size).",
+    ),
+    "label_imbalance": Kind(
+        "info",
+        f"A label is more than {LABEL_IMBALANCE_FACTOR} times rarer than the most frequent label of its split.",
+        "labels",
+    ),
+} | TRAINING_KINDS
 KINDS: Mapping[str, Kind] = MappingProxyType(
-    {
-        "missing_table": Kind("error", "A table of the task is missing for a split.", "tables"),
-        "unexpected_table": Kind(
-            "error", "A table is not one of the task's, or its split was not requested.", "tables"
-        ),
-        "missing_column": Kind("error", "A table lacks a column that its readers need.", "columns"),
-        "unexpected_column": Kind("error", "A table with fixed columns has another one.", "columns"),
-        "wrong_type": Kind("error", "The type of a column is not the one that its readers expect.", "columns"),
-        "empty_table": Kind("error", "A table has no rows.", "tables"),
-        "null_text": Kind("error", "A text or a title is null."),
-        "null_value": Kind("error", "A value other than a text is null, or a list contains a null."),
-        "empty_id": Kind("error", "An id is the empty string."),
-        "duplicate_id": Kind("error", "An id also occurs in an earlier row.", "rows after the first with an id"),
-        "dangling_qrel": Kind(
-            "error", "A relevance judgement names a query or a document that does not exist.", "judgements"
-        ),
-        "duplicate_judgement": Kind(
-            "error", "An earlier row also judges the same document for the same query.", "judgements after the first"
-        ),
-        "query_without_positive": Kind(
-            "error", "A query has no document judged relevant; a row of training data has no positives.", "queries"
-        ),
-        "query_without_candidates": Kind("error", "A query has no list of candidates.", "queries"),
-        "query_without_negative": Kind("error", "All candidates of a query are judged relevant.", "candidate lists"),
-        "positive_not_listed": Kind(
-            "error", "A document judged relevant for a query is not among its candidates.", "judgements above zero"
-        ),
-        "dangling_candidate": Kind(
-            "error",
-            "A candidate list belongs to no query, or contains a document that does not exist.",
-            "candidate lists or candidates",
-        ),
-        "duplicate_candidate": Kind("error", "A candidate list contains a document twice.", "candidate lists"),
-        "label_out_of_range": Kind("error", "A label is not one of the task's labels."),
-        "label_text_differs": Kind("error", "The label name of a row is not the name of its label."),
-        "label_unordered": Kind("error", "The labels of a row do not ascend, or one of them is repeated."),
-        "score_out_of_range": Kind("error", "A score is outside the task's scale, or a judgement is negative."),
-        "one_class_only": Kind(
-            "error",
-            "All rows of a split have the same label (or list of labels), so there is nothing to distinguish (in a sample:"
-            " info).",
-            "tables",
-        ),
-        "label_without_training_rows": Kind(
-            "warning",
-            "A row of another split has a label that no row of train has, so that a classifier never predicts it (in a sample:"
-            " info).",
-        ),
-        "few_rows_of_label": Kind(
-            "warning",
-            "A label has fewer training rows than mteb samples, and is not a `label_without_training_rows` (in a sample: info).",
-            "labels",
-        ),
-        "split_leak": Kind(
-            "warning",
-            "A text (in pair tasks a pair, in retrieval a query) also occurs in an earlier split, either exactly or, if the"
-            f" detail says so, only after folding ({FOLDING}).",
-            "distinct texts of the later split",
-        ),
-        "near_leak": Kind(
-            "warning",
-            "A text (in pair tasks a pair, in retrieval a query) that is not a `split_leak` is a near-duplicate of one in an"
-            f" earlier split: {NEAR}.",
-            "distinct texts of the later split",
-        ),
-        "conflicting_label": Kind(
-            "warning",
-            "A text (or pair of texts; in retrieval, a query with the text of a document) has two or more labels or scores"
-            " within a split or, if the detail says so, only with the two texts in either order, only after folding, or only"
-            " together with an earlier split; within a split it counts once, with the strictest of these.",
-            "distinct texts",
-        ),
-        "identical_pair": Kind(
-            "warning",
-            "The two sides of a pair are the same text, either exactly or, if the detail says so, only after folding, but its"
-            " score is below the highest of the scale, or its label is 0 (STS and pair classification).",
-        ),
-        "unjudged_twin": Kind(
-            "warning",
-            "A document (in reranking, a candidate) has the same text as one judged relevant for a query, but is not itself"
-            " judged for it.",
-            "pairs of query and document, as a share of these and the judgements above zero together",
-        ),
-        "query_in_corpus": Kind(
-            "warning",
-            "A query equals a document, its text or its title, ignoring surrounding white space.",
-            "queries",
-        ),
-        "shared_ids": Kind(
-            "warning",
-            "A query has the id of a document, which mteb's tasks with `ignore_identical_ids` then never count as found for it.",
-            "queries",
-        ),
-        "duplicate_pair": Kind(
-            "warning",
-            "A pair of texts, in the same order, also occurs in an earlier row of its split, either exactly or, if the detail"
-            " says so, only after folding.",
-            "rows after the first; after folding, distinct pairs",
-        ),
-        "swapped_pair": Kind(
-            "warning",
-            "A pair occurs in reverse order in an earlier row of its split or, if the detail says so, in an earlier split"
-            " (pair classification and STS).",
-        ),
-        "duplicate_text": Kind(
-            "warning",
-            "A text also occurs in an earlier row of its split, either exactly or, if the detail says so, only after folding"
-            " (info if texts recur by design: one side of a pair, the queries and candidates of reranking).",
-            "rows after the first; after folding, distinct texts",
-        ),
-        "empty_text": Kind("warning", "A text is empty or only white space, also that of a document with a title."),
-        "mojibake": Kind(
-            "warning",
-            "A text contains UTF-8 that was read as Windows-1252, Latin-1 or Windows-1251: `Ã©` for `é`, `РїСЂРё` for `при`.",
-        ),
-        "encoding_residue": Kind(
-            "warning",
-            "A text contains the traces of a wrong decoding: U+FFFD, a C1 control character (U+0080 to U+009F), or an escape"
-            " such as `_x000D_`.",
-        ),
-        "html_residue": Kind(
-            "warning",
-            "A text contains an HTML tag with a name in lower or in upper case (`<link>` only with an attribute), an HTML comment"
-            " or a character reference.",
-        ),
-        "preprocessing_residue": Kind(
-            "warning",
-            "A text contains a bracket as a treebank writes it (`-LRB-`) or a link that lost letters of its scheme (`tts://`): it"
-            " is not what was written.",
-        ),
-        "invisible_character": Kind(
-            "warning",
-            "A text contains a character that a reader does not see and a tokenizer does: a soft hyphen, a zero-width space or"
-            " joiner, a byte order mark, a mark of writing direction; those of emoji and those that Arabic, Hebrew and Indic"
-            " scripts need are not counted.",
-        ),
-        "lookalike_word": Kind(
-            "warning",
-            "A word mixes Latin and Cyrillic letters that look alike (`сaхар` with a Latin `a`): a model does not know it.",
-        ),
-        "wrong_language": Kind(
-            "warning",
-            f"A text of {MIN_LETTERS} letters or more is in none of the languages of its dataset (in bitext, not in that of its"
-            f" side), as two of three detectors say; of tables with more than {LARGE_TABLE:,} rows, a fixed sample of"
-            f" {SAMPLE:,} rows is checked (`check --audit-language all`: all rows).",
-            f"texts of the checked rows with {MIN_LETTERS} letters or more; the count says of how many",
-        ),
-        "wrong_script": Kind(
-            "warning",
-            "A text has letters, but none of them is of the script of a language of its dataset (`rus-Cyrl`: Cyrillic).",
-        ),
-        "label_by_length": Kind(
-            "warning",
-            "The length of a text, or the difference in length of a pair, tells the label: of two rows, one with a label and one"
-            " without (in reranking, of two candidates of a query), the length guesses which one has it in at least"
-            f" {MIN_STRENGTH:.0%} of the cases and {STANDARD_ERRORS} standard errors above chance, for a label that at least"
-            f" {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack, or for {MIN_LABEL_ROWS} queries; in STS, the rank"
-            f" correlation with the score is at least {2 * MIN_STRENGTH - 1:.1f} (info for labels and clusters of single texts,"
-            " because kinds of texts differ in length).",
-            "labels of single texts; else pairs, or queries with candidates of both kinds",
-        ),
-        "short_text": Kind("info", "A text is a single character, ignoring surrounding white space."),
-        "surrounding_whitespace": Kind("info", "A text begins or ends with white space, as a model receives it."),
-        "double_full_stop": Kind("info", "A text ends with two full stops, ignoring white space: `..`, not `...`."),
-        "repeated_sentence": Kind(
-            "info",
-            f"A sentence with {MIN_CHARACTERS} characters or more between its `.`, `!` and `?` occurs twice in a text (not looked"
-            " for in the documents of retrieval).",
-        ),
-        "personal_data": Kind(
-            "info",
-            "A text contains what has the form of an e-mail address, or of a phone number with separators: North American,"
-            " Russian, or with a country code.",
-        ),
-        "prompt_residue": Kind(
-            "info",
-            "A later line or sentence of a text begins with a part of a prompt (`Human:`, `Assistant:`, `Instruction:` ...), and"
-            " the text is not a transcript, which begins with one.",
-        ),
-        "near_duplicate": Kind(
-            "info",
-            "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it after"
-            f" folding: {NEAR}; the detail counts those with another label or score than the text that they resemble.",
-            "distinct texts",
-        ),
-        "side_leak": Kind(
-            "info",
-            "One text of a pair, or both in different pairs, also occurs on either side of a pair of an earlier split, while the"
-            " pair itself does not (pair classification and STS).",
-        ),
-        "length_outlier": Kind(
-            "info",
-            f"A text is longer than {LENGTH_OUTLIER_FACTOR} times the median length of the non-empty texts of its split.",
-        ),
-        "label_leaking_column": Kind(
-            "info",
-            "A column that is neither text, label nor id tells a label from all others: Cramér's V with bias correction is at"
-            f" least {MIN_ASSOCIATION} and its chi-squared statistic three standard deviations above chance, for a label that at"
-            f" least {MIN_LABEL_ROWS} rows have and {MIN_LABEL_ROWS} lack (more than {NUMBER_GROUPS} different numbers or scores"
-            f" are divided into {NUMBER_GROUPS} groups of equal size).",
-            "labels",
-        ),
-        "label_by_overlap": Kind(
-            "info",
-            "Shared words tell the label of a pair, or the relevant candidate of a query, as lengths do in `label_by_length`, but"
-            f" in at least {MIN_OVERLAP_STRENGTH:.0%} of the cases (STS: {2 * MIN_OVERLAP_STRENGTH - 1:.1f}) if more shared words"
-            " are the same or relevant, which is part of the task; measured is the share of all words of a pair that both texts"
-            " have, or of the words of a query that a candidate has, after folding, and of more than"
-            f" {MAX_COMPARED:,} candidates those of a fixed part of the queries.",
-            "pairs, or queries with candidates of both kinds",
-        ),
-        "label_by_position": Kind(
-            "info",
-            "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length`.",
-            "queries with candidates of both kinds",
-        ),
-        "label_sorted": Kind(
-            "info",
-            f"Rows with the same label follow each other: in a split of {MIN_ORDERED_ROWS} rows or more, the share of rows with"
-            f" the label of the row before is at least {MIN_ORDER:.0%} of the way from its value in a random order to 1 (scores"
-            f" are divided into {NUMBER_GROUPS} groups of equal size).",
-        ),
-        "label_imbalance": Kind(
-            "info",
-            f"A label is more than {LABEL_IMBALANCE_FACTOR} times rarer than the most frequent label of its split.",
-            "labels",
-        ),
-    }
-    | TRAINING_KINDS
+    dict(sorted(_KINDS.items(), key=lambda item: SEVERITIES.index(item[1].severity)))  # stable: the order above
 )

@@ -118,7 +118,8 @@ def _find_text_conditions(
     for kind in dict.fromkeys(kind for kind, _ in TEXT_CONDITIONS):
         columns = [f"{one} {part}" for one, part in TEXT_CONDITIONS if one == kind]
         positions = marked.filter(pl.any_horizontal(columns))["position"].unique()
-        findings += findings_where(kind, location, texts, _is_in(positions), detail="in a list")
+        detail = "in a later positive" if location[2] == "positives" else ""
+        findings += findings_where(kind, location, texts, _is_in(positions), detail=detail)
     return findings
 
 

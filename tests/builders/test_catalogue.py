@@ -43,7 +43,14 @@ def test_a_name_is_a_source_a_dataset_or_an_unambiguous_beginning(asked: str, me
 
 def test_groups_partition_the_catalogue() -> None:
     groups = {entry.group for entry in catalogue.entries().values()}
-    assert sorted(name for group in groups for name in names(group)) == sorted(names("all")) == sorted(NAMES)
+    assert sorted(name for group in groups for name in names(group)) == sorted(NAMES)
+    assert sorted(names("all", "training")) == sorted(NAMES)
+
+
+def test_training_data_are_in_no_benchmark_and_not_in_all() -> None:
+    assert "ru-hnp-contrastive" in names("training")
+    assert not set(names("training")) & set(names("all", "rumteb", "ateb", "rarb"))
+    assert all(definition_of(name).dataset.group == "training" for name in names("training"))
 
 
 def test_several_names_mean_each_dataset_once() -> None:
@@ -159,7 +166,7 @@ def sample_build(output: Path, **environment: str) -> dict[str, str]:
         "    if event == 'socket.connect' or event == 'socket.getaddrinfo':\n"
         "        raise RuntimeError('a build opened a socket: ' + event)\n"
         "sys.addaudithook(refuse)\n"
-        f"sys.argv = ['build', 'all', '--sample', '--json', '--output', {str(output)!r}]\n"
+        f"sys.argv = ['build', 'all', 'training', '--sample', '--json', '--output', {str(output)!r}]\n"
         "from pipelines.build import main\n"
         "sys.exit(main())\n"
     )

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from builders.errors import ReleaseError
 from builders.limits import MAX_MANIFEST
+from builders.prompts import ConfigPrompts
 from builders.spec import Dropped, Prompts
 from cards import manifest as manifests
 from cards.manifest import FORMAT, decode, encode
@@ -292,7 +293,7 @@ def test_the_schema_in_the_documentation_is_generated_from_the_records() -> None
 RECORDS: dict[str, Any] = {
     name: getattr(manifests, name)
     for name in ("Manifest", "Table", "Document", "Column", "File", "RawEntry", "Recipe", "Finding")
-} | {"Prompts": Prompts, "Dropped": Dropped}
+} | {"Prompts": Prompts, "ConfigPrompts": ConfigPrompts, "Dropped": Dropped}
 
 
 @pytest.mark.parametrize("name", RECORDS)

@@ -29,6 +29,7 @@ TASKS: dict[str, tasks.Task] = {
     "STS": tasks.STS(low=-1.0, high=1.0),
     "Clustering": tasks.Clustering(),
     "BitextMining": tasks.BitextMining(pair="en-de"),
+    "Contrastive": tasks.Contrastive(configs=("faq", "news")),
 }
 # A source and a dataset with prose in the package, and the languages of the texts.
 NAMES = {
@@ -40,6 +41,7 @@ NAMES = {
     "STS": ("paraphraser", "ru-paraphraser-sts", ("rus-Cyrl",)),
     "Clustering": ("rubq", "rubq-retrieval", ("rus-Cyrl",)),
     "BitextMining": ("document_mt", "europarl-bitext", ("eng-Latn", "deu-Latn")),
+    "Contrastive": ("rubq", "rubq-retrieval", ("rus-Cyrl",)),
 }
 
 

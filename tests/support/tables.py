@@ -36,6 +36,7 @@ TASKS: dict[str, tasks.Task] = {
         tasks.STS(low=0, high=5, splits=("train", "test")),
         tasks.Clustering(),
         tasks.BitextMining(pair="en-de"),
+        tasks.Contrastive(configs=("faq", "news")),
     )
 }
 
@@ -86,6 +87,20 @@ def _clustering(split: str) -> dict[str, pl.DataFrame]:
     return {"default": pl.DataFrame({"sentences": texts, "labels": ["wax", "honey"] * 2})}
 
 
+def _training_pairs(what: str) -> pl.DataFrame:
+    rows = [
+        {
+            "id": f"{what}:{number}",
+            "query": f"{number} {what} number {number}",
+            "positives": [f"{number} text for {what} {number}", f"{number} other text for {what} {number}"],
+            "negatives": [f"{number} text against {what} {other}" for other in range(7)],
+            "negative_kinds": ["provided"] * 3 + ["random"] * 4,
+        }
+        for number in range(4)
+    ]
+    return pl.DataFrame(rows)
+
+
 _CLEAN_SPLIT: dict[str, Callable[[str], dict[str, pl.DataFrame]]] = {
     "Retrieval": _retrieval,
     "Reranking": _reranking,
@@ -95,6 +110,7 @@ _CLEAN_SPLIT: dict[str, Callable[[str], dict[str, pl.DataFrame]]] = {
     "STS": lambda split: _pairs(split, score=[0.0, 2.5, 5.0, 1.0]),
     "Clustering": _clustering,
     "BitextMining": lambda split: {"en-de": _pairs(split)["default"]},
+    "Contrastive": lambda split: {"faq": _training_pairs("question"), "news": _training_pairs("title")},
 }
 
 

@@ -1,0 +1,123 @@
+"""Texts of benchmarks' test data, by their hashes: the index that `embedding-datasets contamination index` writes.
+
+docs/contamination.md describes the file. Read here are its columns of hashes of whole texts, which need no other library:
+`exact`, of the text, and `folded`, of the text after folding. Near-duplicates and texts inside longer ones are not looked up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builders.errors import SourceError
+from builders.raw_files import by_hand
+from builders.reported import Reported
+from builders.shaping.folding import fold_text
+
+if TYPE_CHECKING:
+    from builders.spec import Raw
+
+KEY = b"embedding-datasets.contamination-index"
+FORMAT = 1
+KINDS = ("exact", "folded")
+NOT_TESTED = ("train", "validation")  # splits of the index that no benchmark scores
+MIN_WORDS = 5  # of a text that is looked up: shorter ones are in every corpus and prove nothing
+FILE = "benchmark-index.parquet"
+REBUILD = "make it with embedding-datasets contamination index NAME... --output FILE"
+
+
+INDEX_FILE = by_hand(
+    FILE,
+    "an index of the texts of the benchmarks that the training data must not have: build these, then "
+    "embedding-datasets contamination index rumteb ateb --output benchmark-index.parquet; or copy the file from somebody who has "
+    "it. Version 1.0.0 counts what it finds, later versions drop it",
+)
+
+
+@dataclass(frozen=True)
+class BenchmarkIndex:
+    """The hashes of the test data of benchmarks, by kind, sorted (UInt64)."""
+
+    hashes: dict[str, pl.Series]
+
+    def kinds_of(self, texts: pl.Series) -> pl.Series:
+        """The first kind by which the index has each text; null for a text that it does not have."""
+        found = pl.Series(texts.name, [None] * len(texts), pl.String)
+        for kind in reversed(self.hashes):
+            compared = texts if kind == "exact" else texts.to_frame("text").select(fold_text(pl.col("text")))["text"]
+            is_in = hash_texts(compared).is_in(self.hashes[kind].implode())
+            found = pl.select(pl.when(is_in).then(pl.lit(kind)).otherwise(found)).to_series()
+        return found
+
+    def has(self, texts: pl.Series) -> pl.Series:
+        """Whether the index has each text, by any kind (Boolean)."""
+        return self.kinds_of(texts).is_not_null()
+
+
+def read_benchmark_index(raw: Raw, kinds: tuple[str, ...] = KINDS) -> BenchmarkIndex:
+    """The hashes of an index that are of texts of MIN_WORDS words or more, in tables that a benchmark scores.
+
+    kinds: those to look up, of KINDS, the strictest first.
+
+    Raises SourceError for a file that is damaged, of another format, or not an index.
+    """
+    try:
+        with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
+            tables = _read_tables(raw, file.metadata.metadata or {})
+            frame = pl.DataFrame(file.read(columns=["table", "n_words", *kinds]))
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise _refused(raw, str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
+    tested = [number for number, table in enumerate(tables) if table["split"] not in NOT_TESTED]
+    rows = frame.filter(pl.col("table").is_in(tested) & (pl.col("n_words") >= MIN_WORDS))
+    return BenchmarkIndex({kind: rows[kind].filter(rows[kind] != 0).unique().sort() for kind in kinds})
+
+
+def find_matches(rows: pl.DataFrame, config: str, split: str, index: BenchmarkIndex) -> tuple[Reported, ...]:
+    """The rows of a table of pairs that have texts of the index, for each of its columns of texts."""
+    reported = []
+    for column in ("query", "positives", "negatives"):
+        texts = rows.select("id", text=column)
+        if column != "query":
+            texts = texts.filter(pl.col("text").list.len() > 0).explode("text")
+        found = texts.with_columns(kind=index.kinds_of(texts["text"])).filter(pl.col("kind").is_not_null())
+        if found.height:
+            counts = {kind: found.filter(kind=kind)["id"].n_unique() for kind in index.hashes}
+            detail = ", ".join(f"{kind} {count:,}" for kind, count in counts.items() if count)
+            ids = tuple(found["id"].unique(maintain_order=True))
+            reported.append(Reported("query_in_benchmark_test", config, split, column, ids, detail))
+    return tuple(reported)
+
+
+def hash_texts(texts: pl.Series) -> pl.Series:
+    """BLAKE2b of each text in UTF-8, 8 bytes read as a little-endian number (UInt64); 0 for an empty text."""
+    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() if text else bytes(8) for text in texts)
+    return pl.Series(texts.name, np.frombuffer(b"".join(digests), "<u8").astype(np.uint64), pl.UInt64)
+
+
+def _read_tables(raw: Raw, metadata: dict[bytes, bytes]) -> list[dict[str, Any]]:
+    """The tables of an index, from the metadata of its file."""
+    header = metadata.get(KEY, b"")
+    if hashlib.sha256(header).hexdigest().encode() != metadata.get(KEY + b".sha256"):
+        raise _refused(raw, "a list of tables that does not have its digest" if header else "no list of tables")
+    content = json.loads(header)
+    if content["format"] != FORMAT:
+        raise _refused(raw, f"format {content['format']}")
+    tables: list[dict[str, Any]] = content["tables"]
+    return tables
+
+
+def _refused(raw: Raw, found: str) -> SourceError:
+    return SourceError(
+        f"{raw.name}: not an index of the texts of benchmarks, or damaged",
+        where=str(raw.path),
+        found=found,
+        expected=f"an index of format {FORMAT}",
+        todo=REBUILD,
+    )

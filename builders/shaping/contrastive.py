@@ -1,0 +1,219 @@
+"""Pairs for contrastive training: random negatives that any program can draw again, and texts that training should not have.
+
+A table of pairs has the columns id (String, unique), query (String), positives, negatives (List(String)) and negative_kinds
+(List(String), one for each negative: `provided` or `random`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from builders.shaping.benchmark_index import find_matches
+from builders.shaping.folding import fold_text
+from builders.shaping.rows import drop, drop_each
+from builders.shaping.sampling import sample
+from builders.shaping.text import fold_white_space
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from builders.reported import Reported
+    from builders.shaping.benchmark_index import BenchmarkIndex
+    from builders.spec import Dropped
+
+COLUMNS = ("id", "query", "positives", "negatives", "negative_kinds")
+LISTS = ("positives", "negatives", "negative_kinds")
+SPLIT = "train"
+TRIES = 100  # draws for the negatives of one row, at most
+PROVIDED, RANDOM = "provided", "random"
+REPEATED = "query and positives of an earlier row"
+IN_BENCHMARK = "a text of a benchmark's test data"
+# The notes of a version that clean_pairs and the index of benchmarks have cleaned.
+CLEANED = (
+    "Without texts that teach nothing or something wrong: a positive that is its query; a negative that is empty, a positive, the"
+    " query or a repeated one. Without texts of the benchmarks' test data that the index of the source has."
+)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A finished table of pairs, what was dropped on the way, and which of its rows have texts of benchmarks."""
+
+    rows: pl.DataFrame
+    dropped: tuple[Dropped, ...] = ()
+    reported: tuple[Reported, ...] = ()
+    observed: dict[str, int] = field(default_factory=dict)
+
+
+def make_pairs(
+    rows: pl.DataFrame,
+    config: str,
+    index: BenchmarkIndex,
+    *,
+    size: int,
+    negatives: int = 0,
+    clean: bool = False,
+    deduplicate: bool = True,
+) -> Pairs:
+    """A config from its rows: id (String), query (String), positives, negatives (List(String)), in the order of the source.
+
+    Empty positives leave their lists; rows with an empty query or without positives are dropped. deduplicate: of rows with the
+    same query and positives the first is kept. clean: also what clean_pairs drops, and what the index has; else the latter is
+    reported. If more than `size` rows are left, `size` of them are taken in hash order (builders.shaping.sampling), and stay in
+    the order of the source. negatives: how many each row gets, by fill_negatives; 0 for those of the source alone.
+    """
+    kinds = pl.lit(PROVIDED).repeat_by(pl.col("negatives").list.len())
+    frame, dropped = _drop_empty(rows.with_columns(negative_kinds=kinds).select(COLUMNS))
+    observed = {f"rows of {config} in the source": rows.height}
+    if clean:
+        frame, more = clean_pairs(frame)
+        frame, of_benchmarks = _drop_benchmarks(frame, index)
+        dropped += more + of_benchmarks
+    if deduplicate:
+        key = pl.struct("query", pl.col("positives"))
+        frame, more = drop(frame, ~key.is_first_distinct(), REPEATED, split=SPLIT)
+        dropped += more
+    observed[f"rows of {config} to choose from"] = frame.height
+    if frame.height > size:
+        chosen = sample(frame.select("id"), size, key="id", seed=f"training {config}")
+        frame = frame.filter(pl.col("id").is_in(chosen["id"].implode()))
+    if negatives:
+        frame = fill_negatives(frame, document_pool(frame), negatives, seed=f"training {config}")
+    reported = () if clean else find_matches(frame, config, SPLIT, index)
+    return Pairs(frame, dropped, reported, observed)
+
+
+def document_pool(rows: pl.DataFrame) -> list[str]:
+    """The different positives and negatives of a table, without empty ones, sorted by their UTF-8 bytes."""
+    documents = pl.concat([rows[column].explode(empty_as_null=False).alias("text") for column in LISTS[:2]]).unique()
+    return sorted(documents.filter(fold_texts(documents) != "").to_list(), key=str.encode)
+
+
+def fold_texts(texts: pl.Series) -> pl.Series:
+    """The texts after folding of white space alone."""
+    return texts.to_frame("text").select(fold_white_space(pl.col("text")))["text"]
+
+
+def fill_negatives(rows: pl.DataFrame, pool: Sequence[str], count: int, *, seed: str) -> pl.DataFrame:
+    """The rows with random negatives behind those they have, up to `count` in all.
+
+    Draw j (0, 1, ...) of a row is the text of the pool at BLAKE2b(j:id) modulo its size: digest of 8 bytes, the seed as key; the
+    message is the number, a colon and the id in UTF-8; the digest is read as an unsigned big-endian integer. A text that equals
+    the query, a positive or a negative of the row, after folding too, is skipped. After TRIES draws a row keeps the negatives
+    that it has.
+    """
+    negatives: list[list[str]] = []
+    kinds: list[list[str]] = []
+    key = seed.encode()
+    folded_pool = pl.DataFrame({"text": pool}, {"text": pl.String}).select(fold_text(pl.col("text")))["text"].to_list()
+    lists_of_folded = [pl.col(name).list.eval(fold_text(pl.element())).alias(f"folded {name}") for name in LISTS[:2]]
+    table = rows.select("id", *LISTS[1:], fold_text(pl.col("query")), *lists_of_folded)
+    for name, provided, of, query, *others in table.iter_rows():
+        taken = {query, *others[0], *others[1]}
+        drawn: list[str] = []
+        for draw in range(TRIES if pool else 0):
+            if len(provided) + len(drawn) >= count:
+                break
+            digest = blake2b(f"{draw}:{name}".encode(), digest_size=8, key=key).digest()
+            number = int.from_bytes(digest) % len(pool)
+            if folded_pool[number] not in taken:
+                taken.add(folded_pool[number])
+                drawn.append(pool[number])
+        negatives.append([*provided, *drawn])
+        kinds.append([*of, *[RANDOM] * len(drawn)])
+    lists = pl.List(pl.String)
+    return rows.with_columns(pl.Series("negatives", negatives, lists), pl.Series("negative_kinds", kinds, lists))
+
+
+def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    """A table without the texts that teach nothing or something wrong, and what was dropped, by reason.
+
+    Texts are equal if they are after folding (builders.shaping.folding.fold_text). A positive that equals its query leaves its
+    list, and so does a negative that is empty or equals the query, a positive or an earlier negative; these are counted as texts,
+    with the ids of their rows. Then rows without positives are dropped, and rows whose query and positives are those of an
+    earlier row.
+    """
+    numbered = rows.with_row_index("row")
+    queries = numbered.select("row", folded=fold_text(pl.col("query")))
+    positives, negatives = _explode(numbered, "positives"), _explode(numbered, "negatives")
+    positives, dropped = _drop_texts(positives, "a positive is the query", _is_in(positives, queries))
+    negatives, more = _drop_texts(negatives, "an empty negative", fold_white_space(pl.col("text")) == "")
+    dropped += more
+    for reason, others in (("a negative is the query", queries), ("a negative is a positive", positives)):
+        negatives, more = _drop_texts(negatives, reason, _is_in(negatives, others))
+        dropped += more
+    is_repeated = ~pl.struct("row", "folded").is_first_distinct()
+    negatives, more = _drop_texts(negatives, "a negative repeats an earlier one", is_repeated)
+    kept = _with_lists(numbered, positives, negatives)
+    folded = pl.col("positives").list.eval(fold_text(pl.element())).list.sort()
+    conditions = {
+        "no positive is left": pl.col("positives").list.len() == 0,
+        f"{REPEATED}, ignoring case, punctuation and white space": ~pl.struct(
+            fold_text(pl.col("query")), folded
+        ).is_first_distinct(),
+    }
+    kept, of_rows = drop_each(kept, conditions, split=SPLIT)
+    return kept, (*dropped, *more, *of_rows)
+
+
+def _drop_empty(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    numbered = rows.with_row_index("row")
+    positives = _explode(numbered, "positives")
+    positives, dropped = _drop_texts(positives, "an empty positive", fold_white_space(pl.col("text")) == "")
+    kept = _with_lists(numbered, positives, _explode(numbered, "negatives")) if dropped else rows
+    conditions = {
+        "an empty query": fold_white_space(pl.col("query")) == "",
+        "no positive": pl.col("positives").list.len() == 0,
+    }
+    kept, of_rows = drop_each(kept, conditions, split=SPLIT)
+    return kept, (*dropped, *of_rows)
+
+
+def _drop_benchmarks(rows: pl.DataFrame, index: BenchmarkIndex) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    """Rows whose query or positive is in the index are dropped, negatives that are leave their lists."""
+    numbered = rows.with_row_index("row")
+    positives, negatives = _explode(numbered, "positives"), _explode(numbered, "negatives")
+    negatives, dropped = _drop_texts(negatives, f"a negative is {IN_BENCHMARK}", pl.lit(index.has(negatives["text"])))
+    with_positive = positives.filter(index.has(positives["text"]))["id"].implode()
+    conditions = {
+        f"the query is {IN_BENCHMARK}": pl.lit(index.has(rows["query"])),
+        f"a positive is {IN_BENCHMARK}": pl.col("id").is_in(with_positive),
+    }
+    kept = _with_lists(numbered, positives, negatives)
+    for reason, where in conditions.items():
+        kept, more = drop(kept, where, reason, split=SPLIT)
+        dropped += more
+    return kept, dropped
+
+
+def _drop_texts(texts: pl.DataFrame, reason: str, where: pl.Expr) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    return drop(texts, where, f"{reason} (texts)", split=SPLIT)
+
+
+def _explode(numbered: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The texts of a column of lists: row and id, text, the text after folding and, of negatives, its kind."""
+    columns = {"text": pl.col(column)} | ({"kind": pl.col("negative_kinds")} if column == "negatives" else {})
+    lists = numbered.select("row", "id", **columns).filter(pl.col("text").list.len() > 0)
+    return lists.explode(list(columns)).with_columns(folded=fold_text(pl.col("text")))
+
+
+def _with_lists(numbered: pl.DataFrame, positives: pl.DataFrame, negatives: pl.DataFrame) -> pl.DataFrame:
+    """The rows with these texts in their lists."""
+    kept = numbered.select("row", "id", "query")
+    of_positives = positives.group_by("row", maintain_order=True).agg(positives="text")
+    of_negatives = negatives.group_by("row", maintain_order=True).agg(negatives="text", negative_kinds="kind")
+    for lists in (of_positives, of_negatives):
+        kept = kept.join(lists, on="row", how="left", maintain_order="left")
+    empty = pl.lit([], pl.List(pl.String))
+    return kept.with_columns(pl.col(name).fill_null(empty) for name in LISTS).select(COLUMNS)
+
+
+def _is_in(some: pl.DataFrame, others: pl.DataFrame) -> pl.Expr:
+    """Whether each text is, after folding, among those of the same row in another table."""
+    known = others.select("row", "folded").unique().with_columns(known=pl.lit(value=True))
+    found = some.select("row", "folded").join(known, on=["row", "folded"], how="left", maintain_order="left")
+    return pl.lit(found["known"].fill_null(value=False))
