@@ -62,6 +62,7 @@ TASKS: dict[str, tasks.Task] = {
     "Clustering": tasks.Clustering(splits=("test",)),
     "Retrieval": tasks.Retrieval(splits=("test",)),
     "Reranking": tasks.Reranking(splits=("test",)),
+    "Contrastive": tasks.Contrastive(configs=("pairs",), splits=("test",)),
 }
 
 
@@ -118,6 +119,13 @@ def clean_dataset(task_type: str, rows: int, rng: random.Random, texts: list[str
                 sides = {side: [text() for _ in numbers] for side in ("sentence1", "sentence2")}
                 return pl.DataFrame({"id": [f"{split}-{n}" for n in range(rows)], **sides, **label})
 
+    if task_type == "Contrastive":
+        lists = {
+            "positives": [[text(), text()] for _ in range(rows)],
+            "negatives": [[text() for _ in range(7)] for _ in range(rows)],
+        }
+        ids = {"id": [str(number) for number in range(rows)], "query": [text() for _ in range(rows)]}
+        return {"pairs": {"test": pl.DataFrame(ids | lists | {"negative_kinds": [["provided"] * 7] * rows})}}
     if task_type not in ("Retrieval", "Reranking"):
         return {"default": {split: table(split) for split in TASKS[task_type].splits}}
     ids = [str(number) for number in range(rows)]
@@ -211,6 +219,22 @@ def change_cell(
         return Planted(TASKS[task_type], tables, rows)
 
     return Planter(task_type, plant)
+
+
+def change_pair(change: Callable[[dict[str, Any], random.Random], dict[str, Any]], *, named: bool = False) -> Planter:
+    """A planter that changes values of rows of training pairs. named: the audit names the rows by their ids."""
+
+    def plant(tables: Tables, count: int, rng: random.Random) -> Planted:
+        frame = tables["pairs"]["test"]
+        rows = frame.to_dicts()
+        positions = sorted(rng.sample(range(frame.height), count))
+        for position in positions:
+            rows[position] |= change(rows[position], rng)
+        tables["pairs"]["test"] = pl.DataFrame(rows, frame.schema)
+        planted = frozenset(("pairs", "test", str(one) if named else one) for one in positions)
+        return Planted(TASKS["Contrastive"], tables, planted)
+
+    return Planter("Contrastive", plant)
 
 
 def change_table(task_type: str, config: str, change: Callable[[pl.DataFrame], pl.DataFrame | None]) -> Planter:
@@ -483,6 +507,21 @@ PLANTERS: dict[str, Planter] = {
         "Reranking", "top_ranked", "corpus-ids", lambda value, rng: [*value, value[0]], named=True
     ),
     "query_without_negative": change_cell("Reranking", "top_ranked", "corpus-ids", keep_relevant, named=True),
+    "empty_query": change_pair(lambda row, rng: {"query": rng.choice(["", " "])}, named=True),
+    "empty_positive": change_pair(lambda row, rng: {"positives": [*row["positives"], "\n"]}, named=True),
+    "negatives_without_kinds": change_pair(lambda row, rng: {"negative_kinds": ["provided"] * 3}, named=True),
+    "unknown_negative_kind": change_pair(lambda row, rng: {"negative_kinds": ["mined"] * 7}, named=True),
+    "negative_is_positive": change_pair(
+        lambda row, rng: {"negatives": [*row["negatives"][:6], shout(row["positives"][1], rng)]}
+    ),
+    "positive_is_query": change_pair(lambda row, rng: {"positives": [row["positives"][0], shout(row["query"], rng)]}),
+    "duplicate_negative": change_pair(
+        lambda row, rng: {"negatives": [*row["negatives"][:6], shout(row["negatives"][0], rng)]}
+    ),
+    "too_few_negatives": change_pair(lambda row, rng: {"negatives": ["нет"], "negative_kinds": ["random"]}),
+    "number_text": change_pair(
+        lambda row, rng: {"negatives": [*row["negatives"][:6], rng.choice(["451", "3,5", "50 %"])]}
+    ),
     "empty_text": change_texts(lambda text, rng: rng.choice(["", " ", "\u3000\n"])),
     "short_text": change_texts(lambda text, rng: rng.choice("абв!7")),
     "length_outlier": change_texts(lambda text, rng: " ".join(rng.choice(russian_words()) for _ in range(400))),

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
-from builders.spec import Dropped
+from builders.prompts import ConfigPrompts
+from builders.spec import Dropped, Prompts
 from builders.tasks import TYPES
 from cards.evidence import Agreement, Evidence, Quote
 from cards.manifest import RawEntry, Recipe
@@ -171,7 +172,23 @@ def test_many_labels_are_folded_away(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "All" not in card_for("MultilabelClassification").split("## What is in it")[1].split("## Before")[0]
 
 
-@pytest.mark.parametrize("task_type", TASKS)
+def test_training_data_have_code_that_trains_on_every_config_and_none_for_mteb() -> None:
+    faq, news = ConfigPrompts("faq", ("search_query", "search_document")), ConfigPrompts("news", ("clustering",))
+    card = card_for("Contrastive", prompts=Prompts("", configs=(faq, news)))
+    load, train = re.findall(r"(?s)```python\n(.*?)```", card)
+    assert ast.parse(load).body
+    assert ast.parse(train).body
+    assert (
+        '    "faq": ("search_query: ", "search_document: "),\n    "news": ("clustering: ", "clustering: "),\n' in train
+    )
+    assert 'names = ["faq", "news"]' in load
+    assert "import mteb" not in card
+    assert "mteb" not in front_matter_of(card)["tags"]
+    assert "| `faq` | `query` | string | the query, without a prefix |" in card
+    assert "main score" not in card
+
+
+@pytest.mark.parametrize("task_type", [name for name in TASKS if name != "Contrastive"])
 def test_the_mteb_snippet_is_python_that_names_the_task(task_type: str) -> None:
     snippet = next(code for code in re.findall(r"(?s)```python\n(.*?)```", card_for(task_type)) if "mteb" in code)
     tree = ast.parse(snippet)

@@ -7,10 +7,11 @@ import pytest
 from benchmarks.audit_quality import measure_kind
 from benchmarks.planted_defects import PLANTERS
 from pipelines.audit.kinds import KINDS
+from pipelines.release.reported import REPORTED_KINDS
 
 
 def test_every_kind_is_planted() -> None:
-    assert set(PLANTERS) == set(KINDS)
+    assert set(PLANTERS) == set(KINDS) - set(REPORTED_KINDS)  # the rows alone do not tell these
 
 
 @pytest.mark.parametrize("kind", sorted(PLANTERS))

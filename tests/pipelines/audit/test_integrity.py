@@ -393,28 +393,31 @@ def kinds_and_locations(task_type: str, tables: Tables) -> list[tuple[str, str]]
 
 @pytest.mark.parametrize(("task_type", "layout"), TABLES, ids=lambda value: getattr(value, "config", value))
 def test_every_table_must_exist_and_have_rows(task_type: str, layout: tasks.Layout) -> None:
-    without = without_table(layout.config, "test")(clean_tables(task_type))
-    assert kinds_and_locations(task_type, without) == [("missing_table", f"{layout.config}/test")]
-    empty = with_edit(layout.config, "test", lambda frame: frame.clear())(clean_tables(task_type))
-    assert kinds_and_locations(task_type, empty) == [("empty_table", f"{layout.config}/test")]
+    split = TASKS[task_type].splits[-1]
+    without = without_table(layout.config, split)(clean_tables(task_type))
+    assert kinds_and_locations(task_type, without) == [("missing_table", f"{layout.config}/{split}")]
+    empty = with_edit(layout.config, split, lambda frame: frame.clear())(clean_tables(task_type))
+    assert kinds_and_locations(task_type, empty) == [("empty_table", f"{layout.config}/{split}")]
 
 
 @pytest.mark.parametrize(("task_type", "layout", "column"), COLUMNS, ids=lambda value: getattr(value, "config", value))
 def test_every_column_must_exist_with_its_type_and_without_nulls(
     task_type: str, layout: tasks.Layout, column: str
 ) -> None:
-    location, tables = f"{layout.config}/test.{column}", clean_tables(task_type)
-    without = with_edit(layout.config, "test", lambda frame: frame.drop(column))(tables)
+    split = TASKS[task_type].splits[-1]
+    location, tables = f"{layout.config}/{split}.{column}", clean_tables(task_type)
+    without = with_edit(layout.config, split, lambda frame: frame.drop(column))(tables)
     assert kinds_and_locations(task_type, without) == [("missing_column", location)]
-    retyped = with_edit(layout.config, "test", lambda frame: frame.with_columns(pl.lit(value=True).alias(column)))
+    retyped = with_edit(layout.config, split, lambda frame: frame.with_columns(pl.lit(value=True).alias(column)))
     assert kinds_and_locations(task_type, retyped(tables)) == [("wrong_type", location)]
-    with_null = with_value(layout.config, "test", column, 0, None)(tables)
+    with_null = with_value(layout.config, split, column, 0, None)(tables)
     is_text = column == "title" or column in layout.text
     assert kinds_and_locations(task_type, with_null) == [("null_text" if is_text else "null_value", location)]
 
 
 @pytest.mark.parametrize(
-    "task_type", [task_type for task_type in TASKS if task_type not in {"Retrieval", "Clustering", "BitextMining"}]
+    "task_type",
+    [task_type for task_type in TASKS if task_type not in {"Retrieval", "Clustering", "BitextMining", "Contrastive"}],
 )
 def test_every_split_is_checked(task_type: str) -> None:
     split, layout = TASKS[task_type].splits[0], tasks.layouts(TASKS[task_type])[0]
