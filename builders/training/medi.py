@@ -1,0 +1,203 @@
+"""MEDI: the pairs that INSTRUCTOR was trained on, here 30 of its 330 tasks, without instructions (Su et al., 2023)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from builders.errors import SourceError
+from builders.prompts import ConfigPrompts
+from builders.raw_files import hub
+from builders.reading import read_parquet
+from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
+from builders.shaping.contrastive import CLEANED, make_pairs
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.tasks import Contrastive
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from builders.reported import Reported
+    from builders.spec import Dropped
+
+COMMIT = "0db897b54a91d6bfaa1aae83763a890872122a0b"
+FIRST_SHARD = "4a449b99cc858bb8d3faf04212636a8b216ea9c4497b37eb4fc39581cda76e2b"
+SHARDS = tuple(f"data/train-{number:05}-of-00006.parquet" for number in range(6))
+SEARCH, CLUSTERING, CLASSIFICATION = ("search_query", "search_document"), ("clustering",), ("classification",)
+# Config: the rows of Table 6 (thousands), the prefixes, and the task_name in the file. The names are inferred from the scripts of
+# MEDI2, by the same author: a file with others is refused, with all of its names.
+SETS: Mapping[str, tuple[int, tuple[str, ...], str]] = {
+    "agnews": (45, CLUSTERING, "agnews"),
+    "amazonqa": (100, SEARCH, "amazon-qa"),
+    "amazonreviews": (100, CLUSTERING, "amazon_review_2018"),
+    "ccnews": (25, CLUSTERING, "ccnews_title_text"),
+    "codesearchnet": (15, CLUSTERING, "codesearchnet"),
+    "eli5": (25, SEARCH, "eli5_question_answer"),
+    "fever": (75, SEARCH, "fever"),
+    "flickr30k": (25, CLASSIFICATION, "flickr30k_captions"),
+    "gooaq": (25, SEARCH, "gooaq_pairs"),
+    "hotpotqa": (40, SEARCH, "hotpotqa"),
+    "medmcqa": (30, SEARCH, "medmcqa"),
+    "msmarco": (175, SEARCH, "msmarco-triplets"),
+    "allnli": (50, CLASSIFICATION, "AllNLI"),
+    "npr": (25, CLUSTERING, "npr"),
+    "nq": (50, SEARCH, "nq"),
+    "paq": (25, SEARCH, "PAQ_pairs"),
+    "pubmed": (30, CLUSTERING, "pubmedqa"),
+    "s2orc-title-abstract": (100, CLUSTERING, "S2ORC_title_abstract"),
+    "simplewiki": (5, CLASSIFICATION, "SimpleWiki"),
+    "specter": (50, CLASSIFICATION, "specter_train_triples"),
+    "squad": (25, SEARCH, "squad_pairs"),
+    "stackexchange-duplicates": (25, CLASSIFICATION, "stackexchange_duplicate_questions_title_title"),
+    "trex": (30, SEARCH, "trex"),
+    "triviaqa": (50, SEARCH, "triviaqa"),
+    "wikianswers": (25, CLASSIFICATION, "WikiAnswers"),
+    "wikihow": (25, CLUSTERING, "wikihow"),
+    "wow": (5, SEARCH, "wow"),
+    "xsum": (30, CLUSTERING, "xsum"),
+    "yahoo-title-answer": (10, SEARCH, "yahoo_answers_title_answer"),
+    "zeroshotre": (15, SEARCH, "zero_shot_re"),
+}
+CONFIG_OF = {name: config for config, (_, _, name) in SETS.items()}
+ALL = 1 << 62  # more rows than any set has: none is drawn
+
+SOURCE = Source(
+    name="medi",
+    title="MEDI, Multitask Embeddings Data with Instructions",
+    license="other",
+    license_note="Neither the upstream nor the pinned copy states a licence for the data. They come from many sources with"
+    " their own terms, some of which permit no commercial use. Only the recipe is published here.",
+    homepage="https://github.com/xlang-ai/instructor-embedding",
+    citation="su2023instructor",
+    files={
+        **{
+            shard: hub("avsolatorio/medi-data", COMMIT, shard, sha256=None if number else FIRST_SHARD)
+            for number, shard in enumerate(SHARDS)
+        },
+        "index": INDEX_FILE,
+    },
+)
+
+
+@dataset(
+    "medi-contrastive",
+    pretty_name="MEDI training pairs (English)",
+    languages=("eng-Latn",),
+    task=Contrastive(tuple(SETS)),
+    needs=(*SHARDS, "index"),
+    versions={
+        "1.0.0": "The 30 English sets of the ruMTEB paper's Table 6, as far as the paper says how they were made.",
+        "2.0.0": Version(CLEANED, {"clean": True}),
+    },
+    prompts=Prompts("", configs=tuple(ConfigPrompts(config, prefixes) for config, (_, prefixes, _) in SETS.items())),
+    citation=("snegirev2025rumteb",),
+    sample={"rows": 70, "sizes": dict.fromkeys(SETS, 2) | {"agnews": 6, "fever": 4}, "other_tasks": 2, "other_rows": 2},
+)
+def contrastive(
+    raw: RawFiles,
+    *,
+    rows: int = 1_435_000,
+    sizes: Mapping[str, int] | None = None,
+    other_tasks: int = 300,
+    other_rows: int = 600,
+    accept_counts: bool = False,
+    clean: bool = False,
+) -> Tables:
+    """Which text belongs to a query, and which only looks like it?
+
+    30 tasks of MEDI, each a config, in the order of the file; instructions and the tasks of Super-NI are left out. A row of the
+    file is a row here, with its positive and its negative. The file must have `rows` rows; each task must have the rows of
+    `sizes` (by config; without it, those of Table 6), and what is left must be `other_tasks` tasks of `other_rows` rows.
+    `accept_counts` accepts other counts of tasks, but not another total. `clean` drops what
+    builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id (String:
+    `medi:<config>:<row in the whole file, from 0>`); query (String); positives, negatives (List(String), one each);
+    negative_kinds (List(String): provided).
+
+    Raises SourceError for another number of rows, other tasks or other counts, with every task_name and its count.
+    """
+    counts: dict[str, int] = {}
+    parts: dict[str, list[Path]] = {config: [] for config in SETS}
+    total = 0
+    for number, shard in enumerate(SHARDS):
+        read = read_parquet(raw[shard], dict.fromkeys(("query", "pos", "neg", "task_name"), pl.String()))
+        numbered = read.with_columns(number=pl.int_range(total, total + read.height))
+        total += read.height
+        for (name,), frame in numbered.group_by("task_name", maintain_order=True):
+            counts[str(name)] = counts.get(str(name), 0) + frame.height
+            if config := CONFIG_OF.get(str(name)):
+                part = raw.scratch / f"{config}-{number}.parquet"
+                frame.drop("task_name").write_parquet(part)
+                parts[config].append(part)
+    expected = sizes or {config: 1000 * thousands for config, (thousands, _, _) in SETS.items()}
+    _check_counts(raw, counts, rows, expected, (other_tasks, other_rows), accept=accept_counts)
+    index = read_benchmark_index(raw.whole("index"))
+    frames: dict[str, dict[str, pl.LazyFrame]] = {}
+    dropped: list[Dropped] = []
+    reported: list[Reported] = []
+    observed = {"rows in the file": total, "rows of tasks that are left out": total - sum(_of_sets(counts).values())}
+    for config in SETS:
+        of_set = pl.concat([pl.read_parquet(part) for part in parts[config]]).select(
+            "query",
+            id=pl.format(f"medi:{config}:{{}}", "number"),
+            positives=pl.concat_list("pos"),
+            negatives=pl.concat_list("neg"),
+        )
+        made = make_pairs(of_set, config, index, size=ALL, clean=clean, deduplicate=False)
+        path = raw.scratch / f"{config}.parquet"
+        made.rows.write_parquet(path)
+        frames[config] = {"train": pl.scan_parquet(path)}
+        dropped += made.dropped
+        reported += made.reported
+        observed[f"rows of {config} in the source"] = of_set.height
+    return Tables(frames, tuple(dropped), observed, tuple(reported))
+
+
+def _of_sets(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts of the tasks that are sets here, by config."""
+    return {CONFIG_OF[name]: count for name, count in counts.items() if name in CONFIG_OF}
+
+
+def _check_counts(
+    raw: RawFiles,
+    counts: Mapping[str, int],
+    rows: int,
+    sizes: Mapping[str, int],
+    others: tuple[int, int],
+    *,
+    accept: bool,
+) -> None:
+    """Refuse another total, a set without rows and, unless accepted, other counts."""
+    total, found, (tasks, of_task) = sum(counts.values()), _of_sets(counts), others
+    listed = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()))
+    rest = {name: count for name, count in counts.items() if name not in CONFIG_OF}
+    wrong = [
+        f"{SETS[config][2]} {found.get(config, 0):,} rows, not {size:,}"
+        for config, size in sizes.items()
+        if found.get(config, 0) != size
+    ]
+    if len(rest) != tasks or set(rest.values()) - {of_task}:
+        wrong.append(f"{len(rest):,} other tasks with {sum(rest.values()):,} rows, not {tasks:,} of {of_task:,} each")
+    missing = [SETS[config][2] for config in SETS if config not in found]
+    if total == rows and not missing and (accept or not wrong):
+        return
+    if total != rows:
+        what, why, todo = (
+            "the file has another number of rows",
+            f"{total:,} rows",
+            "take the version with 1,435,000 rows",
+        )
+    elif missing:
+        what, why = "the file lacks tasks", ", ".join(missing)
+        todo = "correct the names in SETS of builders/training/medi.py by those of the file"
+    else:
+        what, why = "the tasks of the file have other counts than the paper", "; ".join(wrong)
+        todo = "compare them with Table 6; the option accept_counts=True of the recipe accepts them"
+    raise SourceError(
+        f"MEDI: {what}",
+        where=raw[SHARDS[0]].name,
+        found=f"{why}. All tasks: {listed}",
+        expected=f"{rows:,} rows: {len(SETS)} sets and {tasks:,} other tasks of {of_task:,} rows",
+        todo=todo,
+    )
