@@ -1,0 +1,60 @@
+"""builders.shaping.benchmark_index reads what `contamination index` writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from builders.errors import SourceError
+from builders.shaping.benchmark_index import BenchmarkIndex, hash_texts, read_benchmark_index
+from builders.spec import Raw
+from pipelines.corpus_scan.fingerprints import fingerprint_texts
+from pipelines.corpus_scan.index_file import read_index
+from pipelines.make import GOLDEN
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATH = GOLDEN / "ru_hnp" / "raw" / "benchmark-index.parquet"
+
+
+def read(path: Path, *kinds: str) -> BenchmarkIndex:
+    return read_benchmark_index(Raw("ru_hnp/benchmark-index.parquet", path), kinds or ("exact", "folded"))
+
+
+def test_hashes_are_those_of_the_index() -> None:
+    texts = pl.Series(["Курс рубля вырос на 0,5%.", "", ":)", "  a  b "])
+    assert hash_texts(texts).to_list()[0:3:2] == fingerprint_texts(texts).exact.tolist()[0:3:2]
+    assert hash_texts(texts)[1] == 0
+
+
+def test_texts_are_found_exactly_and_folded_but_not_those_of_train_or_with_few_words() -> None:
+    texts = pl.Series([
+        "Курс рубля вырос на 0,5%.", "курс РУБЛЯ вырос на 0 5", "Ребёнок ест мороженое.", "Рыбак чинит сеть на берегу.", "other",
+    ])  # fmt: skip
+    assert read(PATH).kinds_of(texts).to_list() == ["exact", "folded", None, None, None]
+    assert read(PATH, "exact").has(texts).to_list() == [True, False, False, False, False]
+
+
+def test_the_index_of_the_golden_sample_holds_the_tables_that_its_readme_names() -> None:
+    tables = read_index(PATH).tables
+    assert {(one.dataset, one.split) for one in tables} == {
+        ("ru-stsbenchmark-sts", "test"), ("ru-stsbenchmark-sts", "train"), ("terra-pairclassification", "dev"),
+    }  # fmt: skip
+
+
+def test_a_file_that_is_no_index_or_damaged_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "other.parquet"
+    pl.DataFrame({"exact": [1]}).write_parquet(other)
+    with pytest.raises(SourceError, match="not an index of the texts of benchmarks") as caught:
+        read(other)
+    assert (caught.value.found, caught.value.where) == ("no list of tables", str(other))
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(PATH.read_bytes()[:-100])
+    with pytest.raises(SourceError, match="or damaged"):
+        read(damaged)
+    damaged.write_bytes(PATH.read_bytes().replace(b'"split":"dev"', b'"split":"dex"'))
+    with pytest.raises(SourceError, match="or damaged"):
+        read(damaged)

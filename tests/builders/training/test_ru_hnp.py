@@ -1,0 +1,47 @@
+"""RuHNP: a text of a benchmark in the raw file is reported by 1.0.0 and absent from 2.0.0, and every row gets seven negatives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipelines.release import folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+
+    from pipelines.make import BuildResult
+
+NAME = "ru-hnp-contrastive"
+PLANTED = "Курс рубля вырос на 0,5%."  # a test sentence of the golden sample stsb_ru
+
+
+def rows(built: BuildResult) -> pl.DataFrame:
+    return folder.scan_tables(built.release_dir, built.manifest.tables)["ru-hnp"]["train"].collect()
+
+
+def test_a_text_of_a_benchmark_is_reported_by_the_first_version_and_absent_from_the_second(
+    golden_release: Callable[..., BuildResult],
+) -> None:
+    first, second = (golden_release(NAME, version) for version in ("1.0.0", "2.0.0"))
+    found = {one.column: one for one in first.manifest.findings if one.kind == "query_in_benchmark_test"}
+    assert set(found) == {"query", "positives", "negatives"}
+    assert (found["query"].examples, found["query"].detail) == (("ru_hnp:ru-hnp:8",), "exact 1")
+    assert (found["positives"].examples, found["positives"].detail) == (("ru_hnp:ru-hnp:14",), "folded 1")
+    assert PLANTED in rows(first)["query"].to_list()
+    assert not [one for one in second.manifest.findings if one.kind == "query_in_benchmark_test"]
+    texts = rows(second)
+    everything = [*texts["query"], *texts["positives"].explode(), *texts["negatives"].explode()]
+    assert PLANTED not in everything
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "2.0.0"])
+def test_every_row_has_seven_negatives_provided_ones_first(
+    version: str, golden_release: Callable[..., BuildResult]
+) -> None:
+    table = rows(golden_release(NAME, version))
+    assert set(table["negatives"].list.len()) == {7}
+    assert all(kinds.to_list() == sorted(kinds) for kinds in table["negative_kinds"])  # provided before random
