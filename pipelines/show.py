@@ -18,6 +18,7 @@ EXAMPLES = """\
   embedding-datasets show                    the catalogue
   embedding-datasets show rumteb             a benchmark: its tasks and sizes, beside those of its paper
   embedding-datasets show rarb               a group
+  embedding-datasets show training           training data, beside the table of the paper
   embedding-datasets show rubq-retrieval     one dataset: its recipe, options, versions and raw files
   embedding-datasets show cedr@1.0.0         the same for one version: its options, rows, dropped rows, findings
   embedding-datasets show --sources rumteb   what a group needs: raw files, sizes, who may have them"""
@@ -26,9 +27,9 @@ EXAMPLES = """\
 def main() -> int:
     """Show what the command line names."""
     options = command.parse(parser())
-    from pipelines.report import benchmark_table, text
+    from pipelines.report import benchmark_table, text, training_table
 
-    datasets = command.resolve_datasets(options.names or ["all"])
+    datasets = command.resolve_datasets(options.names or ["all", "training"])
     if options.sources:
         return _show_sources([definition for definition, _ in datasets], as_json=options.json)
     described = [describe(definition, version, options.output) for definition, version in datasets]
@@ -38,6 +39,8 @@ def main() -> int:
     elif len(options.names) == 1 and options.names[0].casefold() in benchmark_table.TASKS:
         name = options.names[0].casefold()
         command.print_page(benchmark_table.benchmark_page(name, described, command.width()).splitlines())
+    elif [name.casefold() for name in options.names] == ["training"]:
+        command.print_page(training_table.training_page(described, command.width()).splitlines())
     elif len(datasets) > 1:
         heading = ["dataset", "group", "task", "source", "license", "newest", "built"]
         rows = [heading, *([str(row[column]) for column in heading] for row in described)]
