@@ -199,7 +199,7 @@ def _matching(name: str) -> list[Entry]:
 
 
 def _named(name: str, every: list[Entry]) -> list[Entry]:
-    if fold(name) == "all":  # training data are no benchmark: whoever wants them names them
+    if fold(name) == "all":  # training data belong to no benchmark: name them
         return [entry for entry in every if entry.group != TRAINING]
     return [entry for entry in every if fold(name) in map(fold, (entry.group, entry.source, entry.dataset))]
 

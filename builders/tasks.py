@@ -266,6 +266,7 @@ Task = (
     | Contrastive
 )
 TYPES: Mapping[str, TaskType] = MappingProxyType({kind.type.name: kind.type for kind in get_args(Task)})
+EVALUATED: Mapping[str, TaskType] = MappingProxyType({name: kind for name, kind in TYPES.items() if kind.mteb_class})
 
 
 def layouts(task: Task) -> tuple[Layout, ...]:

@@ -44,7 +44,7 @@ LANGUAGE_FIGURES = {
 }
 
 # Of several configs, the one that the Hub's viewer shows first and that loads if none is named. Queries say what is asked, and
-# load in seconds; a corpus may have gigabytes, and judgements are ids.
+# load in seconds; a corpus may have gigabytes, and judgements are ids. Without queries it is the first config.
 SHOWN_FIRST = "queries"
 
 SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B")
@@ -61,6 +61,7 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
     configs = tables_by_config(manifest)
     translation = task.name == "BitextMining"
     names = config_names(dataset, configs)
+    first = SHOWN_FIRST if SHOWN_FIRST in configs else next(iter(configs))
     return {
         "pretty_name": dataset.pretty_name,
         "language": languages,
@@ -78,10 +79,7 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
             "embedding-datasets",
             task.name.lower(),
         ],
-        "configs": [
-            _config(names[config], tables, default=len(configs) == 1 or config == SHOWN_FIRST)
-            for config, tables in configs.items()
-        ],
+        "configs": [_config(names[config], tables, default=config == first) for config, tables in configs.items()],
         "dataset_info": [_info(names[config], tables, dataset.task) for config, tables in configs.items()],
     }
 

@@ -48,9 +48,9 @@ def main() -> int:
 
         return _list_gaps(options.name, find_gaps(own, build=True))
     if options.task is None:
-        from builders.tasks import TYPES
+        from builders.tasks import EVALUATED
 
-        todo = f"begin it: embedding-datasets new {options.name} --task TASK, one of {', '.join(TYPES)}"
+        todo = f"begin it: embedding-datasets new {options.name} --task TASK, one of {', '.join(EVALUATED)}"
         raise UsageError(f"no builder is named {options.name!r}", where="builders/", todo=todo)
     from pipelines.scaffold.templates import Plan
 
@@ -90,9 +90,9 @@ def _parse() -> argparse.Namespace:
 
 
 def _task_names() -> tuple[str, ...]:
-    from builders.tasks import TYPES
+    from builders.tasks import EVALUATED
 
-    return tuple(TYPES)
+    return tuple(EVALUATED)
 
 
 def _benchmark_names() -> tuple[str, ...]:

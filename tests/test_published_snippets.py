@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from builders.tasks import TYPES
+from builders.tasks import EVALUATED
 from pipelines.hub import publishing
 from pipelines.hub.planning import PublishOptions
 from pipelines.release import folder
@@ -93,7 +93,7 @@ def run_blocks(
 
 
 def test_the_datasets_cover_every_task_type() -> None:
-    assert {definition_of(name).dataset.task.type.name for name in DATASETS} == set(TYPES)
+    assert {definition_of(name).dataset.task.type.name for name in DATASETS} == set(EVALUATED)
 
 
 def test_every_block_of_code_names_the_repository_and_the_tag(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from builders.tasks import TYPES
+from builders.tasks import EVALUATED
 from pipelines.release import folder
 from tests.support.consumer_process import MTEB, ORG, Published, publish_releases, run_consumer
 from tests.support.loopback_hub import LoopbackHub
@@ -48,7 +48,7 @@ def published(
     golden_release: Callable[[str], BuildResult], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Published]:
     """A Hub with the golden release of one dataset of each task type."""
-    assert {definition_of(name).dataset.task.type.name for name in ONE_PER_TASK_TYPE} == set(TYPES)
+    assert {definition_of(name).dataset.task.type.name for name in ONE_PER_TASK_TYPE} == set(EVALUATED)
     with LoopbackHub() as server:
         work = tmp_path_factory.mktemp("published")
         yield publish_releases(server, [golden_release(name) for name in ONE_PER_TASK_TYPE], work, sample=True)

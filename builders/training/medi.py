@@ -68,7 +68,7 @@ SOURCE = Source(
     title="MEDI, Multitask Embeddings Data with Instructions",
     license="other",
     license_note="Neither the upstream nor the pinned copy states a licence for the data. They come from many sources with"
-    " their own terms, some of which permit no commercial use. Only the recipe is published here.",
+    " their own terms, and some permit no commercial use. Only the recipe is published here.",
     homepage="https://github.com/xlang-ai/instructor-embedding",
     citation="su2023instructor",
     files={

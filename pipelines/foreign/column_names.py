@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.errors import UsageError
-from builders.tasks import TYPES
+from builders.tasks import EVALUATED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ def rename_columns(tables: Tables, columns: Mapping[str, str], task: str | None 
 
 
 def _task_columns(task: str | None) -> list[str]:
-    types = [TYPES[task]] if task else TYPES.values()
+    types = [EVALUATED[task]] if task else EVALUATED.values()
     return list(dict.fromkeys(column for one in types for layout in one.layouts for column in layout.columns))
 
 

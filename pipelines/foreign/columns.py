@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from builders.tasks import TYPES
+from builders.tasks import EVALUATED
 from pipelines.audit.findings import table_finding
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> Fitted
         findings += [table_finding("unexpected_column", *location, column) for column in others]
     elif others:
         notes.append(f"{location[0]}: ignored columns {', '.join(others)}")
-    if any(layout is kind.layouts[0] for kind in TYPES.values() if kind.label):
+    if any(layout is kind.layouts[0] for kind in EVALUATED.values() if kind.label):
         columns |= {
             name: other for name in others if name != "id" and (other := _other_column(name, schema[name])) is not None
         }

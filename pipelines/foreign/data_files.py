@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import SourceError
-from builders.tasks import TYPES
+from builders.tasks import EVALUATED
 from pipelines.foreign.file_formats import NAMES, extension
 from pipelines.resolution import CARD, declared_configs, is_inside, resolve_files
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # The configs of task types with several tables (corpus, queries, ...): alone, or after a subset, as in `ru-corpus`.
 PART_CONFIGS = (
-    *dict.fromkeys(layout.config for kind in TYPES.values() if len(kind.layouts) > 1 for layout in kind.layouts),
+    *dict.fromkeys(layout.config for kind in EVALUATED.values() if len(kind.layouts) > 1 for layout in kind.layouts),
     "query",  # an older name of `queries`
 )
 SHARD_NUMBER = re.compile(r"(?:^|[-_.])\d+(?:-of-\d+.*)?$", re.ASCII)

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import SourceError, UsageError
-from builders.tasks import TYPES
+from builders.tasks import EVALUATED
 from pipelines.foreign.columns import is_list
 from pipelines.foreign.data_files import PART_CONFIGS
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 # Types with several tables are recognised by their configs, types with one table by its columns.
 REQUIRED_CONFIGS = {
-    name: tuple(layout.config for layout in one.layouts) for name, one in TYPES.items() if len(one.layouts) > 1
+    name: tuple(layout.config for layout in one.layouts) for name, one in EVALUATED.items() if len(one.layouts) > 1
 }
 REQUIRED_COLUMNS = {
     name: tuple(column for column in (*one.layouts[0].text, one.label) if column)
-    for name, one in TYPES.items()
+    for name, one in EVALUATED.items()
     if len(one.layouts) == 1
 }
-[QRELS_COLUMNS] = (frozenset(layout.columns) for layout in TYPES["Retrieval"].layouts if layout.config == "qrels")
+[QRELS_COLUMNS] = (frozenset(layout.columns) for layout in EVALUATED["Retrieval"].layouts if layout.config == "qrels")
 LANGUAGE_PAIR = re.compile(r"([a-z]{2,3})(?:[_-][A-Z][a-z]{3})?-([a-z]{2,3})(?:[_-][A-Z][a-z]{3})?")
 
 
@@ -63,7 +63,7 @@ def infer_type(name: str, configs: Mapping[str, str], tables: Frames, requested:
         )
     columns = columns_of(tables[name])
     if requested:
-        matches = requested in REQUIRED_COLUMNS and set(TYPES[requested].layouts[0].text) & columns.keys()
+        matches = requested in REQUIRED_COLUMNS and set(EVALUATED[requested].layouts[0].text) & columns.keys()
         return requested if matches else None
     types = _matching_types(columns, name)
     if len(types) > 1:

@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from builders.errors import UsageError
-from builders.tasks import TYPES
+from builders.tasks import EVALUATED
 from cards.manifest import Finding
 from pipelines.audit.languages import SAMPLE
 from pipelines.foreign.datasets import ForeignOptions
@@ -41,8 +41,8 @@ def check(
     output: Location | None,
 ) -> Check:
     """Check a release, a folder, a file, a repository of the Hub, a dataset of the catalogue, or tables in memory."""
-    if task is not None and task not in TYPES:
-        raise UsageError(f"unknown task type {task!r}", expected=", ".join(TYPES))
+    if task is not None and task not in EVALUATED:
+        raise UsageError(f"unknown task type {task!r}", expected=", ".join(EVALUATED))
     if scale is not None and not (scale[0] < scale[1] and all(map(math.isfinite, scale))):
         raise UsageError(f"scale is {scale}", expected="two numbers, the lower one first")
     if audit_language not in ("sample", "all"):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 SETS: Sequence[Mapping[str, Any]] = json.loads(Path(__file__).with_name("training_table.json").read_text("utf-8"))
 NO_BUILDER = "no builder yet"
 NOTE = (
-    "paper: rows as printed in Table 6, in thousands. prefix: search stands for search_query and search_document. ours: the rows of"
-    " the newest version in the output folder, else in the ledger; a sample is marked. Not to be had again are the authors' sample,"
-    " their mined negatives and their random ones: docs/training.md."
+    "paper: rows as printed in Table 6, in thousands. prefix: search is short for search_query and search_document. ours: the rows"
+    " of the newest version in the output folder, else in the ledger; a sample is marked. The authors' sample, their mined"
+    " negatives and their random ones cannot be had again: docs/training.md."
 )
 
 
@@ -40,7 +40,8 @@ def training_page(descriptions: Sequence[Mapping[str, Any]], width: int | None =
         f" {', '.join(datasets)}."
     )
     table = text.table(rows, width=width, optional=("part", "source"))
-    return "\n".join([table, "", *(line for words in (summary, NOTE) for line in textwrap.wrap(words, WIDTH, break_on_hyphens=False))])
+    below = [line for words in (summary, NOTE) for line in textwrap.wrap(words, WIDTH, break_on_hyphens=False)]
+    return "\n".join([table, "", *below])
 
 
 def _our_rows(row: Mapping[str, Any] | None, config: str | None) -> str:

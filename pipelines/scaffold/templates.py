@@ -41,7 +41,7 @@ SIDES = {"en": "English", "ru": "Russian"}
 
 @dataclass(frozen=True)
 class Plan:
-    """A dataset to begin: name is its source, task a name in builders.tasks.TYPES, file the name of its raw file."""
+    """A dataset to begin: name is its source, task a name in builders.tasks.EVALUATED, file the name of its raw file."""
 
     name: str
     task: str

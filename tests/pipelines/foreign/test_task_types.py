@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError, UsageError
-from builders.tasks import TYPES
+from builders.tasks import EVALUATED
 from pipelines.foreign.data_files import PART_CONFIGS
 from pipelines.foreign.task_types import REQUIRED_COLUMNS, REQUIRED_CONFIGS, find_subsets, infer_type
 from tests.support.foreign import report_of, reports_of
@@ -44,7 +44,7 @@ def test_what_recognises_a_type_is_derived_from_its_layouts() -> None:
         "Clustering": ("sentences", "labels"),
         "BitextMining": ("sentence1", "sentence2"),
     }
-    assert REQUIRED_CONFIGS.keys() | REQUIRED_COLUMNS.keys() == TYPES.keys()
+    assert REQUIRED_CONFIGS.keys() | REQUIRED_COLUMNS.keys() == EVALUATED.keys()
     assert set(PART_CONFIGS) == {"corpus", "queries", "query", "qrels", "top_ranked"}
 
 

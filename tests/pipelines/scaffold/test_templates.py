@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders.errors import UsageError
-from builders.tasks import TYPES
+from builders.tasks import EVALUATED
 from cards.gaps import MARK, NOT_WRITTEN
 from pipelines.scaffold.templates import ENDINGS, LISTS, Plan, scaffold
 from tests.support.paths import ROOT
@@ -27,7 +27,7 @@ JOBS = {
         *(["--benchmark", benchmark] if benchmark else []),
         *(["--file", "table.csv"] if not benchmark and task not in LISTS else []),
     ]
-    for task in TYPES
+    for task in EVALUATED
     for benchmark in (None, "rumteb", *(["ateb"] if task in ("STS", "BitextMining") else []))
 }  # fmt: skip
 
@@ -81,8 +81,8 @@ def test_the_builders_pass_the_linter_and_the_formatter(results: dict[str, Any],
 
 
 def test_every_task_type_has_a_template() -> None:
-    assert set(ENDINGS) == set(TYPES)
-    for task in TYPES:
+    assert set(ENDINGS) == set(EVALUATED)
+    for task in EVALUATED:
         *_, (path, builder) = scaffold(Plan("toy", task, None, "records.jsonl")).items()
         assert path == "builders/other/toy.py"
         assert MARK in builder
