@@ -18,8 +18,9 @@ HEADER = """\
 The problems that a build and `embedding-datasets check` look for in a dataset. `manifest.json` and the dataset card list every
 finding: its kind, severity, location (config, split, column), count, share, and up to five rows as examples, with the rows
 that make them findings; `--findings DIR` writes all of them ([checking.md](checking.md)). Errors,
-`few_rows_of_label` and `label_without_training_rows` come from `pipelines/audit/integrity.py`, all others from
-`pipelines/audit/quality.py`. They check all rows of all splits, unless a definition says otherwise.
+`few_rows_of_label` and `label_without_training_rows` come from `pipelines/audit/integrity.py`, `query_in_benchmark_test` from
+recipes (`pipelines/release/reported.py`), all others from `pipelines/audit/quality.py`. They check all rows of all splits, unless
+a definition says otherwise.
 
 This page is generated from the definitions in the code, `pipelines.audit.kinds.KINDS`:
 

@@ -50,8 +50,13 @@ def score_release(definition: Definition, release_dir: Path, options: ScoreOptio
     """Compute the scores of a release that its scores.json lacks, and write each into it once it is known.
 
     Raises ReleaseError where there is no release, or a damaged one; UsageError for a package that is not installed, an unknown
-    model, and a release without the splits that are scored.
+    model, a release without the splits that are scored, and training data.
     """
+    if not definition.dataset.task.type.mteb_class:
+        raise UsageError(
+            f"{definition.dataset.name} is training data, which nothing is scored on",
+            todo="score the releases of a benchmark: embedding-datasets score rumteb",
+        )
     manifest = _require_release(release_dir)
     split = tasks.evaluated_split(definition.dataset.task)
     if split not in manifest.splits:

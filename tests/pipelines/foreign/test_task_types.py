@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("task_type", TASKS)
+@pytest.mark.parametrize("task_type", [name for name in TASKS if name in EVALUATED])
 def test_each_layout_is_recognised_and_a_clean_dataset_has_no_findings(task_type: str, tmp_path: Path) -> None:
     report = report_of(write_dataset(tmp_path, clean_tables(task_type)))
     assert (report["task"], report["findings"], report["problems"]) == (task_type, [], [])
