@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 SETS: Sequence[Mapping[str, Any]] = json.loads(Path(__file__).with_name("training_table.json").read_text("utf-8"))
 NO_BUILDER = "no builder yet"
 NOTE = (
-    "paper: rows as printed in Table 6, in thousands. prefix: search is short for search_query and search_document. ours: the rows"
-    " of the newest version in the output folder, else in the ledger; a sample is marked. The authors' sample, their mined"
-    " negatives and their random ones cannot be had again: docs/training.md."
+    "paper: rows as printed in Table 6, in thousands. prefix: search is short for search_query and search_document. ours: the"
+    " rows of the newest version in the output folder, else in the ledger; a sample is marked. The authors' sample, their mined"
+    " negatives and their random ones cannot be had again:"
+    " docs/training.md."
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from builders.errors import ReleaseError
+from builders.errors import ReleaseError, UsageError
 from cards.scores import BASELINES, decode_scores, encode_scores
 from pipelines.scores.scoring import ScoreOptions, score_release
 from tests.support.releases import NAMES, definition_of
@@ -28,7 +28,7 @@ OTHER_TWO_LABELS = {"vitaminc-classification"}
     any(importlib.util.find_spec(name) is None for name in NEEDED),
     reason="mteb or a model is not installed: pip install '.[models]'",
 )
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if definition_of(name).dataset.group != "training"])
 def test_a_golden_sample_has_baselines_and_the_score_of_a_model(
     golden_release: Callable[..., BuildResult], tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
@@ -55,3 +55,8 @@ def test_what_mteb_cannot_evaluate_is_an_error_that_quotes_it(
     with pytest.raises(ReleaseError, match="mteb could not evaluate the release") as error:
         score_release(definition_of(name), golden_release(name).release_dir, asked)
     assert "pos_label=1 is not a valid label" in str(error.value.found)
+
+
+def test_training_data_are_not_scored(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="ru-hnp-contrastive is training data, which nothing is scored on"):
+        score_release(definition_of("ru-hnp-contrastive"), tmp_path, ScoreOptions(tmp_path))
