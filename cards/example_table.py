@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HEAD, TAIL = 100, 60  # characters of a long text that are shown, at most
 SHARED = 60  # characters that all texts of a column begin with, from which on they are cut
 NEAR = 20  # characters in which a cut looks for the end of a word
-HIDDEN = re.compile(r"id|.+_id|label_text|lang")  # columns that say nothing beside the others
+HIDDEN = re.compile(r"id|.+_id|label_text|lang|negative_kinds")  # columns that say nothing beside the others
 
 
 def example_table(task: tasks.Task, rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
@@ -41,6 +41,9 @@ def _cell(task: tasks.Task, column: str, value: Any, shared: int) -> str:
         return ", ".join(markdown.plain(label_name(task, key)) for key in keys or [None])
     if isinstance(value, str) and value.strip():
         return markdown.plain(f"{CUT} {_cut(value[shared:])}" if shared else _cut(value))
+    if isinstance(task, tasks.Contrastive) and isinstance(value, list) and value:  # lists of whole documents
+        more = f" (and {len(value) - 1} more)" if len(value) > 1 else ""
+        return markdown.plain(_cut(value[0]) + more) or "–"
     if isinstance(value, float):
         return f"{value:g}"
     shown = ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else value

@@ -51,3 +51,18 @@ def test_a_query_without_a_document_leaves_its_cell_empty() -> None:
 
 def test_no_rows_give_no_table() -> None:
     assert example_table(MULTILABEL, []) == []
+
+
+def test_of_the_documents_of_a_training_pair_the_first_is_shown_and_how_many_there_are() -> None:
+    row = {
+        "id": "s:0",
+        "query": "q",
+        "positives": ["p"],
+        "negatives": ["word " * 100, "b"],
+        "negative_kinds": ["random"] * 2,
+    }
+    heading, cells = example_table(tasks.Contrastive(("faq",)), [row])
+    assert heading == ["query", "positives", "negatives"]
+    assert cells[:2] == ["q", "p"]
+    assert cells[2].endswith(" (and 1 more)")
+    assert len(cells[2]) < 200
