@@ -6,7 +6,8 @@
 
 A golden sample is expected to have the hash in its counts.json (tests/golden), a real set that of the ledger. With
 --environments, every Python named, beside this one, gets a virtual environment in DIR with the newest libraries, and this one
-also gets those with older libraries (LIBRARIES). An environment that exists is used again. Exit code 1 if a hash differs.
+also gets those with older libraries (LIBRARIES). An environment that exists is used again. Exit code 1 if a hash differs, or
+a golden sample cannot be built.
 """
 
 from __future__ import annotations
@@ -24,19 +25,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
-# Installed over the newest libraries, without regard to what the package asks for: the bound is one thing, the rows another.
+# Installed over the newest libraries; where the package asks for newer ones, pip says so, and the rows are compared all the same.
 LIBRARIES = ("polars==2.0.0", "pyarrow==21.0.0", "numpy==2.0.2 pyarrow==24.0.0")
 SHOWN = ("polars", "pyarrow", "numpy", "orjson")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a Python gave: how many hashes of golden samples and of real sets are equal, and which are not."""
+    """What a Python gave: how many hashes of golden samples and of real sets are equal, which are not, and what was not built."""
 
     versions: str
     golden: int
     real: int
     wrong: tuple[str, ...]
+    failed: tuple[str, ...] = ()
 
 
 def build_all(raw_dir: Path | None) -> Outcome:
@@ -47,7 +49,7 @@ def build_all(raw_dir: Path | None) -> Outcome:
     from pipelines.raw.settings import RawSettings
     from pipelines.release.ledger import find_entry
 
-    golden, real, wrong = 0, 0, []
+    golden, real, wrong, failed = 0, 0, list[str](), list[str]()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         raw = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json", raw_dir=raw_dir)
@@ -67,9 +69,12 @@ def build_all(raw_dir: Path | None) -> Outcome:
                     try:
                         found = make(definition, version, settings).manifest.content_sha256
                     except DatasetError as error:
-                        if sample:
-                            wrong.append(f"{name}@{version}: {error}")
-                        continue  # its raw files are not in the folder
+                        if sample:  # of a real set, the raw files are not in the folder
+                            failed.append(str(error))
+                        continue
+                    except Exception as error:  # noqa: BLE001 - a library that the package does not support
+                        failed.append(f"{type(error).__name__}: {error}")
+                        continue
                     if found != expected:
                         wrong.append(f"{name}@{version}{' (sample)' if sample else ''}: {found[:12]}")
                     elif sample:
@@ -78,7 +83,8 @@ def build_all(raw_dir: Path | None) -> Outcome:
                         real += 1
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in SHOWN)
     optimized = " -O" if sys.flags.optimize else ""
-    return Outcome(f"Python {platform.python_version()}{optimized}, {versions}", golden, real, tuple(wrong))
+    named = f"Python {platform.python_version()}{optimized}, {versions}"
+    return Outcome(named, golden, real, tuple(wrong), tuple(failed))
 
 
 def run_python(python: Path, raw_dir: Path | None, *flags: str) -> Outcome:
@@ -93,9 +99,11 @@ def run_python(python: Path, raw_dir: Path | None, *flags: str) -> Outcome:
         check=False,
     )
     if done.returncode:
-        return Outcome(" ".join([str(python), *flags]), 0, 0, (done.stderr.strip().splitlines() or ["no output"])[-1:])
+        said = done.stderr.strip().splitlines() or ["no output"]
+        return Outcome(" ".join([str(python), *flags]), 0, 0, (), (said[-1],))
     record = json.loads(done.stdout.splitlines()[-1])
-    return Outcome(record["versions"], record["golden"], record["real"], tuple(record["wrong"]))
+    lists = {name: tuple(record.pop(name)) for name in ("wrong", "failed")}
+    return Outcome(**record, **lists)
 
 
 def make_environment(folder: Path, python: str, libraries: str) -> Path:
@@ -108,7 +116,7 @@ def make_environment(folder: Path, python: str, libraries: str) -> Path:
         subprocess.run([python, "-m", "venv", "--clear", str(environment)], check=True)
         subprocess.run([str(inside), "-m", "pip", "install", "-q", "-e", str(ROOT)], check=True)
         if libraries:
-            install = [str(inside), "-m", "pip", "install", "-q", "--no-deps", *libraries.split()]
+            install = [str(inside), "-m", "pip", "install", "-q", *libraries.split()]
             subprocess.run(install, check=True)
         (environment / "complete").touch()
     return inside
@@ -133,14 +141,13 @@ def main() -> int:
         wanted += [(sys.executable, libraries) for libraries in LIBRARIES]
         pythons = [make_environment(options.environments.resolve(), *one) for one in wanted]
     failed = False
-    print("| environment | golden samples | real sets | different |\n| --- | ---: | ---: | --- |")
+    print("| environment | golden samples | real sets | different | not built |\n| --- | ---: | ---: | --- | --- |")
     for python, flags in [*((one, ()) for one in pythons), (pythons[0], ("-O",))]:
         outcome = run_python(python, options.raw_dir, *flags)
-        failed = failed or bool(outcome.wrong)
-        print(
-            f"| {outcome.versions} | {outcome.golden} | {outcome.real} | {'; '.join(outcome.wrong) or 'none'} |",
-            flush=True,
-        )
+        failed = failed or bool(outcome.wrong or outcome.failed)
+        first = f"{len(outcome.failed)}: {outcome.failed[0]}" if outcome.failed else "none"
+        wrong = "; ".join(outcome.wrong) or "none"
+        print(f"| {outcome.versions} | {outcome.golden} | {outcome.real} | {wrong} | {first} |", flush=True)
     return int(failed)
 
 

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager
-from multiprocessing import active_children, connection, parent_process
+from multiprocessing import active_children, connection, parent_process, resource_tracker
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +56,15 @@ def hold_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def start_tracker() -> None:
+    """Start the process that multiprocessing starts together with its first process, unless a queue or a pool has done so.
+
+    Starting it lets signals through again: within hold_interrupts, Ctrl-C would reach the first process.
+    """
+    if hasattr(signal, "pthread_sigmask"):  # there is none on Windows
+        resource_tracker.ensure_running()
 
 
 @contextmanager

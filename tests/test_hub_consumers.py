@@ -147,6 +147,7 @@ BUILT_IN = {  # mteb task -> our dataset, and the repository and revision pinned
 
 
 @MTEB
+@pytest.mark.slow
 def test_built_in_mteb_tasks_run_on_our_builds_and_reproduce_the_published_statistics(
     real_build: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:

@@ -77,6 +77,7 @@ def table_of(ran: dict[str, Any]) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 def test_the_table_of_the_documentation_is_what_ran(ran: dict[str, Any]) -> None:
     text = (ROOT / "docs" / "publishing.md").read_text("utf-8")
     expected = "\n".join(table_of({task.name: ran[task.name] for task in BUILT_IN}))

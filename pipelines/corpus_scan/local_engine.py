@@ -98,6 +98,7 @@ def _start(work: Work, folder: Path, partition: Partition, processes: int) -> _W
     ours, theirs = context.Pipe()
     threads = max(1, (os.cpu_count() or 1) // processes)
     process = context.Process(target=_serve, args=(theirs, work, folder, verbosity()), daemon=True)
+    workers.start_tracker()
     with workers.hold_interrupts(), workers.own_packages_first(), _environment(POLARS_THREADS, str(threads)):
         process.start()
     theirs.close()

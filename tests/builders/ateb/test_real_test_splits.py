@@ -38,6 +38,7 @@ def test_test_splits_are_built_from_the_pinned_files(name: str, real_release: Ca
     assert all(raw.verified for raw in manifest.raw)
 
 
+@pytest.mark.slow
 def test_another_process_with_one_thread_builds_the_same_rows(
     real_release: Callable[[str], BuildResult], real_sources: Path, tmp_path: Path
 ) -> None:

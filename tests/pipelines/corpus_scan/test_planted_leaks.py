@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import unicodedata
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
+from benchmarks.planted_leaks import fold, is_match, jaccard
 from pipelines.corpus_scan.corpus_batch import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
 from pipelines.corpus_scan.indexing import index_tables
 from pipelines.corpus_scan.lookup import load_lookup
@@ -31,34 +31,6 @@ LEAKS = {
 }
 DOCUMENTS = 30_000
 BATCH_ROWS = 3_000
-
-
-def fold(text: str) -> str:
-    """The folded text, character by character."""
-    plain = unicodedata.normalize("NFKC", text).lower()
-    return " ".join("".join(" " if unicodedata.category(char)[0] == "P" else char for char in plain).split())
-
-
-def jaccard(one: str, other: str) -> float:
-    """The share of common shingles, as the definition of near-duplicates says."""
-    folded = fold(one), fold(other)
-    words = [text.split() for text in folded]
-    if all(len(text) >= 60 for text in words):
-        sets = [{tuple(text[start : start + 3]) for start in range(len(text) - 2)} for text in words]
-    elif all(len(text) < 80 for text in words):
-        sets = [{text[start : start + 5] for start in range(max(len(text) - 4, 1))} for text in folded]
-    else:
-        return 0.0
-    return len(sets[0] & sets[1]) / len(sets[0] | sets[1])
-
-
-def is_match(kind: str, corpus: str, text: str, similarity_: float) -> bool:
-    """Whether the definition of the kind holds."""
-    if kind == "near":
-        return jaccard(corpus, text) >= 0.9 and abs(jaccard(corpus, text) - similarity_) < 1e-9
-    if kind == "contained":
-        return f" {fold(text)} " in f" {fold(corpus)} "
-    return corpus == text if kind == "exact" else fold(corpus) == fold(text)
 
 
 class Planter:

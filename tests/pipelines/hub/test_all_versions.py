@@ -141,6 +141,7 @@ def test_all_versions_are_published_from_the_oldest_to_the_newest_once_all_are_b
     assert "leave @VERSION out" in named.stderr
 
 
+@pytest.mark.slow
 def test_after_a_version_that_fails_the_newer_ones_are_not_published(hub: LoopbackHub, run: Run) -> None:
     build(run, "1.0.0", "2.0.0", "3.0.0")
     hub.before_answer["/tag/"] = lambda: hub.repos[REPO].tags.update({"v1.0.0": hub.repos[REPO].moves[0][1]})

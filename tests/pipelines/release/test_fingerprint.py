@@ -119,10 +119,9 @@ def test_a_build_writes_the_card_again_after_an_edit_of_its_code(tmp_path: Path)
 
     assert [state(), state()] == ["built", "up to date"]
     template = repository / "cards" / "dataset.md.jinja"
-    for name in ("cards/front_matter.py", "cards/markdown.py", "pipelines/audit/integrity.py"):
-        path = repository / name
-        path.write_text(path.read_text("utf-8") + "\n# an edit\n", "utf-8")
-        assert [state(), state()] == ["built", "up to date"], name
+    path = repository / "pipelines" / "audit" / "integrity.py"
+    path.write_text(path.read_text("utf-8") + "\n# an edit\n", "utf-8")
+    assert [state(), state()] == ["built", "up to date"]
     template.write_text(template.read_text("utf-8") + "\nA new sentence.\n", "utf-8")
     assert state() == "built"
     card = (repository / "outputs" / "terra-pairclassification" / "1.0.0" / "README.md").read_text("utf-8")
