@@ -104,11 +104,16 @@ class KnownFinding:
 
 @dataclass(frozen=True)
 class Version:
-    """A version is options of the recipe, never a copy of it. `notes` says what changed, for the card's history."""
+    """A version is options of the recipe, never a copy of it.
+
+    notes: what changed, for the card's history. needs: keys of the raw files that this version takes beside those of the dataset,
+    for every split.
+    """
 
     notes: str
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     known: tuple[KnownFinding, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
