@@ -55,6 +55,18 @@ class Decisions:
 
 
 @dataclass(frozen=True)
+class Mining:
+    """Raw files with hard negatives for training data, which an embedding model ranks: `embedding-datasets decide` writes them.
+
+    version: the one whose rows are mined; its options name `mined_ranks`, the first and the last rank that the files hold. files:
+    the key of the raw file of each config.
+    """
+
+    version: str
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Source:
     """One upstream publication: where its raw files are and under which terms.
 
@@ -124,7 +136,7 @@ class Dataset:
     on the Hub. benchmark: None where it belongs to none. sample: options for the golden sample. checkpoints: the recipe writes
     checkpoints, so a killed build resumes from the last one. subset: the name of this dataset in mteb's multilingual task
     (`ru`); every config then has the name that mteb's task loads, `ru-<config>`. license: where its texts have other terms than
-    the source, a licence id as in Source.
+    the source, a licence id as in Source. mining: where some versions of training data have mined negatives.
     """
 
     name: str
@@ -141,6 +153,7 @@ class Dataset:
     checkpoints: bool = False
     subset: str = ""
     license: str = ""
+    mining: Mining | None = None
 
     @property
     def group(self) -> str:
@@ -182,6 +195,7 @@ def dataset(
     checkpoints: bool = False,
     subset: str = "",
     license: str = "",  # noqa: A002 - as in Source
+    mining: Mining | None = None,
 ) -> Callable[[Callable[..., Tables]], Dataset]:
     """Turn a recipe into a Dataset.
 
@@ -221,6 +235,7 @@ def dataset(
             checkpoints=checkpoints,
             subset=subset,
             license=license,
+            mining=mining,
         )
 
     return declare
