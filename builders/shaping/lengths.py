@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.raw_files import by_hand
+from builders.shaping.lists import drop_from_lists
 from builders.shaping.measurements import TOKENS, read_measurements
 from builders.shaping.rows import drop
 from builders.spec import Measurement
@@ -62,24 +63,13 @@ def drop_long(rows: pl.DataFrame, tokens: Measurements, limit: int = LIMIT) -> t
     Raises SourceError for texts that were not measured.
     """
     reason = f"of more than {limit} tokens"
+
+    def is_long(texts: pl.DataFrame) -> pl.Series:
+        return tokens.of(texts["text"]) > limit
+
     kept, dropped = drop(rows, pl.lit(tokens.of(rows["query"]) > limit), f"a query {reason}", split=SPLIT)
-    kept, of_positives = _drop_from_lists(kept, "positives", tokens, limit, f"a positive {reason} (texts)")
+    kept, of_positives = drop_from_lists(kept, "positives", is_long, f"a positive {reason}", split=SPLIT)
     none_left = pl.col("positives").list.len() == 0
     kept, of_rows = drop(kept, none_left, f"no positive of at most {limit} tokens", split=SPLIT)
-    kept, of_negatives = _drop_from_lists(kept, "negatives", tokens, limit, f"a negative {reason} (texts)")
+    kept, of_negatives = drop_from_lists(kept, "negatives", is_long, f"a negative {reason}", split=SPLIT)
     return kept, (*dropped, *of_positives, *of_rows, *of_negatives)
-
-
-def _drop_from_lists(
-    rows: pl.DataFrame, column: str, tokens: Measurements, limit: int, reason: str
-) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """The rows without the long texts in a column of lists; the count is of texts, with the ids of their rows."""
-    numbered = rows.with_row_index("__row")
-    texts = numbered.select("__row", "id", text=column).filter(pl.col("text").list.len() > 0).explode("text")
-    short, dropped = drop(texts, pl.lit(tokens.of(texts["text"]) > limit), reason, split=SPLIT)
-    if not dropped:
-        return rows, ()
-    lists = short.group_by("__row", maintain_order=True).agg(__texts="text")
-    joined = numbered.join(lists, on="__row", how="left", maintain_order="left")
-    empty = pl.lit([], pl.List(pl.String))
-    return joined.with_columns(pl.col("__texts").fill_null(empty).alias(column)).select(rows.columns), dropped
