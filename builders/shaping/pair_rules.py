@@ -6,15 +6,20 @@ same for every set. Rows have id, query (String), positives and negatives (List(
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders.shaping.contrastive import Pairs, make_pairs
+from builders.shaping.lengths import drop_long
 from builders.shaping.lists import drop_from_lists
 from builders.shaping.rows import drop, drop_each
 from builders.shaping.text import WHITE_SPACE
 
 if TYPE_CHECKING:
+    from builders.shaping.benchmark_index import BenchmarkIndex
+    from builders.shaping.measurements import Measurements
     from builders.spec import Dropped
 
 SPLIT = "train"
@@ -57,6 +62,29 @@ def drop_repeated(rows: pl.DataFrame, *, unique_queries: bool = True) -> tuple[p
     if unique_queries:
         conditions["the query of an earlier row"] = ~query.is_first_distinct()
     return drop_each(rows, conditions, split=SPLIT)
+
+
+def make_short_pairs(
+    rows: pl.DataFrame,
+    config: str,
+    tokens: Measurements,
+    index: BenchmarkIndex,
+    *,
+    size: int,
+    clean: bool = False,
+    unique_queries: bool = True,
+) -> Pairs:
+    """A config from its rows: drop_long, drop_repeated, then builders.shaping.contrastive.make_pairs.
+
+    rows: as strip_rows returns them. tokens: the lengths of all of their texts.
+
+    Raises SourceError for texts that were not measured.
+    """
+    short, of_length = drop_long(rows, tokens)
+    different, repeated = drop_repeated(short, unique_queries=unique_queries)
+    made = make_pairs(different, config, index, size=size, clean=clean, deduplicate=False)
+    observed = made.observed | {f"rows of {config} in the source": rows.height}
+    return replace(made, dropped=(*of_length, *repeated, *made.dropped), observed=observed)
 
 
 def _is_empty(texts: pl.DataFrame) -> pl.Series:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
-from builders.shaping.pair_rules import drop_repeated, strip_rows
+from builders.shaping.benchmark_index import BenchmarkIndex
+from builders.shaping.lengths import read_tokens
+from builders.shaping.pair_rules import drop_repeated, make_short_pairs, strip_rows
+from tests.support.measurements import write_tokens
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOTHING = BenchmarkIndex({"exact": pl.Series([], dtype=pl.UInt64), "folded": pl.Series([], dtype=pl.UInt64)})
 
 
 def rows(*pairs: tuple[str, list[str], list[str]]) -> pl.DataFrame:
@@ -52,3 +62,13 @@ def test_of_equal_pairs_and_then_of_equal_queries_the_first_is_kept() -> None:
 def test_a_letter_of_two_characters_is_the_same_as_that_of_one() -> None:
     kept, _ = drop_repeated(rows(("мой", ["ёж"], []), ("мои\u0306", ["е\u0308ж"], [])))
     assert kept.rows() == [("0", "мой", ["ёж"], [])]
+
+
+def test_a_text_that_is_too_long_makes_no_other_row_a_repeated_one(tmp_path: Path) -> None:
+    given = rows(("q", ["long"], []), ("q", ["a"], []), ("q", ["b"], []), ("r", ["a"], ["long"]))
+    tokens = read_tokens(write_tokens(tmp_path / "tokens.parquet", {"q": 1, "r": 1, "a": 1, "b": 1, "long": 501}))
+    made = make_short_pairs(given, "set", tokens, NOTHING, size=9)
+    assert made.rows["id"].to_list() == ["1", "3"]
+    assert made.rows["negatives"].to_list() == [[], []]
+    assert made.observed == {"rows of set in the source": 4, "rows of set to choose from": 2}
+    assert sum(one.count for one in made.dropped) == 4, "a positive, its row, a query, a negative"
