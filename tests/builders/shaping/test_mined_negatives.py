@@ -81,7 +81,7 @@ def test_query_positives_and_provided_negatives_are_never_drawn_even_with_other_
     assert sorted(first) == ["Ежи едят жуков и червей.", "Ложный ответ 1.", "Ложный ответ 2."]
     assert sorted(second) == ["Ежи едят жуков и червей.", "Ложный ответ 2.", "Яблоки растут в саду."]
     assert len(third) == 3
-    assert sum("груши" in text.casefold() for text in third) == 1  # the pool has this text twice, but for case
+    assert sum("груши" in text.casefold() for text in third) == 1  # the pool has this text in two spellings
 
 
 def test_the_draw_is_known_to_the_byte_and_a_smaller_one_begins_a_larger_one(ranking: Ranking) -> None:

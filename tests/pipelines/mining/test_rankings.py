@@ -25,7 +25,7 @@ HEADER = RankingHeader(
 
 
 class Ranker:
-    """Ranks all documents for each query, from another one on for each; stops where it is told."""
+    """Ranks all documents for each query, beginning with the one of its number; stops before a query, as if killed."""
 
     def __init__(self, stops_at: int | None = None, *, shift: int = 0) -> None:
         self.ranked: list[int] = []

@@ -1,0 +1,114 @@
+"""XNLI: premises of MultiNLI with hypotheses that follow, contradict or do neither, put into Russian by a machine (2018)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from builders.prompts import ConfigPrompts
+from builders.raw_files import hub
+from builders.reading import read_parquet
+from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
+from builders.shaping.contrastive import CLEANED
+from builders.shaping.lengths import measure_tokens, read_tokens, texts_of, tokens_file
+from builders.shaping.pair_rules import make_short_pairs, strip_rows
+from builders.shaping.rows import drop, refuse
+from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.tasks import Contrastive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+CONFIG = "xnli"
+ENTAILMENT, NEUTRAL, CONTRADICTION = 0, 1, 2
+
+
+def _read_rows(raw: Raw) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    """A row for each entailed hypothesis, in the order of the source, with all contradictory ones of its premise."""
+    read = read_parquet(raw, {"premise": pl.String(), "hypothesis": pl.String(), "label": pl.Int64()})
+    label, hypothesis = pl.col("label"), pl.col("hypothesis")
+    expected = "0 (entailment), 1 (neutral) or 2 (contradiction)"
+    refuse(read, ~label.is_between(0, 2), raw, "unknown label", found="label", expected=expected, unit="record")
+    numbered = read.with_row_index("number")
+    contradictory = (
+        numbered.filter(label == CONTRADICTION).group_by("premise", maintain_order=True).agg(negatives=hypothesis)
+    )
+    joined = numbered.join(contradictory, on="premise", how="left", maintain_order="left")
+    entailed, of_neutral = drop(joined, label == NEUTRAL, "a neutral hypothesis", split="train", key="number")
+    with_entailment = entailed.filter(label == ENTAILMENT)["premise"].implode()
+    entailed, dropped = drop(
+        entailed,
+        (label == CONTRADICTION) & ~pl.col("premise").is_in(with_entailment),
+        "a contradictory hypothesis of a premise without entailment",
+        split="train",
+        key="number",
+    )
+    rows = entailed.filter(label == ENTAILMENT).select(
+        id=pl.format(f"xnli:{CONFIG}:{{}}", "number"),
+        query="premise",
+        positives=pl.concat_list("hypothesis"),
+        negatives=pl.col("negatives").fill_null(pl.lit([], pl.List(pl.String))),
+    )
+    stripped, more = strip_rows(rows)
+    return stripped, (*of_neutral, *dropped, *more)
+
+
+def _texts(raws: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+    yield texts_of(_read_rows(raws["train"])[0])
+
+
+SOURCE = Source(
+    name="xnli",
+    title="XNLI, cross-lingual natural language inference: the training part in Russian",
+    license="cc-by-nc-4.0",
+    license_note="One repository that has a copy of the data names this licence; the publisher's own terms were not verified.",
+    homepage="https://huggingface.co/datasets/facebook/xnli",
+    citation=("conneau2018xnli", "williams2018multinli"),
+    annotations=("crowdsourced", "machine-generated"),
+    files={
+        "train": hub(
+            "facebook/xnli",
+            "b8dd5d7af51114dbda02c0e3f6133f332186418e",
+            "ru/train-00000-of-00001.parquet",
+            sha256="5db75fb1e1646d7a39dda45cdcd9b7ba95cfa1f2af0009151e8db34c22ca6f5a",
+        ),
+        "tokens": tokens_file("xnli"),
+        "index": INDEX_FILE,
+    },
+    measurements=(measure_tokens(("train",), _texts),),
+)
+
+
+@dataset(
+    "xnli-contrastive",
+    pretty_name="XNLI training pairs (Russian)",
+    languages=("rus-Cyrl",),
+    task=Contrastive((CONFIG,)),
+    needs=("train", "tokens", "index"),
+    versions={
+        "1.0.0": "The set XNLI of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        "2.0.0": Version(CLEANED, {"clean": True}),
+    },
+    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
+    citation=("snegirev2025rumteb",),
+    sample={"rows": 9},
+)
+def contrastive(raw: RawFiles, *, rows: int = 125_000, clean: bool = False) -> Tables:
+    """Which hypotheses follow from a premise, and which contradict it?
+
+    The Russian train file of the source. A row is a hypothesis with the label `entailment`: its premise, compared exactly, is the
+    query, and all hypotheses with the label `contradiction` of the same premise are the negatives, perhaps none. White space at
+    the ends of texts is removed (builders.shaping.pair_rules), texts of more than 500 tokens are dropped
+    (builders.shaping.lengths), of rows with equal query and positive the first is kept, and of more than `rows` rows as many are
+    drawn in hash order. `clean` also drops what builders.shaping.contrastive.clean_pairs does and what the index of benchmarks
+    has. Columns: id (String: `xnli:xnli:<row of the positive in the source's file, from 0>`); query (String); positives,
+    negatives (List(String), of one and of any number); negative_kinds (List(String): provided).
+
+    Raises SourceError for another label, and for texts whose lengths were not measured.
+    """
+    read, dropped = _read_rows(raw["train"])
+    counts = {"rows with a contradiction in the source": read.filter(pl.col("negatives").list.len() > 0).height}
+    tokens, index = read_tokens(raw.whole("tokens")), read_benchmark_index(raw.whole("index"))
+    made = make_short_pairs(read, CONFIG, tokens, index, size=rows, clean=clean, unique_queries=False)
+    return Tables({CONFIG: {"train": made.rows}}, (*dropped, *made.dropped), made.observed | counts, made.reported)
