@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from builders.errors import SourceError
 from builders.raw_files import by_hand
 from builders.shaping.contrastive import document_pool
+from builders.shaping.file_headers import read_header
 from builders.shaping.folding import fold_text
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def read_ranking(
     """
     try:
         with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
-            header = read_header(file.metadata.metadata or {})
+            header = read_ranking_header(file)
             lists = pl.Series(file.read(columns=["candidates"])["candidates"], dtype=pl.List(pl.Int64))
     except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError, KeyError, TypeError) as error:
         raise _refused(raw, "not a ranking of documents, or damaged", found=_first_line(error)) from error
@@ -174,21 +175,17 @@ def read_ranking(
     return header, (np.concatenate([[0], lists.list.len().cast(pl.Int64).cum_sum().to_numpy()]), places)
 
 
-def read_header(metadata: dict[bytes, bytes]) -> RankingHeader:
-    """The header of a ranking from the metadata of its file.
+def read_ranking_header(file: pq.ParquetFile) -> RankingHeader:
+    """The header of a ranking.
 
     Raises ValueError for one that is missing, damaged or has other fields.
     """
-    encoded = metadata.get(KEY, b"")
-    if hashlib.sha256(encoded).hexdigest().encode() != metadata.get(KEY + b".sha256"):
-        raise ValueError("a header that does not have its digest" if encoded else "no header")
-    return msgspec.json.decode(encoded, type=RankingHeader)
+    return msgspec.json.decode(read_header(file.metadata.metadata, KEY), type=RankingHeader)
 
 
-def header_metadata(header: RankingHeader) -> dict[bytes, bytes]:
-    """The metadata of a file with this header."""
-    encoded = msgspec.json.encode(header, order="deterministic")
-    return {KEY: encoded, KEY + b".sha256": hashlib.sha256(encoded).hexdigest().encode()}
+def encode_header(header: RankingHeader) -> bytes:
+    """The header as its file has it."""
+    return msgspec.json.encode(header, order="deterministic")
 
 
 def _draw(name: str, left: list[int], folded: Sequence[str | None], taken: set[str | None], count: int) -> list[int]:

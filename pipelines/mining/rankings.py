@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.errors import SourceError
-from builders.shaping.mined_negatives import header_metadata, read_header
+from builders.shaping.file_headers import header_metadata
+from builders.shaping.mined_negatives import KEY, encode_header, read_ranking_header
 from pipelines.files import replacing
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def overlap(one: Path, other: Path) -> tuple[float, float]:
 def _read(path: Path) -> tuple[RankingHeader, pa.ChunkedArray]:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            return read_header(file.metadata.metadata or {}), file.read()["candidates"]
+            return read_ranking_header(file), file.read()["candidates"]
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         found = str(error).partition("\n")[0][:200]
         raise SourceError("not a ranking of documents, or damaged", where=str(path), found=found) from error
@@ -94,9 +95,7 @@ def _read(path: Path) -> tuple[RankingHeader, pa.ChunkedArray]:
 
 def _resume(part: Path, header: RankingHeader, width: int, block: int) -> int:
     """The number of queries that an earlier call with this header ranked, in whole blocks; its file is cut to them."""
-    head = header_metadata(header)
-    [encoded, *_] = head.values()
-    start = encoded + b"\n"
+    start = encode_header(header) + b"\n"
     size = 4 * width * block
     blocks = 0
     if part.exists():
@@ -112,7 +111,7 @@ def _resume(part: Path, header: RankingHeader, width: int, block: int) -> int:
 
 def _write_parquet(target: Path, header: RankingHeader, part: Path, width: int) -> None:
     """The finished file from the unfinished one."""
-    offset = len(next(iter(header_metadata(header).values()))) + 1
+    offset = len(encode_header(header)) + 1
     rows = np.memmap(part, dtype="<u4", mode="r", offset=offset, shape=(header.queries.count, width))
     options = {"compression": "zstd", "write_page_checksum": True, "store_schema": False, "version": "2.6"}
     with replacing(target) as unfinished, pq.ParquetWriter(unfinished, SCHEMA, **options) as writer:
@@ -124,4 +123,4 @@ def _write_parquet(target: Path, header: RankingHeader, part: Path, width: int) 
                 bounds, pa.array(some[is_candidate], pa.uint32()), type=SCHEMA.field(0).type
             )
             writer.write_table(pa.table([lists], schema=SCHEMA))
-        writer.add_key_value_metadata(header_metadata(header))
+        writer.add_key_value_metadata(header_metadata(KEY, encode_header(header)))

@@ -14,11 +14,13 @@ import pytest
 from builders.errors import SourceError
 from builders.shaping.benchmark_index import BenchmarkIndex, hash_texts
 from builders.shaping.contrastive import COLUMNS, document_pool
+from builders.shaping.file_headers import header_metadata
 from builders.shaping.mined_negatives import (
     FORMAT,
+    KEY,
     RankingHeader,
     add_mined,
-    header_metadata,
+    encode_header,
     pool_digest,
     queries_digest,
 )
@@ -58,7 +60,7 @@ class Ranking:
             "exact", "by place", RANKS, pool_digest(pool), queries_digest(self.rows), {"numpy": "2"},
         )  # fmt: skip
         table = pa.table({"candidates": candidates or [list(range(len(pool)))] * self.rows.height})
-        metadata = header_metadata(msgspec.structs.replace(header, **changes))
+        metadata = header_metadata(KEY, encode_header(msgspec.structs.replace(header, **changes)))
         path = self.folder / "ranking.parquet"
         pq.write_table(table.replace_schema_metadata(metadata), path)
         return Raw("ru/mined/ru.parquet", path)

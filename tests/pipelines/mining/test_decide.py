@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import DatasetError, ReleaseError, SourceError, UsageError
-from builders.shaping.mined_negatives import read_header
+from builders.shaping.mined_negatives import read_ranking_header
 from pipelines import decide
 from pipelines.make import GOLDEN
 from pipelines.mining.embedders import load_embedder
@@ -62,7 +62,7 @@ def test_mining_the_golden_sample_gives_the_rankings_of_the_golden_sample(
     for config in CONFIGS:
         written, golden = mined / f"{config}.parquet", GOLDEN / "medi" / "raw" / "mined" / f"{config}.parquet"
         assert candidates(written) == candidates(golden)
-        header, expected = (read_header(pq.ParquetFile(path).metadata.metadata) for path in (written, golden))
+        header, expected = (read_ranking_header(pq.ParquetFile(path)) for path in (written, golden))
         assert (header.pool, header.queries, header.revision) == (expected.pool, expected.queries, expected.revision)
     before = (mined / "agnews.parquet").read_bytes()
     capsys.readouterr()
@@ -150,7 +150,7 @@ def test_any_model_of_sentence_transformers_ranks_but_no_version_is_built_from_t
     folder = tiny_model(tmp_path / "tiny")
     assert run("--model", str(folder), "--only", "fever") == 0
     ranking = tmp_path / "raw" / "medi" / "mined" / "fever.parquet"
-    header = read_header(pq.ParquetFile(ranking).metadata.metadata)
+    header = read_ranking_header(pq.ParquetFile(ranking))
     assert (header.model, header.pooling, header.max_tokens) == ("tiny (a folder)", "mean, normalized", 32)
     assert header.revision.startswith("sha256:")
     assert {"sentence-transformers", "torch"} <= header.tools.keys()
