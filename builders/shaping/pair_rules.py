@@ -69,6 +69,19 @@ def drop_repeated(rows: pl.DataFrame, *, unique_queries: bool = True) -> tuple[p
     return drop_each(rows, conditions, split=SPLIT)
 
 
+def apply_rules(
+    rows: pl.DataFrame, tokens: Measurements, *, unique_queries: bool = True
+) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    """strip_rows, drop_long and drop_repeated in turn. tokens: the lengths of texts_to_measure(rows).
+
+    Raises SourceError for texts that were not measured.
+    """
+    stripped, dropped = strip_rows(rows)
+    short, of_length = drop_long(stripped, tokens)
+    different, repeated = drop_repeated(short, unique_queries=unique_queries)
+    return different, (*dropped, *of_length, *repeated)
+
+
 def make_short_pairs(
     rows: pl.DataFrame,
     config: str,
@@ -79,18 +92,14 @@ def make_short_pairs(
     clean: bool = False,
     unique_queries: bool = True,
 ) -> Pairs:
-    """A config from its rows: strip_rows, drop_long, drop_repeated, then builders.shaping.contrastive.make_pairs.
-
-    tokens: the lengths of texts_to_measure(rows).
+    """A config from its rows: apply_rules, then builders.shaping.contrastive.make_pairs.
 
     Raises SourceError for texts that were not measured.
     """
-    stripped, dropped = strip_rows(rows)
-    short, of_length = drop_long(stripped, tokens)
-    different, repeated = drop_repeated(short, unique_queries=unique_queries)
+    different, dropped = apply_rules(rows, tokens, unique_queries=unique_queries)
     made = make_pairs(different, config, index, size=size, clean=clean, deduplicate=False)
     observed = made.observed | {f"rows of {config} in the source": rows.height}
-    return replace(made, dropped=(*dropped, *of_length, *repeated, *made.dropped), observed=observed)
+    return replace(made, dropped=(*dropped, *made.dropped), observed=observed)
 
 
 def _is_empty(texts: pl.DataFrame) -> pl.Series:
