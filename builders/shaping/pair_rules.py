@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.shaping.contrastive import Pairs, make_pairs
-from builders.shaping.lengths import drop_long
+from builders.shaping.lengths import drop_long, texts_of
 from builders.shaping.lists import drop_from_lists
 from builders.shaping.rows import drop, drop_each
 from builders.shaping.text import WHITE_SPACE
@@ -51,6 +51,11 @@ def strip_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     return kept, (*dropped, *more)
 
 
+def texts_to_measure(rows: pl.DataFrame) -> pl.DataFrame:
+    """The texts whose lengths make_short_pairs looks up, as a batch for a measurement: text (String)."""
+    return texts_of(strip_rows(rows)[0])
+
+
 def drop_repeated(rows: pl.DataFrame, *, unique_queries: bool = True) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     """Rows without those that have the query and the positives of an earlier row, after Unicode normalisation (NFC).
 
@@ -64,6 +69,19 @@ def drop_repeated(rows: pl.DataFrame, *, unique_queries: bool = True) -> tuple[p
     return drop_each(rows, conditions, split=SPLIT)
 
 
+def apply_rules(
+    rows: pl.DataFrame, tokens: Measurements, *, unique_queries: bool = True
+) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    """strip_rows, drop_long and drop_repeated in turn. tokens: the lengths of texts_to_measure(rows).
+
+    Raises SourceError for texts that were not measured.
+    """
+    stripped, dropped = strip_rows(rows)
+    short, of_length = drop_long(stripped, tokens)
+    different, repeated = drop_repeated(short, unique_queries=unique_queries)
+    return different, (*dropped, *of_length, *repeated)
+
+
 def make_short_pairs(
     rows: pl.DataFrame,
     config: str,
@@ -74,17 +92,14 @@ def make_short_pairs(
     clean: bool = False,
     unique_queries: bool = True,
 ) -> Pairs:
-    """A config from its rows: drop_long, drop_repeated, then builders.shaping.contrastive.make_pairs.
-
-    rows: as strip_rows returns them. tokens: the lengths of all of their texts.
+    """A config from its rows: apply_rules, then builders.shaping.contrastive.make_pairs.
 
     Raises SourceError for texts that were not measured.
     """
-    short, of_length = drop_long(rows, tokens)
-    different, repeated = drop_repeated(short, unique_queries=unique_queries)
+    different, dropped = apply_rules(rows, tokens, unique_queries=unique_queries)
     made = make_pairs(different, config, index, size=size, clean=clean, deduplicate=False)
     observed = made.observed | {f"rows of {config} in the source": rows.height}
-    return replace(made, dropped=(*of_length, *repeated, *made.dropped), observed=observed)
+    return replace(made, dropped=(*dropped, *made.dropped), observed=observed)
 
 
 def _is_empty(texts: pl.DataFrame) -> pl.Series:

@@ -5,21 +5,23 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from builders.raw_files import by_hand
 from builders.shaping.measurements import COSINE, read_measurements
+from builders.shaping.rows import drop
 from builders.spec import Measurement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    import polars as pl
-
     from builders.raw_files import RawFile
     from builders.shaping.measurements import Measurements
-    from builders.spec import Raw
+    from builders.spec import Dropped, Raw
 
 LABSE = "sentence-transformers/LaBSE"
 LABSE_REVISION = "e34fab64a3011d2176c99545a93d5cbddc9a91b7"
+SPLIT = "train"
 STEPS = 100  # a threshold is a whole number of hundredths
 
 
@@ -59,3 +61,15 @@ def largest_threshold(values: pl.Series, rows: int) -> float:
     while step / STEPS > reached:
         step -= 1
     return step / STEPS
+
+
+def drop_below(
+    frame: pl.DataFrame, column: str, rows: int, *, at_most: float = 1.0
+) -> tuple[pl.DataFrame, tuple[Dropped, ...], dict[str, int]]:
+    """The rows whose value in a column (Float64) reaches largest_threshold, or `at_most` if that is lower.
+
+    Returns also what was dropped, and the threshold in hundredths, as a number to observe.
+    """
+    threshold = min(at_most, largest_threshold(frame[column], rows))
+    kept, dropped = drop(frame, pl.col(column) < threshold, f"a lower {column} than the threshold", split=SPLIT)
+    return kept, dropped, {f"threshold of {column}, in hundredths": round(threshold * STEPS)}

@@ -11,8 +11,8 @@ from builders.raw_files import hub
 from builders.reading import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED
-from builders.shaping.lengths import measure_tokens, read_tokens, texts_of, tokens_file
-from builders.shaping.pair_rules import make_short_pairs, strip_rows
+from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
+from builders.shaping.pair_rules import make_short_pairs, texts_to_measure
 from builders.shaping.rows import drop, refuse
 from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
@@ -50,12 +50,11 @@ def _read_rows(raw: Raw) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
         positives=pl.concat_list("hypothesis"),
         negatives=pl.col("negatives").fill_null(pl.lit([], pl.List(pl.String))),
     )
-    stripped, more = strip_rows(rows)
-    return stripped, (*of_neutral, *dropped, *more)
+    return rows, (*of_neutral, *dropped)
 
 
 def _texts(raws: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
-    yield texts_of(_read_rows(raws["train"])[0])
+    yield texts_to_measure(_read_rows(raws["train"])[0])
 
 
 SOURCE = Source(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.shaping.thresholds import largest_threshold
+from builders.shaping.thresholds import drop_below, largest_threshold
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,24 @@ def test_one_hundredth_more_would_leave_too_few(values: list[int], rows: int) ->
     wanted = min(rows, len(series))
     assert (series >= step / 100).sum() >= wanted
     assert (series >= (step + 1) / 100).sum() < wanted
+
+
+FRAME = pl.DataFrame({"id": ["a", "b", "c", "d"], "score": [0.9, 0.62, 0.5, 0.1]})
+
+
+@pytest.mark.parametrize(
+    ("rows", "at_most", "ids", "hundredths"),
+    [
+        (2, 1.0, ["a", "b"], 62),
+        (2, 0.5, ["a", "b", "c"], 50),
+        (3, 0.5, ["a", "b", "c"], 50),
+        (4, 0.5, ["a", "b", "c", "d"], 10),
+    ],
+)
+def test_rows_below_the_threshold_are_counted_and_the_threshold_is_observed(
+    rows: int, at_most: float, ids: list[str], hundredths: int
+) -> None:
+    kept, dropped, observed = drop_below(FRAME, "score", rows, at_most=at_most)
+    assert kept["id"].to_list() == ids
+    assert sum(one.count for one in dropped) == 4 - len(ids)
+    assert observed == {"threshold of score, in hundredths": hundredths}

@@ -31,7 +31,7 @@ def test_two_entailments_of_a_premise_are_two_rows_with_the_same_negatives(tmp_p
 def test_the_rows_with_a_contradiction_are_counted(tmp_path: Path) -> None:
     tables = build_golden("xnli-contrastive", tmp_path)
     rows = rows_of(tables)
-    assert tables.observed["rows with a contradiction in the source"] == 8
+    assert tables.observed["rows with a contradiction in the source"] == 10
     assert rows.filter(pl.col("negatives").list.len() > 0).height == 7, (
         "one of the eight repeats a premise and hypothesis"
     )

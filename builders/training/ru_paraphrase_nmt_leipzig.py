@@ -1,0 +1,104 @@
+"""ru-paraphrase-NMT-Leipzig: Russian sentences, each translated into English and back (Dale, 2021)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from builders.prompts import ConfigPrompts
+from builders.raw_files import hub
+from builders.reading import read_csv
+from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
+from builders.shaping.contrastive import CLEANED, make_pairs
+from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
+from builders.shaping.pair_rules import apply_rules, texts_to_measure
+from builders.shaping.rows import refuse
+from builders.shaping.thresholds import drop_below
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.tasks import Contrastive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from builders.spec import Raw
+
+NAME = "ru_paraphrase_nmt_leipzig"
+CONFIG = "paraphrase-nmt-leipzig"
+
+
+def _read_rows(raw: Raw) -> pl.DataFrame:
+    """A row for each line, in the order of the source, with its p_good (Float64)."""
+    read = read_csv(raw, {"original": pl.String(), "ru": pl.String(), "p_good": pl.Float64()})
+    outside = ~pl.col("p_good").is_between(0, 1)
+    refuse(read, outside, raw, "p_good is no probability", found="p_good", expected="0 to 1", unit="record")
+    return read.select(
+        "p_good",
+        id=pl.format(f"{NAME}:{CONFIG}:{{}}", pl.int_range(pl.len())),
+        query="original",
+        positives=pl.concat_list("ru"),
+        negatives=pl.lit([], pl.List(pl.String)),
+    )
+
+
+def _texts(raws: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+    yield texts_to_measure(_read_rows(raws["train"]))
+
+
+SOURCE = Source(
+    name=NAME,
+    title="ru-paraphrase-NMT-Leipzig, Russian sentences and their back-translations",
+    license="cc-by-4.0",
+    homepage="https://huggingface.co/datasets/cointegrated/ru-paraphrase-NMT-Leipzig",
+    citation=("dale2021paraphrases", "goldhahn2012leipzig"),
+    annotations=("machine-generated",),
+    files={
+        "train": hub(
+            "cointegrated/ru-paraphrase-NMT-Leipzig",
+            "9070da7298a73ea6129f711916f17e52d82884de",
+            "train.csv",
+            sha256="32099344d25f482a108b8bd19fa1979a86ea8492324133cc32200acb9bc3a34a",
+            bytes=521_170_917,
+        ),
+        "tokens": tokens_file(NAME),
+        "index": INDEX_FILE,
+    },
+    measurements=(measure_tokens(("train",), _texts),),
+)
+
+
+@dataset(
+    "ru-paraphrase-nmt-leipzig-contrastive",
+    pretty_name="paraphrase-NMT-Leipzig training pairs (Russian)",
+    languages=("rus-Cyrl",),
+    task=Contrastive((CONFIG,)),
+    needs=("train", "tokens", "index"),
+    versions={
+        "1.0.0": "The set paraphrase-NMT-Leipzig of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        "2.0.0": Version(CLEANED, {"clean": True}),
+    },
+    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
+    citation=("snegirev2025rumteb",),
+    sample={"rows": 7},
+)
+def contrastive(raw: RawFiles, *, rows: int = 210_000, p_good: float = 0.5, clean: bool = False) -> Tables:
+    """Which sentence is a paraphrase of another?
+
+    The train file of the source: a sentence is the query, its translation into English and back the positive. White space at the
+    ends of texts is removed (builders.shaping.pair_rules), texts of more than 500 tokens are dropped
+    (builders.shaping.lengths), of rows with equal query the first is kept. Rows with a lower `p_good` in the source are dropped,
+    unless fewer than `rows` would be left: then the threshold is the largest multiple of 0.01 that leaves as many
+    (builders.shaping.thresholds). Of more rows than `rows` as many are drawn in hash order. `clean` also drops what
+    builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id (String:
+    `ru_paraphrase_nmt_leipzig:paraphrase-nmt-leipzig:<row in the source's file, from 0>`); query (String); positives
+    (List(String), one); negatives, negative_kinds (List(String), empty).
+
+    Raises SourceError for a `p_good` that is not between 0 and 1, and for texts whose lengths were not measured.
+    """
+    read = _read_rows(raw["train"])
+    different, dropped = apply_rules(read, read_tokens(raw.whole("tokens")))
+    good, below, cut = drop_below(different, "p_good", rows, at_most=p_good)
+    index = read_benchmark_index(raw.whole("index"))
+    made = make_pairs(good, CONFIG, index, size=rows, clean=clean, deduplicate=False)
+    observed = made.observed | {f"rows of {CONFIG} in the source": read.height} | cut
+    return Tables({CONFIG: {"train": made.rows}}, (*dropped, *below, *made.dropped), observed, made.reported)

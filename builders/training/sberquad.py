@@ -1,0 +1,95 @@
+"""SberQuAD: questions in Russian about paragraphs of Wikipedia (Sber's challenge of 2017; Efimov et al., 2020)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from builders.prompts import ConfigPrompts
+from builders.raw_files import hub
+from builders.reading import read_parquet
+from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
+from builders.shaping.contrastive import CLEANED
+from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
+from builders.shaping.pair_rules import make_short_pairs, texts_to_measure
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.tasks import Contrastive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from builders.spec import Raw
+
+CONFIG = "sberquad"
+
+
+def _read_rows(raw: Raw) -> pl.DataFrame:
+    """A row for each question, in the order of the source."""
+    read = read_parquet(raw, {"question": pl.String(), "context": pl.String()})
+    return read.select(
+        id=pl.format(f"sberquad:{CONFIG}:{{}}", pl.int_range(pl.len())),
+        query="question",
+        positives=pl.concat_list("context"),
+        negatives=pl.lit([], pl.List(pl.String)),
+    )
+
+
+def _texts(raws: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+    yield texts_to_measure(_read_rows(raws["train"]))
+
+
+SOURCE = Source(
+    name="sberquad",
+    title="SberQuAD, questions about paragraphs of Russian Wikipedia",
+    license="other",
+    license_note="No licence of the data is stated. The paragraphs are of Russian Wikipedia (CC BY-SA), the questions were"
+    " written for a challenge of Sberbank. Only the recipe is published here.",
+    homepage="https://huggingface.co/datasets/kuznetsoffandrey/sberquad",
+    citation="efimov2020sberquad",
+    annotations=("crowdsourced",),
+    files={
+        "train": hub(
+            "kuznetsoffandrey/sberquad",
+            "deb870ee29b280657470f2c3851e9b23899fdbc3",
+            "sberquad/train-00000-of-00001.parquet",
+        ),
+        "tokens": tokens_file("sberquad"),
+        "index": INDEX_FILE,
+    },
+    measurements=(measure_tokens(("train",), _texts),),
+)
+
+
+@dataset(
+    "sberquad-contrastive",
+    pretty_name="SberQuAD training pairs (Russian)",
+    languages=("rus-Cyrl",),
+    task=Contrastive((CONFIG,)),
+    needs=("train", "tokens", "index"),
+    versions={
+        "1.0.0": "The set SberQuAD of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        "2.0.0": Version(CLEANED, {"clean": True}),
+    },
+    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("search_query", "search_document")),)),
+    citation=("snegirev2025rumteb",),
+    sample={"rows": 8},
+)
+def contrastive(raw: RawFiles, *, rows: int = 45_000, clean: bool = False) -> Tables:
+    """Which paragraph answers a question?
+
+    The train file of the source: a question is the query, its paragraph the positive; answers are not used. White space at the
+    ends of texts is removed (builders.shaping.pair_rules), texts of more than 500 tokens are dropped
+    (builders.shaping.lengths), of rows with equal query and positive the first is kept, and of more than `rows` rows as many are
+    drawn in hash order. Several questions may have one paragraph. `clean` also drops what
+    builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id (String:
+    `sberquad:sberquad:<row in the source's file, from 0>`); query (String); positives (List(String), one); negatives,
+    negative_kinds (List(String), empty).
+
+    Raises SourceError for texts whose lengths were not measured.
+    """
+    read = _read_rows(raw["train"])
+    counts = {"different paragraphs": read["positives"].n_unique()}
+    tokens, index = read_tokens(raw.whole("tokens")), read_benchmark_index(raw.whole("index"))
+    made = make_short_pairs(read, CONFIG, tokens, index, size=rows, clean=clean, unique_queries=False)
+    return Tables({CONFIG: {"train": made.rows}}, made.dropped, made.observed | counts, made.reported)
