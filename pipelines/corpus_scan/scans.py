@@ -19,7 +19,7 @@ import polars as pl
 from pipelines import installation
 from pipelines.corpus_scan.checkpoints import open_checkpoints, scan_digest
 from pipelines.corpus_scan.engines import RAY, run_partitions
-from pipelines.corpus_scan.index_file import read_index
+from pipelines.corpus_scan.index_file import read_index_tables
 from pipelines.corpus_scan.matching import KINDS, TABLE_SCHEMA, short_texts
 from pipelines.corpus_scan.scanning import load_scan, read_scan, scan_partition
 from pipelines.corpus_scan.stored_texts import write_texts
@@ -116,9 +116,8 @@ def open_scan(
 
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """
-    opened = read_index(index)
     known = {(one.dataset, one.version, one.content_sha256) for one in datasets}
-    tables = opened.tables
+    tables = read_index_tables(index)
     at_hand = tuple((one.dataset, one.version, one.content_sha256) in known for one in tables)
     options = {
         "index": file_digest(index),
@@ -133,8 +132,7 @@ def open_scan(
     ):
         texts = Path(scratch) / "texts.arrow" if any(at_hand) else None
         if texts is not None:
-            write_texts(opened, datasets, texts)
-        del opened  # a process that searches reads it itself
+            write_texts(tables, datasets, texts)
         threads = 1 if engine.name == RAY else None  # a task of Ray has one processor
         work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold, threads=threads)
         run_partitions(corpus.partitions, work, engine, folder)

@@ -56,14 +56,14 @@ class StoredTexts:
         return texts.zip_with(pl.Series(is_same), pl.repeat(None, len(texts), dtype=pl.String, eager=True))
 
 
-def write_texts(index: TextIndex, datasets: Sequence[IndexedDataset], path: Path) -> None:
-    """Write the texts of those datasets that the index is of, in the order of its entries; null for all others.
+def write_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset], path: Path) -> None:
+    """Write the texts of those datasets that an index is of, in the order of its entries; null for all others.
 
-    A dataset is that of a table if it has the same name, version and content_sha256.
+    tables: of the index. A dataset is that of a table if it has the same name, version and content_sha256.
     """
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
         waiting = SCHEMA.empty_table()
-        for texts in _read_texts(index, datasets):
+        for texts in _read_texts(tables, datasets):
             array = texts.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.large_string())
             waiting = pa.concat_tables([waiting, pa.table([array], schema=SCHEMA)])
             while waiting.num_rows >= BATCH_TEXTS:
@@ -78,9 +78,9 @@ def open_texts(index: TextIndex, path: Path) -> StoredTexts:
     return StoredTexts(index, [file.get_batch(number) for number in range(file.num_record_batches)])
 
 
-def _read_texts(index: TextIndex, datasets: Sequence[IndexedDataset]) -> Iterator[pl.Series]:
+def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]) -> Iterator[pl.Series]:
     """The texts of all entries, in their order; null where they are not at hand."""
-    for number, table in enumerate(index.tables):
+    for number, table in enumerate(tables):
         if table.pair is not None and table.pair < number:
             continue  # its texts are read with those of the other table
         frame = next((frame for one in datasets if (frame := _frame_of(one, table)) is not None), None)
