@@ -76,6 +76,16 @@ class IndexTable:
     rows: int
     pair: int | None = None
 
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """dataset, version and content_sha256: which release the texts are of."""
+        return self.dataset, self.version, self.content_sha256
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """dataset, version, config, split and column, by which matches name a table."""
+        return self.dataset, self.version, self.config, self.split, self.column
+
 
 @dataclass(frozen=True)
 class TextIndex:

@@ -116,9 +116,8 @@ def open_scan(
 
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """
-    known = {(one.dataset, one.version, one.content_sha256) for one in datasets}
-    tables = read_index_tables(index)
-    at_hand = tuple((one.dataset, one.version, one.content_sha256) in known for one in tables)
+    tables, known = read_index_tables(index), {one.identity for one in datasets}
+    at_hand = tuple(one.identity in known for one in tables)
     options = {
         "index": file_digest(index),
         "at_hand": at_hand,

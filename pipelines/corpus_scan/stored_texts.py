@@ -17,7 +17,7 @@ import pyarrow as pa
 from pipelines.audit.tables import text_layouts
 from pipelines.corpus_scan.fingerprints import hash_texts
 from pipelines.corpus_scan.indexing import BATCH_ROWS, interleave
-from pipelines.corpus_scan.table_texts import table_texts
+from pipelines.corpus_scan.table_texts import texts_with
 from pipelines.stages import stage
 
 if TYPE_CHECKING:
@@ -98,16 +98,11 @@ def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]
 
 def _frame_of(dataset: IndexedDataset, table: IndexTable) -> pl.LazyFrame | None:
     """The texts of the rows of a table, if it is one of the dataset's; None where it is not, or has other rows."""
-    if (dataset.dataset, dataset.version, dataset.content_sha256) != (
-        table.dataset,
-        table.version,
-        table.content_sha256,
-    ):
+    if dataset.identity != table.identity:
         return None
     for layout in text_layouts(dataset.task):
         for split, frame in dataset.frames.get(layout.config, {}).items():
-            location = dataset.own_locations.get((layout.config, split), (layout.config, split))
-            if location == (table.config, table.split):
-                found = (texts for texts in table_texts(layout, frame) if table.column in texts)
-                return next((frame.select(**texts) for texts in found), None)
+            if dataset.own_location(layout.config, split) == (table.config, table.split):
+                texts = texts_with(layout, table.column)
+                return None if texts is None else frame.select(**texts)
     return None

@@ -40,15 +40,14 @@ def find_datasets(names: Sequence[str], releases: Path, options: ForeignOptions)
     for name in names:
         for target in resolve_targets(name, releases):
             datasets = _read_target(target, options)
-            first = datasets[0]
-            found.setdefault((first.dataset, first.version, first.content_sha256), datasets)
+            found.setdefault(datasets[0].identity, datasets)
     return [one for datasets in found.values() for one in datasets]
 
 
 def releases_at_hand(tables: Iterable[IndexTable], releases: Path) -> list[IndexedDataset]:
     """The releases that tables of an index are of, as far as they are below a folder, with the same content."""
     found = []
-    for name, version, digest in dict.fromkeys((one.dataset, one.version, one.content_sha256) for one in tables):
+    for name, version, digest in dict.fromkeys(one.identity for one in tables):
         if not digest or name not in catalogue.entries():
             continue  # a name in a file of others must not become a path
         release_dir = releases / name / version

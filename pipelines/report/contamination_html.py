@@ -13,7 +13,7 @@ from cards.render import CARDS
 from pipelines import installation
 from pipelines.corpus_scan.matching import KINDS
 from pipelines.files import write_atomically
-from pipelines.report.contamination_examples import find_examples, table_key
+from pipelines.report.contamination_examples import find_examples
 from pipelines.report.contamination_page import count, dataset_name, location, read_text, remarks, share_text
 from pipelines.report.html_templates import html_environment
 
@@ -82,7 +82,7 @@ def _row(one: TableSummary, number: int, examples: dict[tuple[str, ...], Any]) -
         "kinds": one.kinds,
         "share": share_text(one.found, one.table.rows),
         "units": [f"{rows:,} as {unit}" for unit, rows in one.units.items() if rows],
-        "examples": examples.get(table_key(one.table), []),
+        "examples": examples.get(one.table.key, []),
     }
 
 

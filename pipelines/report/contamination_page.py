@@ -26,7 +26,7 @@ def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: 
     rows = [["dataset", "table", "texts"]]
     rows += [[dataset_name(one), location(one), number(one.rows)] for one in tables]
     texts, datasets = sum(one.rows for one in tables), count(len({one.dataset for one in tables}), "dataset")
-    versions = len({_identity(one) for one in tables})
+    versions = len({one.identity for one in tables})
     datasets += f" in {versions} versions" if versions > len({one.dataset for one in tables}) else ""
     per_text = f", {size / texts:.0f} bytes a text" if texts else ""
     line = f"{output}: {datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"
@@ -98,7 +98,7 @@ def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
     if estimated := sum(one.estimated for one in summaries):
         todo = "put their releases below --releases, or name the datasets with --benchmark"
         said.append(f"estimated: {count(estimated, 'near row')}, as their texts are not at hand: {todo}")
-    elif absent := len({_identity(one.table) for one in summaries if not one.at_hand}):
+    elif absent := len({one.table.identity for one in summaries if not one.at_hand}):
         said.append(f"the texts of {count(absent, 'dataset')} are not at hand: near-duplicates of them are estimated")
     if scan.threshold < THRESHOLD:
         recall = candidate_recall(scan.threshold) * 100
@@ -161,10 +161,6 @@ def location(one: IndexTable) -> str:
 def count(amount: int, what: str) -> str:
     """`1 row`, `2,000 rows`."""
     return f"{number(amount)} {what}{'' if amount == 1 else 's'}"
-
-
-def _identity(one: IndexTable) -> tuple[str, str, str]:
-    return (one.dataset, one.version, one.content_sha256)
 
 
 def _right(rows: Sequence[Sequence[str]], first: int) -> list[list[str]]:
