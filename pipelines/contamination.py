@@ -66,13 +66,13 @@ def main() -> int:
 def _index(options: argparse.Namespace) -> int:
     from pipelines.corpus_scan.indexing import index_tables
     from pipelines.report import contamination_page as page
-    from pipelines.report.contamination_datasets import find_datasets, reading_rows
+    from pipelines.report.contamination_datasets import find_datasets, indexing_rows
     from pipelines.stages import show_stages
 
     with show_stages("index"):
         datasets = find_datasets(options.names, options.releases, _foreign_options(options))
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        with reading_rows(options.names):
+        with indexing_rows(options.names):
             tables = index_tables(datasets, options.output, options.splits)
     size = options.output.stat().st_size
     if options.json:
