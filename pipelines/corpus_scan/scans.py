@@ -6,7 +6,6 @@ index bounds: which of its rows were found.
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from pipelines.corpus_scan.index_file import read_index_tables
 from pipelines.corpus_scan.matching import KINDS, TABLE_SCHEMA, short_texts
 from pipelines.corpus_scan.scanning import load_scan, read_scan, scan_partition
 from pipelines.corpus_scan.stored_texts import write_texts
+from pipelines.files import file_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -119,7 +119,7 @@ def open_scan(
     tables, known = read_index_tables(index), {one.identity for one in datasets}
     at_hand = tuple(one.identity in known for one in tables)
     options = {
-        "index": file_digest(index),
+        "index": file_sha256(index),
         "at_hand": at_hand,
         "threshold": threshold,
         "code": installation.describe(),
@@ -136,12 +136,6 @@ def open_scan(
         work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold, threads=threads)
         run_partitions(corpus.partitions, work, engine, folder)
         yield Scan(corpus, tables, at_hand, threshold, folder, index.resolve(), texts)
-
-
-def file_digest(path: Path) -> str:
-    """The SHA-256 of a file, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _add_up(scan: Scan) -> Sums:
