@@ -98,6 +98,11 @@ class Sums:
     texts: int
     rows_found: int
 
+    @property
+    def share_found(self) -> float:
+        """The share of the rows of the corpus with a match, 0 to 1."""
+        return self.rows_found / self.rows if self.rows else 0.0
+
 
 @contextmanager
 def open_scan(

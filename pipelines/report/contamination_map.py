@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from builders.errors import UsageError
-from cards.markdown import number
+from cards.markdown import code, join_with_and, number
 from pipelines.audit.tables import available_splits, text_layouts
 from pipelines.corpus_scan.corpora import open_corpus
 from pipelines.corpus_scan.engines import Engine
@@ -98,7 +98,7 @@ def map_page(found: dict[str, Any], *, width: int | None) -> list[str]:
 def map_markdown(found: dict[str, Any]) -> str:
     """docs/contamination-map.md."""
     releases = [f"- `{one['dataset']}` {one['version']}" for one in found["datasets"] if one["content_sha256"]]
-    files = [one["dataset"] for one in found["datasets"] if not one["content_sha256"]]
+    files = [code(one["dataset"]) for one in found["datasets"] if not one["content_sha256"]]
     rows = ["| " + " | ".join(row) + " |" for row in (HEADING, ["---"] * len(HEADING), *_rows(found))]
     return "\n".join(
         [
@@ -109,7 +109,11 @@ def map_markdown(found: dict[str, Any]) -> str:
             "",
             *releases,
             "",
-            *([f"Of {_and(files)} the raw files were compared, as there is no complete release."] if files else []),
+            *(
+                [f"Of {join_with_and(files)} the raw files were compared, as there is no complete release."]
+                if files
+                else []
+            ),
             "",
             "What the kinds mean, and what is not found: [contamination.md](contamination.md). Rows are those of the first",
             "dataset, each counted once. Texts of 1 to 4 words are not listed.",
@@ -136,8 +140,3 @@ def _rows(found: dict[str, Any]) -> list[list[str]]:
 def _side(side: dict[str, str]) -> str:
     config = "" if side["config"] == "default" else f"{side['config']}/"
     return f"{' '.join(filter(None, (side['dataset'], side['version'])))}, {config}{side['split']} {side['column']}"
-
-
-def _and(names: list[str]) -> str:
-    quoted = [f"`{name}`" for name in names]
-    return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
