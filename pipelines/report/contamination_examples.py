@@ -142,12 +142,9 @@ def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...
             continue
         entries = np.flatnonzero(lookup.index.table == number)
         names = pl.Series(lookup.index.rows.take(pa.array(entries)), dtype=pl.String)
-        entries = entries[names.is_in(sorted(wanted[table.key])).to_numpy()]
-        for name, text in zip(
-            lookup.index.rows.take(pa.array(entries)).to_pylist(), source.texts(entries), strict=True
-        ):
-            if text is not None:
-                texts[*table.key, name] = text
+        is_wanted = names.is_in(sorted(wanted[table.key]))
+        found = zip(names.filter(is_wanted), source.texts(entries[is_wanted.to_numpy()]), strict=True)
+        texts |= {(*table.key, name): text for name, text in found if text is not None}
     return texts
 
 
