@@ -104,19 +104,19 @@ def map_markdown(found: dict[str, Any]) -> str:
         [
             "# Texts that datasets share",
             "",
-            "The texts of each of these releases, in all of its splits, were searched for in all others. They were built from",
-            "complete real files.",
+            "The texts of each of these releases, in all of its splits, were searched for in all others. The releases were",
+            "built from complete real files.",
             "",
             *releases,
             "",
             *(
-                [f"Of {join_with_and(files)} the raw files were compared, as there is no complete release."]
+                [f"There is no complete release of {join_with_and(files)}: raw files were used instead."]
                 if files
                 else []
             ),
             "",
-            "What the kinds mean, and what is not found: [contamination.md](contamination.md). Rows are those of the first",
-            "dataset, each counted once. Texts of 1 to 4 words are not listed.",
+            "[contamination.md](contamination.md) says what the kinds mean and what is not found. The numbers count rows of the",
+            "first dataset, each once. Texts of 1 to 4 words are not listed.",
             "",
             *(rows if found["shared"] else ["They share no texts."]),
             "",
