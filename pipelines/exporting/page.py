@@ -30,8 +30,8 @@ def export_page(export: Export, *, width: int | None) -> list[str]:
         ]
         for remark in remarks:
             lines += wrap(f"{one['name']}: {remark}", width=width or WIDTH)
-    last = f"{_count(record['rows'], 'rows')} for {record['format']} in {export.folder}: see README.md there"
-    return [*lines, *wrap(last, width=width or WIDTH, break_words=False)]
+    total = f"{_count(record['rows'], 'rows')} for {record['format']}; README.md says how to train on them"
+    return [*lines, *wrap(total, width=width or WIDTH), f"in {export.folder}"]
 
 
 def _count(count: int, what: str) -> str:
