@@ -162,7 +162,18 @@ def test_no_source_imports_another_and_shared_code_knows_no_source() -> None:
 
 def test_the_layers_are_in_the_documentation() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    for package in ("raw", "release", "audit", "foreign", "corpus_scan", "hub", "report", "scaffold", "site_pages"):
+    for package in (
+        "raw",
+        "release",
+        "audit",
+        "foreign",
+        "corpus_scan",
+        "hub",
+        "report",
+        "scaffold",
+        "site_pages",
+        "exporting",
+    ):
         assert f"pipelines/{package}/" in text, package
 
 

@@ -33,7 +33,7 @@ COLUMNS = {name: kind for name, kind in Contrastive.type.layouts[0].columns.item
 
 @dataclass
 class Tally:
-    """What became of the rows of a set, counted while they are read and written.
+    """The rows and texts of a set that were written and those that were not, counted on the way.
 
     read: rows of the release. rows: rows written. dropped: rows that were not, by reason. left_out: texts of other rows that were
     not written. negatives: those written, by kind.

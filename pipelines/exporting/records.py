@@ -48,7 +48,7 @@ class DataFile:
 
 @dataclass(frozen=True)
 class ExportedSet:
-    """A set as it was written: its files, and what became of its rows."""
+    """A set as it was written: its files, and the counts of its rows."""
 
     source: TrainingSet
     tally: Tally

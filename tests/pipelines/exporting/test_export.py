@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +18,7 @@ from pipelines.exporting.export import write_export
 from pipelines.exporting.releases import find_releases, select_sets
 from tests.support.altered_releases import with_manifest
 from tests.support.exports import CHOICES, export
+from tests.support.paths import ROOT
 from tests.support.releases import tree
 from tests.support.training_releases import pair, write_training_release
 
@@ -77,6 +81,48 @@ def test_what_a_killed_export_left_is_removed_by_the_next_one(tmp_path: Path) ->
     export([release_dir], tmp_path / "to", CHOICES["medi"])
     assert tree(tmp_path / "to") == tree(tmp_path / "whole")
     assert not (tmp_path / ".to.new").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("trainer", "older"),
+    [("sentence-transformers", True), ("medi", False)],
+    ids=["over an older export", "without one"],
+)
+def test_an_export_killed_at_any_step_leaves_the_one_before_or_a_whole_one(
+    trainer: str, older: bool, tmp_path: Path
+) -> None:
+    release_dir = write_training_release(tmp_path / "releases", SETS)
+    export([release_dir], tmp_path / "old" / "to", replace(CHOICES["flagembedding"], negatives=2))
+    killed = tmp_path / "killed"
+    job = {
+        "release": str(release_dir),
+        "trainer": trainer,
+        "folder": str(killed),
+        "most": 400,
+        "exchange": True,
+        "every": 2,
+    }
+    (tmp_path / "job.json").write_text(json.dumps(job | ({"old": str(tmp_path / "old")} if older else {})))
+    process = subprocess.run(
+        [sys.executable, "-m", "tests.support.killed_builds", str(tmp_path / "job.json")],
+        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    result = json.loads(process.stdout.splitlines()[-1])
+    assert (result["exit"], result["steps"] > 15) == (0, True)
+    choices = replace(CHOICES[trainer], negatives=1, positives="first", prefixes="text")
+    before = tree(tmp_path / "old" / "to") if older else {}
+    whole = tree(export([release_dir], tmp_path / "whole", choices).folder)
+    results = []
+    for step in range(0, result["steps"], 2):
+        output = killed / f"{step:03d}" / "outputs"
+        results.append(tree(output / "to"))
+        export([release_dir], output / "to", choices)
+        assert tree(output / "to") == whole
+        assert {path.name for path in output.iterdir()} == {"to"}, f"leftovers of step {step}"
+    assert all(result in (before, whole) for result in results)
+    assert before in results
 
 
 def put_a_file(target: Path) -> None:
