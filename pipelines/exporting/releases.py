@@ -99,6 +99,9 @@ def _read_release(target: Target) -> TrainingRelease:
         release_dir = repository.fetch_release_at(client.connect(), *target.repository, default_cache())
     else:
         release_dir, _ = locate_target(target, option="--releases")
+    if not (release_dir / folder.MANIFEST).is_file():
+        todo = "name the folder of a release, outputs/<dataset>/<version>, or a dataset"
+        raise ReleaseError("no release found", where=str(release_dir), found="no manifest.json", todo=todo)
     manifest = folder.require_manifest(release_dir)
     if manifest.task != TASK:
         raise _not_training_data(manifest.name, manifest.task)

@@ -109,6 +109,13 @@ def test_a_name_that_is_no_release_of_training_data_is_refused_with_what_to_do(
     assert not (tmp_path / "to").exists()
 
 
+def test_a_folder_that_is_not_a_release_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "rows.jsonl").touch()
+    with pytest.raises(ReleaseError, match=r"(?s)no release found.*no manifest\.json.*outputs/<dataset>/<version>"):
+        run(monkeypatch, tmp_path / "data", "--as", "medi", "--to", tmp_path / "to")
+
+
 def test_a_built_benchmark_is_refused(
     golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

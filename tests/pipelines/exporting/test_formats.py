@@ -200,7 +200,11 @@ def test_large_sets_have_full_row_groups_whatever_the_row_groups_of_the_release(
 
 @pytest.mark.parametrize(
     ("dataset", "version"),
-    [("ru-hnp-contrastive", "1.0.0"), ("ru-wanli-contrastive", "2.0.0"), ("medi-contrastive", "2.0.0")],
+    [
+        ("ru-hnp-contrastive", "1.0.0"),
+        ("ru-wanli-contrastive", "2.0.0"),
+        pytest.param("medi-contrastive", "2.0.0", marks=pytest.mark.slow),
+    ],
 )
 def test_every_row_of_a_built_release_is_in_every_format(
     golden_release: Callable[..., BuildResult], dataset: str, version: str, tmp_path: Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from builders.errors import ReleaseError
 from pipelines.exporting.pairs import BATCH, Tally, join_negatives, read_pairs
 from pipelines.exporting.releases import find_releases, select_sets
-from tests.support.altered_releases import with_rows
+from pipelines.release import folder, parquet
+from tests.support.altered_releases import with_manifest, with_rows
 from tests.support.training_releases import SCHEMA, Row, pair, write_training_release
 
 if TYPE_CHECKING:
@@ -74,6 +76,24 @@ def test_rows_are_read_in_batches_and_in_order(tmp_path: Path) -> None:
     assert [batch.height for batch in batches] == [BATCH, BATCH, 5]
     assert [query for batch in batches for query in batch["query"]] == [row["query"] for row in rows]
     assert tally.read == len(rows)
+
+
+def test_the_files_of_a_set_are_read_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "ROW_GROUP_ROWS", 4)
+    monkeypatch.setattr(parquet, "SHARD_BYTES", 1)
+    rows = [pair(f"q{number}", provided="a") for number in range(10)]
+    release_dir = write_training_release(tmp_path, {"faq": rows})
+    assert len(list(release_dir.rglob("*.parquet"))) == 3
+    batches, _ = read(release_dir)
+    assert [query for batch in batches for query in batch["query"]] == [row["query"] for row in rows]
+
+
+def test_another_number_of_rows_than_that_of_the_manifest_is_refused(tmp_path: Path) -> None:
+    release_dir = write_training_release(tmp_path, {"faq": [pair("q", provided="a")]})
+    [table] = folder.require_manifest(release_dir).tables
+    with_manifest(release_dir, tables=(replace(table, rows=2),))
+    with pytest.raises(ReleaseError, match=r"(?s)the release is damaged.*1 rows.*expected: 2"):
+        read(release_dir)
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,19 @@ def test_the_code_of_a_card_trains_on_the_same_rows_with_the_same_prompts(
     assert trainer.settings["multi_dataset_batch_sampler"] == "proportional"
 
 
+def test_a_readme_says_what_is_in_the_export_and_how_to_train_on_it(tmp_path: Path) -> None:
+    rows = [pair("who", "a", provided="c d"), pair("when", "e")]
+    release_dir = write_training_release(tmp_path, {"faq": rows}, {"faq": SEARCH}, sample=True)
+    readme = {}
+    for trainer, choices in CHOICES.items():
+        readme[trainer] = (export([release_dir], tmp_path / trainer, choices).folder / "README.md").read_text("utf-8")
+        assert "- `toy-contrastive@1.0.0`, a sample, content_sha256 `" in readme[trainer]
+    assert "| `faq` | `data/faq.jsonl` | 1 | 1.0 | `search_query: ` | `search_document: ` |" in readme["flagembedding"]
+    assert "Rows dropped from `faq`: 1 (no negative)." in readme["medi"]
+    assert "--train_group_size 8 --query_instruction_for_retrieval ''" in readme["flagembedding"]
+    assert "The instructions are empty" in readme["medi"]
+
+
 @pytest.fixture(scope="module")
 def published(
     golden_release: Callable[..., BuildResult], tmp_path_factory: pytest.TempPathFactory
