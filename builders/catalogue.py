@@ -167,9 +167,10 @@ def requested_version(definition: Definition, requested: str | None) -> str:
     return requested or definition.dataset.newest
 
 
-def needed_files(definition: Definition, splits: tuple[str, ...]) -> list[str]:
-    """The keys of the raw files that some splits take, in the order of the source."""
-    keys = {key for split in splits for key in definition.dataset.needs[split]}
+def needed_files(definition: Definition, splits: tuple[str, ...], version: str) -> list[str]:
+    """The keys of the raw files that some splits of a version take, in the order of the source."""
+    dataset = definition.dataset
+    keys = {key for split in splits for key in dataset.needs[split]} | set(dataset.versions[version].needs)
     return [key for key in definition.source.files if key in keys]
 
 

@@ -17,6 +17,7 @@ from builders.prompts import Prompts as Prompts  # noqa: PLC0414, TC001 - builde
 from builders.tasks import Contrastive
 from builders.versions import VERSION as VERSION  # noqa: PLC0414 - versions too
 from builders.versions import KnownFinding as KnownFinding  # noqa: PLC0414
+from builders.versions import Mining as Mining  # noqa: PLC0414
 from builders.versions import Version as Version  # noqa: PLC0414
 from builders.versions import version_key as version_key  # noqa: PLC0414
 
@@ -118,7 +119,7 @@ class Dataset:
     on the Hub. benchmark: None where it belongs to none. sample: options for the golden sample. checkpoints: the recipe writes
     checkpoints, so a killed build resumes from the last one. subset: the name of this dataset in mteb's multilingual task
     (`ru`); every config then has the name that mteb's task loads, `ru-<config>`. license: where its texts have other terms than
-    the source, a licence id as in Source.
+    the source, a licence id as in Source. mining: where some versions of training data have mined negatives.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Dataset:
     checkpoints: bool = False
     subset: str = ""
     license: str = ""
+    mining: Mining | None = None
 
     @property
     def group(self) -> str:
@@ -176,6 +178,7 @@ def dataset(
     checkpoints: bool = False,
     subset: str = "",
     license: str = "",  # noqa: A002 - as in Source
+    mining: Mining | None = None,
 ) -> Callable[[Callable[..., Tables]], Dataset]:
     """Turn a recipe into a Dataset.
 
@@ -215,6 +218,7 @@ def dataset(
             checkpoints=checkpoints,
             subset=subset,
             license=license,
+            mining=mining,
         )
 
     return declare

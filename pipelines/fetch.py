@@ -39,16 +39,16 @@ def main() -> int:
     from pipelines.stages import show_stages, stage
 
     settings = command.raw_settings(options)
-    definitions = [definition for definition, _ in command.resolve_datasets(options.names or ["all"])]
+    datasets = command.resolve_datasets(options.names or ["all"])
     sources = {}  # by source and file: datasets of one source share files
-    for definition in definitions:
-        for key in needed_files(definition, requested_splits(definition, options.splits)):
+    for definition, version in datasets:
+        for key in needed_files(definition, requested_splits(definition, options.splits), version):
             sources[definition.source.name, key] = definition.source
     if options.probe:
         files = [(source, source.files[key]) for (_, key), source in sources.items()]
         return _probe(files, settings, as_json=options.json)
     if options.dry_run:
-        return _dry_run(definitions, settings, options.splits, as_json=options.json)
+        return _dry_run(datasets, settings, options.splits, as_json=options.json)
     failed: dict[str, MissingFile] = {}
     code, rows = 0, [["file", "size", "sha256", "state", "from"]]
     for number, ((_, key), source) in enumerate(sources.items(), 1):
@@ -73,7 +73,7 @@ def main() -> int:
     if not options.json and len(rows) > 1:
         command.print_page(table(rows, width=command.width()).splitlines())
     if failed:
-        log_missing_files(definitions, settings, options.splits, failed.values())
+        log_missing_files(datasets, settings, options.splits, failed.values())
     return code
 
 
@@ -123,7 +123,7 @@ def _probe(files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_jso
 
 
 def _dry_run(
-    definitions: Sequence[Definition], settings: RawSettings, splits: tuple[str, ...] | None, *, as_json: bool
+    datasets: Sequence[tuple[Definition, str]], settings: RawSettings, splits: tuple[str, ...] | None, *, as_json: bool
 ) -> int:
     """Show where each file would come from; returns 3 where one is missing, as fetching would."""
     from dataclasses import asdict
@@ -133,14 +133,14 @@ def _dry_run(
     from pipelines.report.download_page import download_page
     from pipelines.report.missing_files_page import log_missing_files
 
-    plans = plan_downloads(definitions, settings, splits)
+    plans = plan_downloads(datasets, settings, splits)
     if as_json:
         for plan in plans:
             command.print_json(asdict(plan))
     else:
         print("\n".join(download_page(plans, width=command.width())))
     if any(plan.origin in {"missing", "by-hand"} for plan in plans):
-        log_missing_files(definitions, settings, splits)
+        log_missing_files(datasets, settings, splits)
         return SourceError.exit_code
     return 0
 

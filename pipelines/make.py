@@ -93,7 +93,7 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
     unfinished = require_complete(definition, version, sample=_is_sample(settings))
     dataset = definition.dataset
     splits = requested_splits(definition, settings.splits)
-    inputs = _find_inputs(definition, splits, settings)
+    inputs = _find_inputs(definition, version, splits, settings)
     release_dir = settings.output / dataset.name / version
     identity = _identity(definition, version, splits, inputs, settings)
     findings_dir = settings.findings and settings.findings / f"{dataset.name}-{version}"
@@ -133,7 +133,7 @@ def plan_build(definition: Definition, version: str, settings: BuildSettings) ->
     require_complete(definition, version, sample=_is_sample(settings))
     splits = requested_splits(definition, settings.splits)
     release_dir = settings.output / definition.dataset.name / version
-    keys = needed_files(definition, splits)
+    keys = needed_files(definition, splits, version)
     raw = () if settings.sample else tuple(plan_file(definition.source, key, settings.raw) for key in keys)
     origins = {file.origin for file in raw}
     if origins & {"missing", "by-hand"}:
@@ -141,7 +141,7 @@ def plan_build(definition: Definition, version: str, settings: BuildSettings) ->
     elif origins & {"download", "mirror"}:
         state = "would download and build"
     else:
-        inputs = _find_inputs(definition, splits, settings)
+        inputs = _find_inputs(definition, version, splits, settings)
         identity = _identity(definition, version, splits, inputs, settings)
         old = folder.read_manifest(release_dir)
         current = old is not None and not settings.force and is_current(release_dir, old, identity)
@@ -149,9 +149,11 @@ def plan_build(definition: Definition, version: str, settings: BuildSettings) ->
     return BuildPlan(definition.dataset.name, version, state, release_dir, raw)
 
 
-def _find_inputs(definition: Definition, splits: tuple[str, ...], settings: BuildSettings) -> dict[str, Input]:
-    """The raw files that some splits need, by key, present and verified."""
-    keys, source = needed_files(definition, splits), definition.source
+def _find_inputs(
+    definition: Definition, version: str, splits: tuple[str, ...], settings: BuildSettings
+) -> dict[str, Input]:
+    """The raw files that some splits of a version need, by key, present and verified."""
+    keys, source = needed_files(definition, splits, version), definition.source
     if settings.sample:
         require_golden(source, keys, settings.golden)
     found: dict[str, Input] = {}

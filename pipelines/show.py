@@ -154,6 +154,7 @@ def _built_versions(dataset_dir: Path) -> list[str]:
 
 def _page(definition: Definition, row: dict[str, Any]) -> str:
     """One dataset, for reading."""
+    from builders.catalogue import needed_files
     from builders.spec import version_key
     from builders.tasks import layouts
     from pipelines.raw.urls import file_url
@@ -177,7 +178,7 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
     lines = [*wrap(f"{dataset.name} - {dataset.summary}"), ""]
     lines += [line for name, text in facts.items() for line in fact(name, text)]
     lines += ["", "  raw files (below --raw-dir DIR, or downloaded):"]
-    for key in {key: None for split in dataset.task.splits for key in dataset.needs[split]}:
+    for key in needed_files(definition, dataset.task.splits, row["version"]):
         file = source.files[key]
         where = file_url(file.location) or "to be fetched by hand"
         lines += [f"    {source.name}/{file.name}  {_digest(file)}", f"      {where}"]

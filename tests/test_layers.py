@@ -44,6 +44,7 @@ LAYERS = (
     {"pipelines.release"},
     {"pipelines.attestation"},
     {"pipelines.scores"},
+    {"pipelines.mining"},
     {"pipelines.foreign"},
     {"pipelines.hub"},
     {"pipelines.corpus_scan"},

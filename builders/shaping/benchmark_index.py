@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from builders.errors import SourceError
 from builders.raw_files import by_hand
 from builders.reported import Reported
+from builders.shaping.file_headers import read_header
 from builders.shaping.folding import fold_text
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def read_benchmark_index(raw: Raw, kinds: tuple[str, ...] = KINDS) -> BenchmarkI
     """
     try:
         with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
-            tables = _read_tables(raw, file.metadata.metadata or {})
+            tables = _read_tables(raw, read_header(file.metadata.metadata, KEY))
             frame = pl.DataFrame(file.read(columns=["table", "n_words", *kinds]))
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise _refused(raw, str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
@@ -101,11 +102,8 @@ def hash_texts(texts: pl.Series) -> pl.Series:
     return pl.Series(texts.name, np.frombuffer(b"".join(digests), "<u8").astype(np.uint64), pl.UInt64)
 
 
-def _read_tables(raw: Raw, metadata: dict[bytes, bytes]) -> list[dict[str, Any]]:
-    """The tables of an index, from the metadata of its file."""
-    header = metadata.get(KEY, b"")
-    if hashlib.sha256(header).hexdigest().encode() != metadata.get(KEY + b".sha256"):
-        raise _refused(raw, "a list of tables that does not have its digest" if header else "no list of tables")
+def _read_tables(raw: Raw, header: bytes) -> list[dict[str, Any]]:
+    """The tables of an index, from the header of its file."""
     content = json.loads(header)
     if content["format"] != FORMAT:
         raise _refused(raw, f"format {content['format']}")

@@ -174,20 +174,26 @@ def _drop_empty(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
 
 
 def _drop_benchmarks(rows: pl.DataFrame, index: BenchmarkIndex) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
-    """Rows whose query or positive is in the index are dropped, negatives that are leave their lists."""
+    """Rows whose query or positive is in the index are dropped, negatives that are leave their lists: counted for each kind."""
     numbered = rows.with_row_index("row")
     positives, negatives = _explode(numbered, "positives"), _explode(numbered, "negatives")
-    negatives, dropped = _drop_texts(negatives, f"a negative is {IN_BENCHMARK}", pl.lit(index.has(negatives["text"])))
-    with_positive = positives.filter(index.has(positives["text"]))["id"].implode()
-    conditions = {
-        f"the query is {IN_BENCHMARK}": pl.lit(index.has(rows["query"])),
-        f"a positive is {IN_BENCHMARK}": pl.col("id").is_in(with_positive),
-    }
-    kept = _with_lists(numbered, positives, negatives)
-    for reason, where in conditions.items():
-        kept, more = drop(kept, where, reason, split=SPLIT)
+    positives, negatives = (texts.with_columns(match=index.kinds_of(texts["text"])) for texts in (positives, negatives))
+    dropped: tuple[Dropped, ...] = ()
+    for kind in index.hashes:
+        is_match = (pl.col("match") == kind).fill_null(value=False)
+        negatives, more = _drop_texts(negatives, f"a negative is {IN_BENCHMARK}, {kind}", is_match)
         dropped += more
-    return kept, dropped
+    kept = _with_lists(numbered, positives, negatives).with_columns(match=index.kinds_of(rows["query"]))
+    for kind in index.hashes:
+        kept, more = drop(
+            kept, (pl.col("match") == kind).fill_null(value=False), f"the query is {IN_BENCHMARK}, {kind}", split=SPLIT
+        )
+        dropped += more
+    for kind in index.hashes:
+        with_positive = positives.filter(match=kind)["id"].implode()
+        kept, more = drop(kept, pl.col("id").is_in(with_positive), f"a positive is {IN_BENCHMARK}, {kind}", split=SPLIT)
+        dropped += more
+    return kept.drop("match"), dropped
 
 
 def _drop_texts(texts: pl.DataFrame, reason: str, where: pl.Expr) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:

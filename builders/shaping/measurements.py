@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from builders.errors import SourceError
 from builders.reading.errors import shorten
+from builders.shaping.file_headers import read_header
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,11 +112,7 @@ def read_columns(raw: Raw) -> tuple[dict[str, Any], Array, Array]:
     """
     try:
         with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
-            metadata = file.metadata.metadata or {}
-            header = metadata.get(KEY, b"")
-            if hashlib.sha256(header).hexdigest().encode() != metadata.get(KEY + b".sha256"):
-                raise _refused(raw, "a header that does not have its digest" if header else "no header")
-            described: dict[str, Any] = json.loads(header)
+            described: dict[str, Any] = json.loads(read_header(file.metadata.metadata, KEY))
             keys, values = (file.read(columns=[name]).column(0).to_numpy() for name in ("key", "value"))
             if described["format"] != FORMAT:
                 raise _refused(raw, f"format {described['format']}")

@@ -12,7 +12,8 @@ from builders.raw_files import hub
 from builders.reading import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.shaping.mined_negatives import MINED_NOTES, add_mined, mined_file
+from builders.spec import Mining, Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ SETS: Mapping[str, tuple[int, tuple[str, ...], str]] = {
 }
 CONFIG_OF = {name: config for config, (_, _, name) in SETS.items()}
 ALL = 1 << 62  # more rows than any set has: none is drawn
+DATASET = "medi-contrastive"
+MINED = {config: f"mined-{config}" for config in SETS}
 
 SOURCE = Source(
     name="medi",
@@ -77,23 +80,33 @@ SOURCE = Source(
             for number, shard in enumerate(SHARDS)
         },
         "index": INDEX_FILE,
+        **{key: mined_file(config, DATASET, "1.0.0") for config, key in MINED.items()},
     },
 )
 
 
 @dataset(
-    "medi-contrastive",
+    "medi-contrastive",  # as in DATASET: the catalogue reads the name without importing
     pretty_name="MEDI training pairs (English)",
     languages=("eng-Latn",),
     task=Contrastive(tuple(SETS)),
     needs=(*SHARDS, "index"),
     versions={
         "1.0.0": "The 30 English sets of the ruMTEB paper's Table 6, as far as the paper says how they were made.",
+        "1.1.0": Version(f"1.0.0 with {MINED_NOTES}", {"mined": 7}, needs=tuple(MINED.values())),
         "2.0.0": Version(CLEANED, {"clean": True}),
+        "2.1.0": Version(f"2.0.0 with {MINED_NOTES}", {"clean": True, "mined": 7}, needs=tuple(MINED.values())),
     },
+    mining=Mining("1.0.0", MINED),
     prompts=Prompts("", configs=tuple(ConfigPrompts(config, prefixes) for config, (_, prefixes, _) in SETS.items())),
     citation=("snegirev2025rumteb",),
-    sample={"rows": 70, "sizes": dict.fromkeys(SETS, 2) | {"agnews": 6, "fever": 4}, "other_tasks": 2, "other_rows": 2},
+    sample={
+        "rows": 70,
+        "sizes": dict.fromkeys(SETS, 2) | {"agnews": 6, "fever": 4},
+        "other_tasks": 2,
+        "other_rows": 2,
+        "mined_ranks": (2, 4),
+    },
 )
 def contrastive(
     raw: RawFiles,
@@ -104,6 +117,8 @@ def contrastive(
     other_rows: int = 600,
     accept_counts: bool = False,
     clean: bool = False,
+    mined: int = 0,
+    mined_ranks: tuple[int, int] = (21, 100),
 ) -> Tables:
     """Which text belongs to a query, and which only looks like it?
 
@@ -111,9 +126,10 @@ def contrastive(
     file is a row here, with its positive and its negative. The file must have `rows` rows; each task must have the rows of
     `sizes` (by config; without it, those of Table 6), and what is left must be `other_tasks` tasks of `other_rows` rows.
     `accept_counts` accepts other counts of tasks, but not another total. `clean` drops what
-    builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id (String:
-    `medi:<config>:<row in the whole file, from 0>`); query (String); positives, negatives (List(String), one each);
-    negative_kinds (List(String): provided).
+    builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. mined: how many hard negatives each row
+    gets from the ranking of its config, of the documents of `mined_ranks` (builders.shaping.mined_negatives). Columns: id
+    (String: `medi:<config>:<row in the whole file, from 0>`); query (String); positives, negatives (List(String), one each);
+    negative_kinds (List(String): provided); with `mined` also mined (List(String)).
 
     Raises SourceError for another number of rows, other tasks or other counts, with every task_name and its count.
     """
@@ -145,8 +161,16 @@ def contrastive(
             negatives=pl.concat_list("neg"),
         )
         made = make_pairs(of_set, config, index, size=ALL, clean=clean, deduplicate=False)
+        table = made.rows
+        if mined:
+            ranked = make_pairs(of_set, config, index, size=ALL, deduplicate=False).rows if clean else table
+            of_benchmarks = index if clean else None
+            table, more = add_mined(
+                table, ranked, raw.whole(MINED[config]), mined, ranks=mined_ranks, index=of_benchmarks
+            )
+            observed |= more
         path = raw.scratch / f"{config}.parquet"
-        made.rows.write_parquet(path)
+        table.write_parquet(path)
         frames[config] = {"train": pl.scan_parquet(path)}
         dropped += made.dropped
         reported += made.reported

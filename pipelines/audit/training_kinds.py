@@ -32,7 +32,7 @@ TRAINING_KINDS = {
     ),
     "too_few_negatives": Kind(
         "info",
-        f"A row of training data has fewer than {MIN_NEGATIVES} negatives; mined ones may be added to them.",
+        f"A row of training data has fewer than {MIN_NEGATIVES} negatives, those of the column `mined` included.",
     ),
     "number_text": Kind("info", "A text of training data is only a number: `1984`, `3,5`, `50 %`."),
 }

@@ -47,7 +47,9 @@ def audit_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[F
     The findings about single texts (pipelines.audit.texts) are made of queries and first positives with the other tasks; here of
     the other positives and of the negatives, so that no text is left out.
     """
-    texts = frame.select("query", *DOCUMENTS).with_row_index("position").collect(engine="streaming")
+    has_mined = "mined" in frame.collect_schema().names()
+    mined = (pl.col("mined") if has_mined else pl.lit([], pl.List(pl.String))).list.len().alias("mined")
+    texts = frame.select("query", *DOCUMENTS, mined).with_row_index("position").collect(engine="streaming")
     queries = texts.select("position", text="query")
     positives, negatives = (_explode(texts, column) for column in DOCUMENTS)
     compared = {
@@ -61,7 +63,7 @@ def audit_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[F
     for column, some in (("query", queries), ("positives", positives), ("negatives", negatives)):
         numbers = some.filter(pl.col("text").str.contains(NUMBER))["position"]
         findings += findings_where("number_text", (config, split, column), texts, _is_in(numbers))
-    count = pl.col("negatives").list.len()
+    count = pl.col("negatives").list.len() + pl.col("mined")
     lengths = texts.select(least=count.min(), most=count.max()).row(0)
     detail = f"{lengths[0]} to {lengths[1]} in a row" if lengths[0] < lengths[1] else f"{lengths[0]} in every row"
     location = (config, split, "negatives")

@@ -143,7 +143,7 @@ def _build(definition: Definition, version: str, settings: BuildSettings, damage
     name = f"{definition.dataset.name}@{version}"
     for one in damage:
         logger.info("%s: it is built again", one)
-    if missing := _missing_files(definition, settings):
+    if missing := _missing_files(definition, version, settings):
         raise _missing_files_error(definition, name, missing, settings.raw, damage)
     try:
         result = make(definition, version, settings)
@@ -156,21 +156,21 @@ def _build(definition: Definition, version: str, settings: BuildSettings, damage
         ) from error
     except SourceError as error:
         offline = replace(settings, raw=replace(settings.raw, offline=True))
-        missing = _missing_files(definition, offline)  # also those that are still to be downloaded
+        missing = _missing_files(definition, version, offline)  # also those that are still to be downloaded
         if len(missing) > 1:  # the error names the first one only
             raise _also_missing(error, missing) from error
         raise
     return Release(result.release_dir.absolute(), result.manifest)
 
 
-def _missing_files(definition: Definition, settings: BuildSettings) -> list[MissingRawFile]:
+def _missing_files(definition: Definition, version: str, settings: BuildSettings) -> list[MissingRawFile]:
     """The raw files that a build lacks and cannot download; none for a sample."""
     from pipelines.raw.missing_files import NeededFiles, find_missing_files
 
     if settings.sample:
         return []
     splits = catalogue.requested_splits(definition, settings.splits)
-    return find_missing_files([NeededFiles(definition, splits)], settings.raw)
+    return find_missing_files([NeededFiles(definition, version, splits)], settings.raw)
 
 
 def _missing_files_error(

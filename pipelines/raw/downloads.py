@@ -37,16 +37,18 @@ class PlannedDownload:
 
 
 def plan_downloads(
-    definitions: Iterable[Definition], raw: RawSettings, splits: tuple[str, ...] | None = None
+    datasets: Iterable[tuple[Definition, str]], raw: RawSettings, splits: tuple[str, ...] | None = None
 ) -> list[PlannedDownload]:
-    """The files that some datasets need, each once. A member of an archive that lies somewhere by itself is a file of its own.
+    """The files that some datasets need in some version, each once.
+
+    A member of an archive that lies somewhere by itself is a file of its own.
 
     Raises SourceError for a directory in place of a file, UsageError where `raw_dir` or a split does not exist.
     """
     planned: dict[tuple[str, str], PlannedDownload] = {}
-    for definition in definitions:
+    for definition, version in datasets:
         source = definition.source
-        for key in needed_files(definition, requested_splits(definition, splits)):
+        for key in needed_files(definition, requested_splits(definition, splits), version):
             file, plan = source.files[key], plan_file(source, key, raw)
             here = plan.origin in ("raw-dir", "cache", "mirror")
             path = digest_path(find_pin(source.name, file, raw.lock_files)) if plan.origin == "mirror" else file.name

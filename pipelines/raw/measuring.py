@@ -6,7 +6,6 @@ builders/shaping/measurements.py reads what is written here; docs/training.md de
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import sys
@@ -20,6 +19,7 @@ import pyarrow.parquet as pq
 from tqdm import tqdm
 
 from builders.errors import SourceError
+from builders.shaping.file_headers import header_metadata
 from builders.shaping.measurements import (
     COSINE_STEPS,
     FORMAT,
@@ -136,7 +136,7 @@ def write_file(path: Path, model: MeasuringModel, keys: Array, values: Array) ->
     ):
         table = pa.Table.from_arrays([pa.array(keys), pa.array(values)], schema=schema)
         writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
-        writer.add_key_value_metadata({KEY: header, KEY + b".sha256": hashlib.sha256(header).hexdigest().encode()})
+        writer.add_key_value_metadata(header_metadata(KEY, header))
 
 
 def hash_block(block: pl.DataFrame) -> Array:

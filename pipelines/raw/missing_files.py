@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NeededFiles:
-    """The raw files that some splits of a dataset need."""
+    """The raw files that some splits of a version of a dataset need."""
 
     definition: Definition
+    version: str
     splits: tuple[str, ...]
 
 
@@ -82,7 +83,7 @@ def find_missing_files(
     missing: dict[str, MissingRawFile] = {}
     for need in needs:
         source = need.definition.source
-        for key in needed_files(need.definition, need.splits):
+        for key in needed_files(need.definition, need.splits, need.version):
             stored = stored_file(source.files[key])
             name = f"{source.name}/{stored.name}"
             reason = _missing_reason(source, key, raw, reasons.get(name))
@@ -121,13 +122,14 @@ def find_buildable(split: str, needs: Iterable[NeededFiles], raw: RawSettings) -
     return [
         need.definition.dataset.name
         for need in needs
-        if split in need.splits and need.splits != (split,) and _has_all(need.definition, split, raw)
+        if split in need.splits and need.splits != (split,) and _has_all(need, split, raw)
     ]
 
 
-def _has_all(definition: Definition, split: str, raw: RawSettings) -> bool:
+def _has_all(need: NeededFiles, split: str, raw: RawSettings) -> bool:
+    keys = needed_files(need.definition, (split,), need.version)
     try:
-        plans = [plan_file(definition.source, key, raw) for key in needed_files(definition, (split,))]
+        plans = [plan_file(need.definition.source, key, raw) for key in keys]
     except DatasetError:
         return False
     return all(plan.origin in ("raw-dir", "cache", "mirror") for plan in plans)

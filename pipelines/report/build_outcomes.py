@@ -53,7 +53,7 @@ def expect(
 
     Raises UsageError where the directory of raw files does not exist.
     """
-    keys = needed_files(definition, splits) if raw else []
+    keys = needed_files(definition, splits, version) if raw else []
     return DatasetReport(
         dataset=definition.dataset.name,
         version=version,

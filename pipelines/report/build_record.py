@@ -117,7 +117,7 @@ def _summary(
         missing = missing_file_of(error) if error is not None and raw is not None else None
         states.append((f"{definition.dataset.name}@{version}", state, "" if missing or not error else error.what))
         if missing is not None:
-            needs.append(NeededFiles(definition, requested_splits(definition, splits)))
+            needs.append(NeededFiles(definition, version, requested_splits(definition, splits)))
             failed.append(missing)
     if raw is None or not needs:
         return [summarize(states)]

@@ -77,13 +77,13 @@ def missing_files_summary(
 
 
 def log_missing_files(
-    definitions: Iterable[Definition],
+    datasets: Iterable[tuple[Definition, str]],
     raw: RawSettings,
     splits: tuple[str, ...] | None = None,
     failed: Collection[MissingFile] = (),
 ) -> None:
     """Log the summary of the raw files that some datasets lack, if there are any; parameters as for `missing_files_summary`."""
-    needs = [NeededFiles(definition, requested_splits(definition, splits)) for definition in definitions]
+    needs = [NeededFiles(definition, version, requested_splits(definition, splits)) for definition, version in datasets]
     lines = missing_files_summary(needs, raw, splits, failed)
     if lines:
         logger.log(summary_level(failed=True), "\n".join(lines))

@@ -143,7 +143,12 @@ def machine() -> str:
 
 def _describe(definitions: Sequence[Definition], lock_files: Sequence[Path]) -> SourceNeed:
     source = definitions[0].source
-    keys = {key for one in definitions for key in needed_files(one, one.dataset.task.splits)}
+    keys = {
+        key
+        for one in definitions
+        for version in one.dataset.versions
+        for key in needed_files(one, one.dataset.task.splits, version)
+    }
     stored: dict[str, list[RawFile]] = {}  # the files that are read, by the name of the file that holds them
     for key, file in source.files.items():
         if key in keys:

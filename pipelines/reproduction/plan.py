@@ -43,7 +43,8 @@ class Rebuild:
     @property
     def keys(self) -> list[str]:
         """The keys of the raw files that it reads."""
-        return catalogue.needed_files(self.definition, catalogue.requested_splits(self.definition, self.splits))
+        splits = catalogue.requested_splits(self.definition, self.splits)
+        return catalogue.needed_files(self.definition, splits, self.version)
 
     @property
     def other_files(self) -> list[str]:

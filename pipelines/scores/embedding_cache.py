@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+FOLDER = "embeddings"  # below the cache: the files of all models
 # A batch ends at either: vectors are saved and progress is counted once a batch.
 BATCH_TEXTS = 32
 BATCH_CHARACTERS = 10_000

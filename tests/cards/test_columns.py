@@ -7,7 +7,7 @@ import json
 import pytest
 
 from builders import tasks
-from cards.columns import all_labels, describe_columns, describe_labels, label_name
+from cards.columns import MEANINGS, all_labels, describe_columns, describe_labels, label_name
 from cards.texts import read_prose
 from pipelines.make import GOLDEN
 from tests.support.card_inputs import TASKS, definition_for, frames_for, manifest_for
@@ -57,6 +57,7 @@ def test_the_prose_says_what_a_column_of_this_dataset_alone_means() -> None:
 def test_every_column_that_a_dataset_adds_is_explained(name: str) -> None:
     definition = definition_of(name)
     known = {column for layout in tasks.layouts(definition.dataset.task) for column in (*layout.columns, *HAS_OWN)}
+    known |= {column for task_type, _, column in MEANINGS if task_type == definition.dataset.task.type.name}
     golden = GOLDEN / definition.source.name / name / definition.dataset.newest
     rows = [json.loads(path.read_text("utf-8").partition("\n")[0]) for path in golden.glob("*.jsonl")]
     added = {column for row in rows for column in row} - known

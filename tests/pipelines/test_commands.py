@@ -172,7 +172,7 @@ def test_a_number_of_thousands_of_digits_is_a_usage_error(tmp_path: Path) -> Non
         (["check", "terra", "--output", "OUT", "cedr"], ["terra has not been built", "cedr has not been built"]),
         (["diff", "nowhere", "--json", "tests"], ["no such folder"]),
         (["publish", "terra", "--org", "org", "--dry-run", "rubk"], ["no source, dataset or group is named 'rubk'"]),
-        (["decide", "nothing", "--raw-dir", "OUT"], ["no source is named 'nothing'"]),
+        (["decide", "nothing", "--raw-dir", "OUT"], ["no source, dataset or group is named 'nothing'"]),
     ],
     ids=lambda value: value[0],
 )

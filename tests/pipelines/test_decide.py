@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -15,6 +16,7 @@ from builders.shaping.thresholds import cosines_file, measure_cosines, read_cosi
 from builders.spec import Measurement, Raw, Source
 from pipelines import decide
 from tests.support.measurements import compare_lengths, count_words, encoder, tokenizer
+from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,7 +60,8 @@ def raw_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         return models[measurement.kind]
 
     monkeypatch.setattr("pipelines.raw.measuring_models.load_model", load)
-    monkeypatch.setattr(decide, "_find", lambda _: SOURCE)
+    definition = replace(definition_of("cedr-classification"), source=SOURCE)
+    monkeypatch.setattr("pipelines.command.resolve_datasets", lambda _: [(definition, "1.0.0")])
     (tmp_path / "raw" / "pairs").mkdir(parents=True)
     (tmp_path / "raw" / "pairs" / "train.txt").write_text("кот\nкот и пёс\n", "utf-8")
     return tmp_path / "raw"

@@ -50,7 +50,7 @@ def test_a_file_that_is_no_index_or_damaged_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"exact": [1]}).write_parquet(other)
     with pytest.raises(SourceError, match="not an index of the texts of benchmarks") as caught:
         read(other)
-    assert (caught.value.found, caught.value.where) == ("no list of tables", str(other))
+    assert (caught.value.found, caught.value.where) == ("no header", str(other))
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes(PATH.read_bytes()[:-100])
     with pytest.raises(SourceError, match="or damaged"):

@@ -17,12 +17,19 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from builders.catalogue import Definition
+
+
+def newest(*names: str) -> list[tuple[Definition, str]]:
+    """The newest versions of some datasets."""
+    return [(definition, definition.dataset.newest) for definition in map(definition_of, names)]
+
 
 def test_the_files_of_several_datasets_are_planned_once_with_origin_and_size(tmp_path: Path) -> None:
     local = write(tmp_path / "raw" / "rubq" / "RuBQ_2.0_test.json", b"[]")
     raw = RawSettings(raw_dir=tmp_path / "raw", cache=tmp_path / "cache", lock=tmp_path / "lock.json")
     names = ("rubq-retrieval", "rubq-reranking", "cedr-classification", "instrusum-reranking", "genie-reranking")
-    plans = {plan.name: plan for plan in plan_downloads(map(definition_of, names), raw)}
+    plans = {plan.name: plan for plan in plan_downloads(newest(*names), raw)}
     assert {name: plan.origin for name, plan in plans.items()} == {
         "rubq/RuBQ_2.0_test.json": "raw-dir",
         "rubq/RuBQ_2.0_paragraphs.json": "download",
@@ -38,7 +45,7 @@ def test_the_files_of_several_datasets_are_planned_once_with_origin_and_size(tmp
 def test_an_extracted_member_is_here_and_its_archive_is_still_to_download_for_the_others(tmp_path: Path) -> None:
     write(tmp_path / "raw" / "cedr" / "main" / "test.jsonl", b"")
     raw = RawSettings(raw_dir=tmp_path / "raw", cache=tmp_path / "cache", lock=tmp_path / "lock.json")
-    plans = plan_downloads([definition_of("cedr-classification")], raw)
+    plans = plan_downloads(newest("cedr-classification"), raw)
     assert [(plan.name, plan.origin) for plan in plans] == [
         ("cedr/main.zip", "download"),
         ("cedr/main/test.jsonl", "raw-dir"),
@@ -49,7 +56,7 @@ def test_on_a_terminal_names_and_addresses_are_folded_behind_a_slash_and_in_a_pi
     tmp_path: Path,
 ) -> None:
     raw = RawSettings(raw_dir=None, cache=tmp_path, lock=tmp_path / "lock.json")
-    plans = plan_downloads(map(definition_of, ("rubq-retrieval", "lmsys-reranking")), raw)
+    plans = plan_downloads(newest("rubq-retrieval", "lmsys-reranking"), raw)
     shown, piped = download_page(plans, width=80), download_page(plans)
     assert max(map(len, shown)) <= 80
     assert max(map(len, piped)) > 80

