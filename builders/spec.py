@@ -15,9 +15,13 @@ from builders.benchmarks import BENCHMARKS
 from builders.docstrings import read_docstring
 from builders.prompts import Prompts as Prompts  # noqa: PLC0414, TC001 - builders import it from here
 from builders.tasks import Contrastive
+from builders.versions import VERSION as VERSION  # noqa: PLC0414 - versions too
+from builders.versions import KnownFinding as KnownFinding  # noqa: PLC0414
+from builders.versions import Version as Version  # noqa: PLC0414
+from builders.versions import version_key as version_key  # noqa: PLC0414
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     import polars as pl
@@ -28,7 +32,6 @@ if TYPE_CHECKING:
     from builders.tasks import Task
 
 NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
-VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 OTHER = "other"  # the group of datasets without a benchmark
 TRAINING = "training"  # the group of training data, and the folder of their builders
 LANGUAGES = MappingProxyType({"rumteb": ("rus-Cyrl",), "ateb": ("eng-Latn",)})  # the default of each folder of builders
@@ -55,12 +58,32 @@ class Decisions:
 
 
 @dataclass(frozen=True)
+class Measurement:
+    """A raw file of numbers that a model gives for texts of a source: `embedding-datasets decide` runs it once.
+
+    key: of the raw file. kind: "tokens" (of a text, without special tokens) or "cosine" (of the embeddings of two texts). model:
+    on the Hub. revision: its commit; empty where none is fixed, then the file says which one it was. inputs: keys of the raw
+    files with the texts, other measurements among them. texts: the texts to measure, from the input files: batches with the
+    column `text`, or for a cosine `first` and `second` (String); a repeated text costs time and changes nothing.
+    builders.shaping.measurements reads the file.
+    """
+
+    key: str
+    kind: str
+    model: str
+    revision: str
+    inputs: tuple[str, ...]
+    texts: Callable[[Mapping[str, Raw]], Iterator[pl.DataFrame]]
+
+
+@dataclass(frozen=True)
 class Source:
     """One upstream publication: where its raw files are and under which terms.
 
     license: a licence id of the Hub (`mit`, `cc-by-sa-4.0`, `other`, ...); license_note says what an id cannot.
     citation: keys in cards/citations.bib. annotations: the Hub's annotations_creators. files: raw files by short key. decisions:
-    the raw file that a classifier writes, if there is one.
+    the raw file that a classifier writes, if there is one. measurements: those that a tokenizer or model writes, each after its
+    inputs.
     """
 
     name: str
@@ -72,6 +95,7 @@ class Source:
     annotations: tuple[str, ...] = ("found",)
     license_note: str = ""
     decisions: Decisions | None = None
+    measurements: tuple[Measurement, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse two files that would lie in one place."""
@@ -84,31 +108,6 @@ class Source:
     def citations(self) -> tuple[str, ...]:
         """The citation keys, however many were given."""
         return (self.citation,) if isinstance(self.citation, str) else self.citation
-
-
-@dataclass(frozen=True)
-class KnownFinding:
-    """A finding that a maintainer examined and keeps.
-
-    kind, location: as in the finding (`split_leak`, `default/test.text`). count: the sum over findings of this kind at this
-    location, on complete raw files; a build that counts differently fails. why: the reason for keeping it, for the card.
-    detail: only findings with this detail, where there are several.
-    """
-
-    kind: str
-    location: str
-    count: int
-    why: str
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Version:
-    """A version is options of the recipe, never a copy of it. `notes` says what changed, for the card's history."""
-
-    notes: str
-    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    known: tuple[KnownFinding, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -229,11 +228,6 @@ def _benchmark(dataset: str, name: str | None, prompts: Prompts | None) -> Bench
     if BENCHMARKS[name].needs_prompts and prompts is None:
         raise ValueError(f"{dataset}: {BENCHMARKS[name].title} has a prompt for every dataset: declare `prompts`")
     return BENCHMARKS[name]
-
-
-def version_key(version: str) -> tuple[int, ...]:
-    """Sort key of a version: its numbers, so that 10.0.0 comes after 9.0.0."""
-    return tuple(int(number) for number in version.split("."))
 
 
 @dataclass(frozen=True)

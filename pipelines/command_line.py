@@ -39,7 +39,7 @@ COMMANDS = (
     Command("site", "understand", "write a catalogue of releases to browse, without a server"),
     Command("new", "develop", "begin a dataset, and list what it lacks"),
     Command("doctor", "develop", "find out what would stop a build on this machine"),
-    Command("decide", "develop", "judge the sentences of a source once, with a classifier"),
+    Command("decide", "develop", "judge or measure the texts of a source once, with a model"),
     Command("accept", "develop", "take over the digests and versions of a build report"),
 )
 HEADINGS: dict[Heading, str] = {"use": "use", "understand": "understand", "develop": "develop"}

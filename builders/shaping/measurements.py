@@ -1,0 +1,164 @@
+"""Numbers that a tokenizer or a model gave for texts, from a raw file: so that no build needs a model.
+
+`embedding-datasets decide` writes the file (pipelines/raw/measuring.py), and docs/training.md describes it: Parquet, sorted by
+`key`, with a header in its metadata that names the model and has the digest of the columns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builders.errors import SourceError
+from builders.reading.errors import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from builders.spec import Raw
+
+    Array = npt.NDArray[Any]
+
+KEY = b"embedding-datasets.measurements"
+FORMAT = 1
+TOKENS, COSINE = "tokens", "cosine"
+TYPES = {TOKENS: np.dtype("uint32"), COSINE: np.dtype("int32")}
+COSINE_STEPS = 10_000  # a cosine is stored as a whole number of 1/10,000
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """The numbers of a file. model: as in the file. keys: hashes (uint64), ascending; values: one for each key."""
+
+    raw: Raw
+    kind: str
+    model: str
+    keys: Array = field(repr=False)
+    values: Array = field(repr=False)
+
+    def of(self, texts: pl.Series) -> pl.Series:
+        """The tokens of each text, without special tokens (UInt32).
+
+        Raises SourceError for texts that were not measured, ValueError for a file of another kind.
+        """
+        self._check_kind(TOKENS)
+        return pl.Series(texts.name, self._look_up(hash_texts(texts), texts), pl.UInt32)
+
+    def of_pairs(self, first: pl.Series, second: pl.Series) -> pl.Series:
+        """The cosine of the two embeddings of each pair, to four decimals (Float64).
+
+        Raises SourceError for pairs that were not measured, ValueError for a file of another kind.
+        """
+        self._check_kind(COSINE)
+        return pl.Series(first.name, self._look_up(hash_pairs(first, second), first) / COSINE_STEPS, pl.Float64)
+
+    def _check_kind(self, kind: str) -> None:
+        if self.kind != kind:
+            raise ValueError(f"{self.raw.name} has the kind {self.kind}, not {kind}")
+
+    def _look_up(self, keys: Array, shown: pl.Series) -> Array:
+        where = np.searchsorted(self.keys, keys)
+        known = where < len(self.keys)
+        known[known] = self.keys[where[known]] == keys[known]
+        if not known.all():
+            unknown = np.flatnonzero(~known)
+            what = "text" if self.kind == TOKENS else "pair"
+            raise SourceError(
+                f"{self.raw.name}: {len(unknown):,} {what}{'s' * (len(unknown) > 1)} not measured",
+                where=str(self.raw.path),
+                found=shorten(str(shown[int(unknown[0])])),
+                expected=f"the measurement of every {what} of the source",
+                todo=_remeasure(self.raw),
+            )
+        return self.values[where]
+
+
+def read_measurements(raw: Raw, kind: str, model: str) -> Measurements:
+    """The measurements of a file. model: its `name@revision`, or its name alone for any revision.
+
+    Raises SourceError for a file that is damaged, of another format, kind or model.
+    """
+    header, keys, values = read_columns(raw)
+    if header.get("kind") != kind:
+        raise _refused(raw, f"kind {header.get('kind')}", f"kind {kind}")
+    if values.dtype != TYPES[kind] or not (keys[1:] > keys[:-1]).all():
+        raise _refused(raw, f"keys that do not ascend, or values of type {values.dtype}")
+    measured = str(header.get("model"))
+    if measured != model and ("@" in model or measured.rpartition("@")[0] != model):
+        raise SourceError(
+            f"{raw.name}: measured by another model",
+            where=str(raw.path),
+            found=shorten(measured, 200),
+            expected=model,
+            todo=_remeasure(raw),
+        )
+    return Measurements(raw, kind, measured, keys, values)
+
+
+def read_columns(raw: Raw) -> tuple[dict[str, Any], Array, Array]:
+    """The header of a file of measurements, its keys and its values.
+
+    Raises SourceError for a file that is damaged, of another format, or not one.
+    """
+    try:
+        with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
+            metadata = file.metadata.metadata or {}
+            header = metadata.get(KEY, b"")
+            if hashlib.sha256(header).hexdigest().encode() != metadata.get(KEY + b".sha256"):
+                raise _refused(raw, "a header that does not have its digest" if header else "no header")
+            described: dict[str, Any] = json.loads(header)
+            keys, values = (file.read(columns=[name]).column(0).to_numpy() for name in ("key", "value"))
+            if described["format"] != FORMAT:
+                raise _refused(raw, f"format {described['format']}")
+            if described["content"] != content_digest(keys, values):
+                raise _refused(raw, "columns that do not have their digest")
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError) as error:
+        raise _refused(raw, str(error).split("\n", 1)[0][:200] or type(error).__name__) from error
+    return described, keys, values
+
+
+def content_digest(keys: Array, values: Array) -> str:
+    """The sha256 of all keys, then all values, as little-endian bytes."""
+    digest = hashlib.sha256(keys.astype("<u8").tobytes())
+    digest.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
+    return digest.hexdigest()
+
+
+def hash_texts(texts: pl.Series) -> Array:
+    """BLAKE2b of each text in UTF-8: 8 bytes, read as a little-endian number (uint64)."""
+    return _hashes(text.encode() for text in texts)
+
+
+def hash_pairs(first: pl.Series, second: pl.Series) -> Array:
+    """BLAKE2b of each pair, as hash_texts: the bytes of the first text in decimal digits, a colon, the first text, the second."""
+    pairs = zip((text.encode() for text in first), (text.encode() for text in second), strict=True)
+    return _hashes(b"%d:%b%b" % (len(one), one, other) for one, other in pairs)
+
+
+def _hashes(messages: Iterable[bytes]) -> Array:
+    digests = b"".join(hashlib.blake2b(message, digest_size=8).digest() for message in messages)
+    return np.frombuffer(digests, "<u8").astype(np.uint64)
+
+
+def _remeasure(raw: Raw) -> str:
+    source = raw.name.partition("/")[0]
+    return f"remove the file, then: embedding-datasets decide {source} --raw-dir DIR"
+
+
+def _refused(raw: Raw, found: str, expected: str = f"a file of format {FORMAT}") -> SourceError:
+    return SourceError(
+        f"{raw.name}: not the measurements of texts, or damaged",
+        where=str(raw.path),
+        found=found,
+        expected=expected,
+        todo=_remeasure(raw),
+    )

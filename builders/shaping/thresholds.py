@@ -1,0 +1,61 @@
+"""Thresholds that a paper leaves open, by one rule: as strict as the wanted number of rows permits."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from builders.raw_files import by_hand
+from builders.shaping.measurements import COSINE, read_measurements
+from builders.spec import Measurement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import polars as pl
+
+    from builders.raw_files import RawFile
+    from builders.shaping.measurements import Measurements
+    from builders.spec import Raw
+
+LABSE = "sentence-transformers/LaBSE"
+LABSE_REVISION = "e34fab64a3011d2176c99545a93d5cbddc9a91b7"
+STEPS = 100  # a threshold is a whole number of hundredths
+
+
+def cosines_file(source: str) -> RawFile:
+    """The raw file with the LaBSE cosines of a source: the key `cosines` in its files."""
+    return by_hand(
+        "cosines.parquet",
+        f"the cosine of the embeddings of each pair by {LABSE}: pip install '.[measurements]', then "
+        f"embedding-datasets decide {source} --raw-dir DIR; or copy the file from somebody who has it",
+    )
+
+
+def measure_cosines(
+    inputs: tuple[str, ...], pairs: Callable[[Mapping[str, Raw]], Iterator[pl.DataFrame]]
+) -> Measurement:
+    """The measurement that writes the raw file `cosines` of a source; see builders.spec.Measurement for its arguments."""
+    return Measurement("cosines", COSINE, LABSE, LABSE_REVISION, inputs, pairs)
+
+
+def read_cosines(raw: Raw) -> Measurements:
+    """The LaBSE cosines of a source.
+
+    Raises SourceError for a file that is damaged or of another model.
+    """
+    return read_measurements(raw, COSINE, f"{LABSE}@{LABSE_REVISION}")
+
+
+def largest_threshold(values: pl.Series, rows: int) -> float:
+    """The largest multiple of 0.01 that at least `rows` of the values reach.
+
+    values: numbers, without null. Of fewer values than `rows` it is the largest that all of them reach; of none it is 0.
+    """
+    if not len(values):
+        return 0.0
+    reached: float = values.sort(descending=True)[min(rows, len(values)) - 1]
+    step = math.floor(reached * STEPS) + 1  # one too many, or rounding of the product could make it one too few
+    while step / STEPS > reached:
+        step -= 1
+    return step / STEPS

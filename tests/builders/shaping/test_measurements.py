@@ -1,0 +1,106 @@
+"""Files of measurements: what they answer, and which are refused."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from builders.errors import SourceError
+from builders.shaping.lengths import TOKENIZER
+from builders.shaping.measurements import COSINE, TOKENS, hash_pairs, hash_texts, read_measurements
+from builders.shaping.thresholds import LABSE, LABSE_REVISION
+from tests.support.measurements import REVISION, write_cosines, write_tokens
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from builders.spec import Raw
+
+COUNTS = {"Кот спит.": 4, "": 0, "ёж\u2028и уж": 5, "e\u0301": 2, "é": 1}
+COSINES = {("a", "bc"): 0.25, ("ab", "c"): -0.5, ("Дом", "House"): 0.81237}
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Raw:
+    return write_tokens(tmp_path / "tokens.parquet", COUNTS)
+
+
+def test_each_text_has_its_number_of_tokens_in_any_order_and_repeated(tokens: Raw) -> None:
+    measured = read_measurements(tokens, TOKENS, f"{TOKENIZER}@{REVISION}")
+    texts = pl.Series("text", [*COUNTS, *reversed(COUNTS)])
+    assert measured.of(texts).to_list() == [COUNTS[text] for text in texts]
+    assert measured.of(texts).dtype == pl.UInt32
+    assert measured.of(texts.clear()).to_list() == []
+
+
+def test_a_pair_is_not_the_text_of_both_and_has_a_direction(tmp_path: Path) -> None:
+    raw = write_cosines(tmp_path / "cosines.parquet", COSINES)
+    measured = read_measurements(raw, COSINE, f"{LABSE}@{LABSE_REVISION}")
+    first, second = (pl.Series([pair[side] for pair in COSINES]) for side in (0, 1))
+    assert measured.of_pairs(first, second).to_list() == [0.25, -0.5, 0.8124]
+    with pytest.raises(SourceError, match="3 pairs not measured"):
+        measured.of_pairs(second, first)
+
+
+def test_keys_are_blake2b_as_the_documentation_says() -> None:
+    texts = pl.Series(["Кот", ""])
+    assert [int(key).to_bytes(8, "little") for key in hash_texts(texts)] == [
+        hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts
+    ]
+    key = hash_pairs(pl.Series(["Кот"]), pl.Series(["cat"]))[0]
+    assert int(key).to_bytes(8, "little") == hashlib.blake2b("6:Котcat".encode(), digest_size=8).digest()
+
+
+def test_texts_that_were_not_measured_are_counted_and_the_command_is_named(tokens: Raw) -> None:
+    measured = read_measurements(tokens, TOKENS, TOKENIZER)
+    with pytest.raises(SourceError) as caught:
+        measured.of(pl.Series(["Кот спит.", "Пёс лает.", "кот спит."]))
+    assert "2 texts not measured" in str(caught.value)
+    assert "'Пёс лает.'" in str(caught.value)
+    assert f"embedding-datasets decide {tokens.name.split('/')[0]} --raw-dir DIR" in str(caught.value)
+
+
+@pytest.mark.parametrize("model", [f"{TOKENIZER}@{'1' * 40}", "ai-forever/ruRoberta", "another", ""])
+def test_measurements_of_another_model_are_refused(model: str, tokens: Raw) -> None:
+    with pytest.raises(SourceError, match="measured by another model"):
+        read_measurements(tokens, TOKENS, model)
+
+
+def test_a_file_of_another_kind_is_refused(tokens: Raw) -> None:
+    with pytest.raises(SourceError, match="kind tokens"):
+        read_measurements(tokens, COSINE, TOKENIZER)
+
+
+def test_a_file_with_any_byte_changed_is_refused_or_says_the_same(tokens: Raw) -> None:
+    whole = tokens.path.read_bytes()
+    model, texts = f"{TOKENIZER}@{REVISION}", pl.Series(list(COUNTS))
+    for position in range(0, len(whole), 3):
+        changed = bytearray(whole)
+        changed[position] ^= 0x40
+        tokens.path.write_bytes(changed)
+        try:
+            assert read_measurements(tokens, TOKENS, model).of(texts).to_list() == list(COUNTS.values())
+        except SourceError:
+            continue
+
+
+@pytest.mark.parametrize("damage", ["other parquet", "text", "shortened", "empty", "columns changed"])
+def test_a_damaged_file_is_refused_with_what_to_do(damage: str, tokens: Raw) -> None:
+    whole = tokens.path.read_bytes()
+    match damage:
+        case "other parquet":
+            pl.DataFrame({"key": [1], "value": [2]}).write_parquet(tokens.path)
+        case "columns changed":
+            metadata = pq.ParquetFile(tokens.path).metadata.metadata
+            table = pq.read_table(tokens.path).set_column(1, "value", pa.array([9] * len(COUNTS), pa.uint32()))
+            pq.write_table(table.replace_schema_metadata(metadata), tokens.path)
+        case _:
+            tokens.path.write_bytes({"text": b"text", "shortened": whole[:-40], "empty": b""}[damage])
+    with pytest.raises(SourceError, match="not the measurements of texts, or damaged") as caught:
+        read_measurements(tokens, TOKENS, TOKENIZER)
+    assert "remove the file, then: embedding-datasets decide" in str(caught.value)
