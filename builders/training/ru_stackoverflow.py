@@ -51,16 +51,8 @@ def _read_answers(files: Mapping[str, Raw], *, body: bool) -> Iterator[pl.DataFr
     """
     columns = QUESTION | {"answers": pl.List(ANSWER)}
     for batch in json_lines(files["questions"], columns, optional=OPTIONAL, records=("answers",)):
-        answers = pl.col("answers").list.eval(
-            pl.struct(
-                pl.element().struct.field("answer_id").alias("id"),
-                pl.element().struct.field("text_markdown").alias("text"),
-                (pl.element().struct.field("is_accepted") == 1).alias("accepted"),
-                pl.element().struct.field("score").alias("votes"),
-            )
-        )
-        title = pl.col("title")
-        chosen = choose_answers(batch.with_columns(answers=answers))
+        title, accepted = pl.col("title"), pl.col("is_accepted") == 1
+        chosen = choose_answers(batch, number="answer_id", text="text_markdown", votes="score", accepted=accepted)
         yield chosen.select(
             "views",
             number="question_id",

@@ -10,6 +10,7 @@ import pytest
 from builders.shaping.answers import choose_answers
 
 ANSWERS = pl.List(pl.Struct({"id": pl.Int64, "text": pl.String, "accepted": pl.Boolean, "votes": pl.Int64}))
+COLUMNS = {"name": pl.String, "approved": pl.Int64, "votes": pl.Int64, "answers": ANSWERS}
 
 
 def answer(
@@ -18,9 +19,15 @@ def answer(
     return {"id": number, "text": text, "accepted": accepted, "votes": votes}
 
 
-def choose(*questions: list[dict[str, Any]]) -> pl.DataFrame:
-    names = [f"q{number}" for number in range(len(questions))]
-    return choose_answers(pl.DataFrame({"name": names, "answers": questions}, {"name": pl.String, "answers": ANSWERS}))
+def choose(*questions: list[dict[str, Any]], accepted: str = "accepted") -> pl.DataFrame:
+    """The chosen answers. accepted: the column of answers, or the column of questions with the id of the accepted answer."""
+    rows = [(f"q{number}", 2, 100, answers) for number, answers in enumerate(questions)]
+    is_accepted = pl.col(accepted) if accepted == "accepted" else pl.col("id") == pl.col(accepted)
+    frame = pl.DataFrame(rows, COLUMNS, orient="row")
+    chosen = choose_answers(frame, number="id", text="text", votes="votes", accepted=is_accepted)
+    assert chosen.columns == ["name", "approved", "votes", "answer", "accepted", "answer_votes"]
+    assert chosen["votes"].to_list() == [100] * len(rows)
+    return chosen.drop("approved", "votes")
 
 
 @pytest.mark.parametrize(
@@ -45,3 +52,8 @@ def test_the_positive_is_the_accepted_answer_else_the_one_with_the_most_votes(
 def test_questions_keep_their_order_and_are_not_mixed_up() -> None:
     chosen = choose([answer(3, "a")], [], [answer(2, "b", votes=1), answer(1, "c", votes=2)], [answer(9, "d")])
     assert chosen.select("name", "answer").rows() == [("q0", "a"), ("q1", None), ("q2", "c"), ("q3", "d")]
+
+
+def test_the_accepted_answer_may_be_named_by_its_question() -> None:
+    answers = [answer(1, "a", votes=9), answer(2, "b")]
+    assert choose(answers, [answer(1, "c")], accepted="approved")["answer"].to_list() == ["b", "c"]
