@@ -139,7 +139,7 @@ def select_pool(
     observed = {
         f"rows of {one.config} in the source": read,
         f"rows of {one.config} of at most {limit} tokens a text": total,
-        f"rows of {one.config} to rank": ranked.height,
+        f"rows of {one.config} after deduplication": ranked.height,
         f"rows of {one.config} in the pool": pool.height,
     }
     for name in one.popularity:
@@ -204,8 +204,9 @@ def _rank(rows: pl.DataFrame, one: PairSet, prefix: str) -> tuple[pl.DataFrame, 
     """The ranking without repeated rows. prefix: of an id, before its number."""
     descending = [*(True for _ in one.popularity), False, False]
     ranked = rows.sort(*one.popularity, "number", "row", descending=descending, nulls_last=True)
+    before = "a row ranked above it" if one.popularity else "an earlier row"
     conditions = {
-        f"{what} of a row ranked above it": ~pl.struct(columns).is_first_distinct()
+        f"{what} of {before}": ~pl.struct(columns).is_first_distinct()
         for what, columns in (
             ("the id", ["number"]),
             ("the query and positive", ["query hash", "positive hash"]),

@@ -64,7 +64,7 @@ def test_the_pool_is_the_most_popular_rows_twice_as_many_as_the_set_has(tmp_path
     assert pool.observed == {
         "rows of s in the source": 5,
         "rows of s of at most 500 tokens a text": 5,
-        "rows of s to rank": 5,
+        "rows of s after deduplication": 5,
         "rows of s in the pool": 4,
         "votes of the last row in the pool of s": 3,
         "views of the last row in the pool of s": 0,

@@ -35,7 +35,7 @@ def test_every_set_with_a_builder_has_the_prefix_of_its_config_and_every_config_
         for config in definition_of(name).dataset.prompts.configs  # type: ignore[union-attr]
     }
     assert named == declared
-    assert len(named) == 32
+    assert len(named) == 41
     assert {one["config"]: one["thousands"] for one in SETS if one.get("dataset") == "medi-contrastive"} == {
         config: thousands for config, (thousands, _, _) in MEDI.items()
     }
