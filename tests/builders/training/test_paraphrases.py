@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from tests.support.training import build_golden, rows_of
+from tests.support.training import build_golden, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ def change_items(edit: Callable[[list[Any]], object]) -> Callable[[Path], None]:
 
 
 def test_query_and_positives_are_all_texts_of_the_item_in_their_order(tmp_path: Path) -> None:
-    rows = rows_of(build_golden(NAME, tmp_path))
+    rows = table_of(build_golden(NAME, tmp_path))
     item = rows.filter(pl.col("id").str.ends_with(":12")).row(0, named=True)
     texts = ["как тебя зовут?", "как твоё имя?", "тебя как зовут?", "твоё имя?"]
     assert item["query"] in texts
@@ -37,7 +37,7 @@ def test_query_and_positives_are_all_texts_of_the_item_in_their_order(tmp_path: 
 
 
 def test_distractors_are_negatives_only_where_they_are_asked_for(tmp_path: Path) -> None:
-    without = rows_of(build_golden(NAME, tmp_path / "without"))
+    without = table_of(build_golden(NAME, tmp_path / "without"))
     assert without["negatives"].list.len().sum() == 0
     tables = build_golden(
         NAME,
@@ -45,7 +45,7 @@ def test_distractors_are_negatives_only_where_they_are_asked_for(tmp_path: Path)
         change_items(lambda items: items[12]["distractors"].remove("как твоё имя?")),
         distractors=True,
     )
-    negatives = dict(rows_of(tables).select("id", "negatives").rows())
+    negatives = dict(table_of(tables).select("id", "negatives").rows())
     assert {name.rpartition(":")[2]: texts for name, texts in negatives.items() if texts} == {
         "0": ["дом уже построен"],
         "3": ["сколько стоит?"],
@@ -55,8 +55,8 @@ def test_distractors_are_negatives_only_where_they_are_asked_for(tmp_path: Path)
 
 
 def test_other_items_do_not_change_the_query_of_an_item(tmp_path: Path) -> None:
-    whole = rows_of(build_golden(NAME, tmp_path / "whole"))
-    fewer = rows_of(build_golden(NAME, tmp_path / "fewer", change_items(lambda items: items.pop())))
+    whole = table_of(build_golden(NAME, tmp_path / "whole"))
+    fewer = table_of(build_golden(NAME, tmp_path / "fewer", change_items(lambda items: items.pop())))
     assert whole.head(fewer.height).select("id", "query").equals(fewer.select("id", "query"))
 
 
