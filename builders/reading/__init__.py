@@ -1,8 +1,8 @@
 """Readers: one per raw format, from a raw file to a frame.
 
 Every reader takes one `builders.spec.Raw`: a plain file, or a member of a zip, tar or tar.gz archive, which is read in place. A
-name that ends in `.gz` is decompressed. Rows come in the order of the file and texts byte for byte (no strip, no normalisation);
-a UTF-8 byte order mark at the start of a file is not part of its text.
+name that ends in `.gz` or `.zst` is decompressed. Rows come in the order of the file and texts byte for byte (no strip, no
+normalisation); a UTF-8 byte order mark at the start of a file is not part of its text.
 
 Malformed input raises SourceError, which names the file, the line or record, what was found and what was expected. No row is
 skipped. With `raw.limit`, at most that many records are read; errors after them may go unnoticed.
@@ -14,6 +14,7 @@ from builders.reading.csv import read_csv
 from builders.reading.json import json_batches, json_lines, json_members, read_json_array, read_json_lines
 from builders.reading.lines import read_documents, read_lines
 from builders.reading.loose_csv import read_loose_csv
+from builders.reading.moses import moses_batches
 from builders.reading.parquet import read_parquet
 from builders.reading.pickle import pickle_members, read_pickle
 from builders.reading.tskv import read_tskv
@@ -23,6 +24,7 @@ __all__ = [
     "json_batches",
     "json_lines",
     "json_members",
+    "moses_batches",
     "open_raw",
     "pickle_members",
     "read_csv",

@@ -1,4 +1,4 @@
-"""Open a raw file as a stream of bytes: plain, gzipped, or inside a zip, tar or tar.gz archive."""
+"""Open a raw file as a stream of bytes: plain, compressed by gzip or zstd, or inside a zip, tar or tar.gz archive."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from isal import igzip, isal_zlib
 
 from builders import limits
 from builders.errors import SourceError
+from builders.reading import zstd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +54,9 @@ Stream = io.BufferedReader | zipfile.ZipExtFile
 def open_raw(raw: Raw, *, as_stored: bool = False) -> Iterator[BinaryIO]:
     """Open a raw file for reading forwards from its first byte to its last.
 
-    Data are decompressed if the name ends in `.gz`: the member's name in an archive, otherwise the file's. `as_stored`
-    leaves them compressed, for a digest. Members of zip, tar and tar.gz archives are read in place; nothing is extracted.
+    Data are decompressed if the name ends in `.gz` or `.zst`: the member's name in an archive, otherwise the file's. All members
+    of a gzip file and all frames of a zstd file are read. `as_stored` leaves them compressed, for a digest. Members of zip, tar
+    and tar.gz archives are read in place; nothing is extracted.
 
     Raises SourceError, on opening or from any read, if the file is missing, is not an archive, lacks the member or has it twice,
     if compressed data are truncated or corrupt, and if they exceed a limit of builders.limits. Checksums are compared at the end
@@ -71,8 +73,9 @@ def open_raw(raw: Raw, *, as_stored: bool = False) -> Iterator[BinaryIO]:
         try:
             member, trailer = (file, None) if raw.member is None else _open_member(raw, raw.member, file, stack)
             names = (raw.name, raw.path.name) if raw.member is None else (raw.member,)
-            compressed = not as_stored and any(name.lower().endswith(".gz") for name in names)
-            stream = stack.enter_context(_decompress(raw, member)) if compressed else member
+            stream: io.BufferedIOBase = member
+            if not as_stored:
+                stream = stack.enter_context(_decompress(raw, names, member))
         except READ_ERRORS as error:
             raise _read_error(raw, error, 0) from error
         # BufferedReader splits lines in C; the reader below it turns read errors into SourceError.
@@ -92,7 +95,7 @@ class _CheckedReader(io.RawIOBase):
         self._file = file
         self._stream = stream
         self._trailer = trailer
-        self._count = 0
+        self._count = self._lines = 0
 
     def readable(self) -> bool:
         return True
@@ -104,9 +107,10 @@ class _CheckedReader(io.RawIOBase):
             while not data and self._trailer is not None and self._trailer.read(CHUNK):
                 pass
         except READ_ERRORS as error:
-            raise _read_error(self._raw, error, self._count) from error
+            raise _read_error(self._raw, error, self._count, self._lines) from error
         view[: len(data)] = data
         self._count += len(data)
+        self._lines += data.count(b"\n")
         _refuse_expansion(self._raw, self._count, self._file.tell())
         if self._raw.watch is not None:
             self._raw.watch(self._file.tell())
@@ -127,12 +131,18 @@ class _BoundedReads:
         return self._file.read(size)
 
 
-def _decompress(raw: Raw, stream: Stream) -> igzip.IGzipFile:
-    """Decompress gzip data. The magic bytes are checked here because GzipFile reads an empty file as empty data."""
-    head = stream.peek(len(GZIP_MAGIC))[:16]
-    if not head.startswith(GZIP_MAGIC):
-        raise _wrong_format(raw, "gzip", head)
-    return igzip.IGzipFile(fileobj=stream, mode="rb")
+def _decompress(raw: Raw, names: tuple[str, ...], stream: Stream) -> io.BufferedIOBase:
+    """Decompress data as the names say. The magic bytes are checked here: decompressors read an empty file as empty data."""
+    head = stream.peek(len(zstd.MAGIC))[:16]
+    if any(name.lower().endswith(".gz") for name in names):
+        if not head.startswith(GZIP_MAGIC):
+            raise _wrong_format(raw, "gzip", head)
+        return cast("io.BufferedIOBase", igzip.IGzipFile(fileobj=stream, mode="rb"))
+    if any(name.lower().endswith(".zst") for name in names):
+        if not head.startswith((zstd.MAGIC, *zstd.SKIPPABLE)):
+            raise _wrong_format(raw, "zstd", head)
+        return zstd.ZstdReader(cast("BinaryIO", stream))
+    return stream
 
 
 def _open_member(
@@ -185,15 +195,16 @@ def _open_tar_member(raw: Raw, member: str, archive: tarfile.TarFile, size: int)
     raise _no_member(raw, member, names)
 
 
-def _read_error(raw: Raw, error: Exception, count: int) -> SourceError:
-    """The SourceError for a failed read, after `count` bytes of data."""
+def _read_error(raw: Raw, error: Exception, count: int, lines: int = 0) -> SourceError:
+    """The SourceError for a failed read, after `count` bytes of data with `lines` line ends."""
     if isinstance(error, EOFError | tarfile.ReadError):
         problem = "truncated data"
     elif isinstance(error, RuntimeError):
         problem = "a password or an unknown compression"
     else:
         problem = "corrupt data"
-    found = f"{problem}, after {count:,} bytes ({str(error) or type(error).__name__})"
+    read = f"{count:,} bytes" + (f" and {lines:,} lines" if lines else "")
+    found = f"{problem}, after {read} ({str(error) or type(error).__name__})"
     return _unreadable(raw, found, "complete data that match their checksum, without a password", _fetch_again(raw))
 
 

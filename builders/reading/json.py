@@ -15,6 +15,7 @@ from builders.reading.archives import open_raw
 from builders.reading.errors import malformed, not_utf8, shorten, too_large
 from builders.reading.json_elements import JSON_SPACE, read_elements
 from builders.reading.json_plain import parse_plain_lines
+from builders.reading.json_records import to_records
 from builders.reading.values import MismatchError, check_values, make_schema, mismatch_error
 
 if TYPE_CHECKING:
@@ -30,21 +31,29 @@ SPACE = JSON_SPACE.encode()
 
 
 def json_batches(
-    raw: Raw, columns: Columns, *, optional: Collection[str] = (), numbers_as_text: Collection[str] = ()
+    raw: Raw,
+    columns: Columns,
+    *,
+    optional: Collection[str] = (),
+    numbers_as_text: Collection[str] = (),
+    records: Collection[str] = (),
 ) -> Iterator[tuple[int, Callable[[], pl.DataFrame]]]:
     """Yield the batches of `json_lines` unparsed, so that the caller can parse several at once.
 
     Each is the number of its first line, from 1, and a function that parses it, with the errors of `json_lines`.
     """
+    options = {"optional": optional, "numbers_as_text": numbers_as_text, "records": records}
     for first, lines in _line_batches(raw):
-        yield (
-            first,
-            partial(_frame, raw, "line", first, lines, columns, optional=optional, numbers_as_text=numbers_as_text),
-        )
+        yield first, partial(_frame, raw, "line", first, lines, columns, **options)
 
 
 def json_lines(
-    raw: Raw, columns: Columns, *, optional: Collection[str] = (), numbers_as_text: Collection[str] = ()
+    raw: Raw,
+    columns: Columns,
+    *,
+    optional: Collection[str] = (),
+    numbers_as_text: Collection[str] = (),
+    records: Collection[str] = (),
 ) -> Iterator[pl.DataFrame]:
     r"""Yield frames of the named columns of a file with one JSON object per line, a few megabytes at a time.
 
@@ -52,14 +61,15 @@ def json_lines(
     key counts.
     optional: paths that may be null or missing (both become null): a column `part`, a key below it `question.note`, the items
     of a list `answers[]`. numbers_as_text: String columns in which the source also writes numbers; a number becomes its
-    shortest JSON text (10, 10.0, 8.5).
+    shortest JSON text (10, 10.0, 8.5). records: columns of lists of objects that a line may also have as one object of lists
+    (builders.reading.json_records).
 
     Lines end in "\n" or "\r\n"; the last line end may be missing. Blank lines are allowed only at the end of the file.
 
     Raises SourceError for a line that is not UTF-8, not JSON or not an object, and for a column that is missing, null or of
     another type; see `builders.reading.values.check_values`.
     """
-    for _, parse in json_batches(raw, columns, optional=optional, numbers_as_text=numbers_as_text):
+    for _, parse in json_batches(raw, columns, optional=optional, numbers_as_text=numbers_as_text, records=records):
         yield parse()
 
 
@@ -109,6 +119,7 @@ def _frame(
     *,
     optional: Collection[str],
     numbers_as_text: Collection[str] = (),
+    records: Collection[str] = (),
 ) -> pl.DataFrame:
     """The frame of one batch of JSON texts; `first` is the number of its first line or record."""
     schema = make_schema(columns, optional)
@@ -121,6 +132,8 @@ def _frame(
     rows, error = _parse(batch)
     for name in numbers_as_text:
         _numbers_to_text(rows, name)
+    for name in records:
+        _read_records(rows, name, schema[name], raw=raw, unit=unit, first=first)
     try:
         check_values(rows, record, "", optional)
     except MismatchError:
@@ -146,6 +159,15 @@ def _numbers_to_text(rows: list[Any], name: str) -> None:
     for row in rows:
         if isinstance(row, dict) and type(row.get(name)) in (int, float):
             row[name] = orjson.dumps(row[name]).decode()
+
+
+def _read_records(rows: list[Any], name: str, dtype: pl.DataType, *, raw: Raw, unit: str, first: int) -> None:
+    for number, row in enumerate(rows, first):
+        if isinstance(row, dict) and name in row:
+            try:
+                row[name] = to_records(row[name], name, dtype)
+            except MismatchError as mismatch:
+                raise mismatch_error(raw, f"{unit} {number}", mismatch) from mismatch
 
 
 def _first_mismatch(rows: list[Any], record: pl.Struct, optional: Collection[str]) -> tuple[int, MismatchError]:

@@ -138,10 +138,10 @@ def check_values(
         value_types.discard(NoneType)
     if not value_types <= types:
         value = next(value for value in values if type(value) not in types)
-        raise MismatchError(f"{name} has the wrong type", found=_describe_value(value), expected=expected)
+        raise MismatchError(f"{name} has the wrong type", found=describe_value(value), expected=expected)
     if dtype == pl.Int64 and values and not (min(values) in INT64 and max(values) in INT64):
         value = next(value for value in values if value not in INT64)
-        raise MismatchError(f"{name} is too large", found=_describe_value(value), expected=expected)
+        raise MismatchError(f"{name} is too large", found=describe_value(value), expected=expected)
     if dtype == pl.String and check_unicode:
         _check_unicode(values, name)
     elif isinstance(dtype, pl.List):
@@ -167,7 +167,7 @@ def _check_unicode(texts: list[str], name: str) -> None:
             raise MismatchError(f"{name} is not valid Unicode", found=found, expected="no lone surrogates") from error
 
 
-def _describe_value(value: Any) -> str:
+def describe_value(value: Any) -> str:
     kind = TYPE_NAMES.get(type(value))
     try:
         text = orjson.dumps(value).decode() if kind else repr(value)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from builders.shaping.folding import fold_text
-from builders.shaping.rows import EXAMPLES, drop, drop_each, refuse
+from builders.shaping.rows import drop, drop_each, merge_dropped, refuse
 from builders.shaping.sampling import hash_order
 from builders.shaping.text import fold_white_space
 from builders.spec import Dropped, Tables
@@ -200,21 +200,16 @@ def concat_tables(parts: Iterable[Tables]) -> Tables:
     does not depend on which part has a reason first.
     """
     frames: dict[str, dict[str, list[Any]]] = {}
-    dropped: dict[tuple[str, str], Dropped] = {}
+    dropped: list[Dropped] = []
     observed: dict[str, int] = {}
     for part in parts:
         for config, splits in part.frames.items():
             for split, frame in splits.items():
                 frames.setdefault(config, {}).setdefault(split, []).append(frame)
-        for new in part.dropped:
-            total = dropped.get((new.split, new.reason), Dropped(new.reason, 0, new.split))
-            examples = (*total.examples, *new.examples)[:EXAMPLES]
-            dropped[new.split, new.reason] = Dropped(new.reason, total.count + new.count, new.split, examples)
+        dropped += part.dropped
         for name, count in part.observed.items():
             observed[name] = observed.get(name, 0) + count
     concatenated = {
         config: {split: pl.concat(pieces) for split, pieces in splits.items()} for config, splits in frames.items()
     }
-    order = list(dict.fromkeys(split for split, _ in dropped))
-    by_split = sorted(dropped.values(), key=lambda one: (order.index(one.split), one.reason))
-    return Tables(concatenated, tuple(by_split), observed)
+    return Tables(concatenated, merge_dropped(dropped), observed)

@@ -10,7 +10,7 @@ from builders.reading.errors import malformed, shorten
 from builders.spec import Dropped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from builders.spec import Raw
 
@@ -44,6 +44,17 @@ def drop_each(
         frame, dropped = drop(frame, where, reason, split=split, key=key)
         counts += dropped
     return frame, counts
+
+
+def merge_dropped(parts: Iterable[Dropped]) -> tuple[Dropped, ...]:
+    """The counts of several parts of a source in one for each split and reason: by split, then alphabetically by reason."""
+    totals: dict[tuple[str, str], Dropped] = {}
+    for new in parts:
+        total = totals.get((new.split, new.reason), Dropped(new.reason, 0, new.split))
+        examples = (*total.examples, *new.examples)[:EXAMPLES]
+        totals[new.split, new.reason] = Dropped(new.reason, total.count + new.count, new.split, examples)
+    order = list(dict.fromkeys(split for split, _ in totals))
+    return tuple(sorted(totals.values(), key=lambda one: (order.index(one.split), one.reason)))
 
 
 def refuse(

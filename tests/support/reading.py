@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
@@ -93,13 +94,21 @@ def make_tar(members: dict[str, bytes], mode: str = "w") -> bytes:
     return file.getvalue()
 
 
+def zst_frame(data: bytes) -> bytes:
+    """Data as one zstd frame."""
+    return bytes(pa.Codec("zstd").compress(data))
+
+
 # Ways to store a file: its name, the member that holds the data, and the bytes on disk for given data.
 PACKINGS: dict[str, tuple[str, str | None, Callable[[bytes], bytes]]] = {
     "plain": ("t.txt", None, lambda data: data),
     "gz": ("t.txt.gz", None, gzip.compress),
     "two gz members": ("t.gz", None, lambda data: gzip.compress(data[:5]) + gzip.compress(data[5:])),
+    "zst": ("t.txt.zst", None, zst_frame),
+    "several zst frames": ("t.zst", None, lambda data: b"".join(map(zst_frame, (b"", data[:5], b"", data[5:], b"")))),
     "zip": ("t.zip", "in/t.txt", lambda data: make_zip({"in/": b"", "other": b"x", "in/t.txt": data})),
     "gz in zip": ("t.zip", "t.txt.gz", lambda data: make_zip({"t.txt.gz": gzip.compress(data)})),
+    "zst in zip": ("t.zip", "t.txt.zst", lambda data: make_zip({"t.txt.zst": zst_frame(data)})),
     "tar": ("t.tar", "in/t.txt", lambda data: make_tar({"other": b"x", "in/t.txt": data, "z": b"z"})),
     "tar.gz": ("t.tar.gz", "1.1/t.txt", lambda data: make_tar({"a": b"x", "./1.1/t.txt": data, "z": b"z"}, "w:gz")),
     "gz in tar.gz": ("t.tgz", "t.gz", lambda data: make_tar({"t.gz": gzip.compress(data)}, "w:gz")),

@@ -1,9 +1,11 @@
-"""Recipes of training pairs, run on the raw files of their golden samples."""
+"""The tables that a recipe of training data makes of its golden sample, with other options or other raw files."""
 
 from __future__ import annotations
 
 import shutil
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from builders.spec import Raw, RawFiles, Tables
 from pipelines.make import GOLDEN
@@ -13,25 +15,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import polars as pl
-
 
 def build_golden(name: str, folder: Path, change: Callable[[Path], object] | None = None, **options: Any) -> Tables:
-    """The tables of a dataset from its golden sample. change: is called with the copied folder of raw files first."""
-    definition = definition_of(name)
-    raw, scratch = folder / "raw", folder / "scratch"
-    shutil.copytree(GOLDEN / definition.source.name / "raw", raw)
+    """The tables of a dataset's golden sample. change: is given the folder of a copy of the raw files before they are read."""
+    found = definition_of(name)
+    raw_dir, scratch = folder / "raw", folder / "scratch"
+    shutil.copytree(GOLDEN / found.source.name / "raw", raw_dir)
     scratch.mkdir()
     if change:
-        change(raw)
+        change(raw_dir)
     files = {
-        key: Raw(f"{definition.source.name}/{file.name}", raw / file.name)
-        for key, file in definition.source.files.items()
+        key: Raw(f"{found.source.name}/{file.name}", raw_dir / file.name) for key, file in found.source.files.items()
     }
-    return definition.dataset.recipe(RawFiles(("train",), files, scratch), **options)
+    return found.dataset.recipe(RawFiles(("train",), files, scratch), **options)
 
 
-def rows_of(tables: Tables) -> pl.DataFrame:
+def rows_of(tables: Tables, config: str) -> dict[int, tuple[str, list[str]]]:
+    """Query and positives of the rows of a config, by the number that their ids end with."""
+    frame = tables.frames[config]["train"].lazy().collect()
+    numbers = frame["id"].str.split(":").list.last().cast(pl.Int64)
+    return dict(zip(numbers, zip(frame["query"], frame["positives"].to_list(), strict=True), strict=True))
+
+
+def table_of(tables: Tables) -> pl.DataFrame:
     """The rows of the only config of a dataset."""
     ((_, splits),) = tables.frames.items()
     return splits["train"].lazy().collect()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,13 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
-from builders.reading import read_json_lines, read_lines
+from builders.reading import json_lines, read_json_lines, read_lines
 from builders.spec import Raw
-from tests.support.reading import AB, PACKINGS, make_tar, make_zip, read_bytes, source_error
+from tests.support.reading import AB, PACKINGS, make_tar, make_zip, read_bytes, source_error, zst_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+UNCHECKED = ("plain", "tar", "zst", "several zst frames")  # no checksum, or frames that end where the file is cut
+# The lines of COUNTED by `zstd -19`, which adds a checksum; pyarrow's codec adds none.
+COUNTED = "".join(f"line {number * number} строка\n" for number in range(20)).encode()
+ZST_WITH_CHECKSUM = base64.b85decode(
+    "D77#B1Zc$q0J1|36wv2Y;R9IEY7JF5y0es0N^FT@1m{%D9*c{}{pPEp_=j>U=OVxLU^(WRLr=Z*f(Yak6BMWrK(_mDpd%Lp5E|hdF*+PvvBUnTr-1@;Ub?$21zEj3F8"
+)
 
 
 @pytest.mark.parametrize("kind", PACKINGS)
@@ -32,7 +41,7 @@ def test_any_bytes_survive_any_packing(data: bytes, kind: str, example_raw: Call
     assert read_bytes(example_raw(pack(data), name, member)) == data
 
 
-@pytest.mark.parametrize("kind", [kind for kind in PACKINGS if kind not in {"plain", "tar", "two gz members"}])
+@pytest.mark.parametrize("kind", [kind for kind in PACKINGS if kind not in {*UNCHECKED, "two gz members"}])
 def test_a_packed_file_cut_or_corrupted_anywhere_is_refused_or_unharmed(
     kind: str, example_raw: Callable[..., Raw]
 ) -> None:
@@ -48,6 +57,52 @@ def test_a_packed_file_cut_or_corrupted_anywhere_is_refused_or_unharmed(
             assert read_bytes(example_raw(flipped, name, member)) == data  # the flipped byte is in a date, for example
         except SourceError as error:
             assert str(error.where).endswith(name)  # noqa: PT017 - either outcome is right
+
+
+def test_a_zst_cut_or_corrupted_anywhere_is_refused_or_unharmed(example_raw: Callable[..., Raw]) -> None:
+    for end in range(len(ZST_WITH_CHECKSUM)):
+        error = source_error(lambda end=end: read_bytes(example_raw(ZST_WITH_CHECKSUM[:end], "t.zst")))
+        assert (
+            "an empty file" in str(error.found) or "truncated" in str(error.found) or "begins with" in str(error.found)
+        )
+    for position in range(len(ZST_WITH_CHECKSUM)):
+        flipped = bytearray(ZST_WITH_CHECKSUM)
+        flipped[position] ^= 0x10
+        try:
+            assert read_bytes(example_raw(bytes(flipped), "t.zst")) == COUNTED
+        except SourceError as error:
+            assert str(error.where).endswith("t.zst")  # noqa: PT017 - either outcome is right
+
+
+def test_frames_of_a_zst_that_hold_no_data_are_passed_over(raw: Callable[..., Raw]) -> None:
+    skippable = b"\x5a\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"notes"
+    assert read_bytes(raw(skippable + zst_frame(b"one ") + skippable + zst_frame(b"two"), "t.zst")) == b"one two"
+    assert read_bytes(raw(zst_frame(b""), "t.zst")) == b""
+
+
+def test_a_zst_that_goes_on_with_something_else_is_refused(raw: Callable[..., Raw]) -> None:
+    error = source_error(lambda: read_bytes(raw(zst_frame(b"one\n") + b'{"a": 1}\n', "t.zst")))
+    assert "corrupt data" in str(error.found)
+
+
+def test_json_lines_in_frames_that_divide_a_line_are_read_and_split_at_line_feeds_alone(
+    raw: Callable[..., Raw],
+) -> None:
+    lines = '{"a": "x\u2028y\x85z", "b": 1}\n{"a": "ж", "b": 2}\n'.encode()
+    data = b"".join(zst_frame(lines[start : start + 7]) for start in range(0, len(lines), 7))
+    assert read_json_lines(raw(data, "rows.jsonl.zst"), AB).rows() == [("x\u2028y\x85z", 1), ("ж", 2)]
+
+
+def test_a_truncated_zst_error_names_the_file_and_the_lines_that_were_read(raw: Callable[..., Raw]) -> None:
+    lines = b"".join(b'{"a": "%d", "b": %d}\n' % (number * number, number) for number in range(400_000))
+    data = zst_frame(lines[:5_000_000]) + zst_frame(lines[5_000_000:])
+    error = source_error(lambda: list(json_lines(raw(data[:-2000], "source/rows.jsonl.zst"), AB)))
+    assert str(error.where).endswith("rows.jsonl.zst")
+    read = re.search(r"truncated data, after ([\d,]+) bytes and ([\d,]+) lines", str(error.found))
+    assert read
+    count = int(read[1].replace(",", ""))
+    assert lines[:count].count(b"\n") == int(read[2].replace(",", ""))
+    assert count > 5_000_000
 
 
 def test_a_truncated_gz_error_says_how_much_was_read_and_to_fetch_the_file_again(raw: Callable[..., Raw]) -> None:
@@ -68,11 +123,21 @@ def test_errors_after_the_limit_may_go_unnoticed(raw: Callable[..., Raw]) -> Non
     [
         ("a.gz", None, b"<!DOCTYPE html>", "begins with b'<!DOCTYPE html>'"),
         ("a.gz", None, b"", "an empty file"),
+        ("a.zst", None, b"<!DOCTYPE html>", "begins with b'<!DOCTYPE html>'"),
+        ("a.zst", None, b"", "an empty file"),
         ("a.zip", "t", b"<html>404</html>", "begins with b'<html>404"),
         ("a.tar.gz", "t", gzip.compress(b"no archive" * 100), "begins with b'\\x1f\\x8b"),
         ("a.zip", "t.gz", make_zip({"t.gz": b"plain"}), "begins with b'plain'"),
     ],
-    ids=["a page", "an empty file", "a page for a zip", "gzip without a tar", "a member that is not gzip"],
+    ids=[
+        "a page",
+        "an empty file",
+        "a page for zst",
+        "an empty zst",
+        "a page for a zip",
+        "gzip without a tar",
+        "a member that is not gzip",
+    ],
 )
 def test_a_file_that_is_not_packed_as_its_name_says_is_refused(
     name: str, member: str | None, data: bytes, found: str, raw: Callable[..., Raw]

@@ -25,7 +25,7 @@ from builders.reading import (
     read_tskv,
     read_xml_values,
 )
-from tests.support.reading import AB, make_tar, make_zip, read_bytes, source_error
+from tests.support.reading import AB, make_tar, make_zip, read_bytes, source_error, zst_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,12 +114,13 @@ ZEROS = bytes(100_000_000)
     ("name", "member", "data"),
     [
         ("file.gz", None, gzip.compress(ZEROS)),
+        ("file.zst", None, zst_frame(ZEROS)),
         ("file.zip", "a", make_zip({"a": ZEROS})),
         ("file.tar.gz", "a", make_tar({"a": ZEROS}, "w:gz")),
         ("file.tar.gz", "b", make_tar({"a": ZEROS, "b": b"x"}, "w:gz")),
         ("file.zip", "a.gz", make_zip({"a.gz": gzip.compress(ZEROS)})),
     ],
-    ids=["gz", "zip", "tar.gz", "tar.gz, another member", "gz in zip"],
+    ids=["gz", "zst", "zip", "tar.gz", "tar.gz, another member", "gz in zip"],
 )
 def test_data_that_expand_without_measure_are_an_error(
     name: str, member: str | None, data: bytes, raw: Callable[..., Raw]

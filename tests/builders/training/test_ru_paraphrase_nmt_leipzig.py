@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders.errors import SourceError
-from tests.support.training import build_golden, count_dropped, rows_of
+from tests.support.training import build_golden, count_dropped, table_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ def test_the_threshold_falls_only_where_too_few_rows_would_be_left(
     tables = build_golden(NAME, tmp_path, rows=rows)
     assert tables.observed[THRESHOLD] == threshold
     assert tables.observed["rows of paraphrase-nmt-leipzig to choose from"] == left
-    assert rows_of(tables).height == min(rows, left)
+    assert table_of(tables).height == min(rows, left)
 
 
 def test_a_higher_threshold_drops_more(tmp_path: Path) -> None:

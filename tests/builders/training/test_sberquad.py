@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.support.training import build_golden, count_dropped, rows_of
+from tests.support.training import build_golden, count_dropped, table_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_questions_about_one_paragraph_are_rows_of_their_own_and_a_repeated_one_is_not(tmp_path: Path) -> None:
+def test_questions_about_one_paragraph_are_table_of_their_own_and_a_repeated_one_is_not(tmp_path: Path) -> None:
     tables = build_golden("sberquad-contrastive", tmp_path)
-    rows = rows_of(tables)
+    rows = table_of(tables)
     assert rows.filter(rows["positives"].list.first().str.starts_with("Мост"))["query"].to_list() == [
         "Когда построен мост?",
         "Где стоит мост?",
@@ -21,4 +21,4 @@ def test_questions_about_one_paragraph_are_rows_of_their_own_and_a_repeated_one_
 
 
 def test_one_question_about_two_paragraphs_is_two_rows(tmp_path: Path) -> None:
-    assert rows_of(build_golden("sberquad-contrastive", tmp_path)).filter(query="Когда открыли завод?").height == 2
+    assert table_of(build_golden("sberquad-contrastive", tmp_path)).filter(query="Когда открыли завод?").height == 2

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from tests.support.training import build_golden, rows_of
+from tests.support.training import build_golden, table_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,14 +23,14 @@ def with_first_label(label: int | None, raw: Path) -> None:
 
 
 def test_two_entailments_of_a_premise_are_two_rows_with_the_same_negatives(tmp_path: Path) -> None:
-    rows = rows_of(build_golden("xnli-contrastive", tmp_path)).filter(query="Она , кажется , ушла домой .")
+    rows = table_of(build_golden("xnli-contrastive", tmp_path)).filter(query="Она , кажется , ушла домой .")
     assert rows["positives"].to_list() == [["Её нет на месте ."], ["Она больше не здесь ."]]
     assert rows["negatives"].to_list() == [["Она всё ещё здесь .", "она всё ещё здесь"]] * 2
 
 
 def test_the_rows_with_a_contradiction_are_counted(tmp_path: Path) -> None:
     tables = build_golden("xnli-contrastive", tmp_path)
-    rows = rows_of(tables)
+    rows = table_of(tables)
     assert tables.observed["rows with a contradiction in the source"] == 10
     assert rows.filter(pl.col("negatives").list.len() > 0).height == 7, (
         "one of the eight repeats a premise and hypothesis"

@@ -1,0 +1,221 @@
+"""Sets of pairs from sources that do not fit in memory: the most popular pairs of a source, and a sample of them.
+
+The ruMTEB paper filters five Russian sources "by content popularity (e.g. views, ratings, votes)", without its thresholds, and
+samples what is left. Here the pool to sample from is the smallest top of the ranking that has twice as many rows as the set,
+after long texts and duplicates are gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from builders.shaping.benchmark_index import read_benchmark_index
+from builders.shaping.contrastive import SPLIT, make_pairs
+from builders.shaping.lengths import LIMIT, drop_long, read_tokens, texts_of
+from builders.shaping.measurements import hash_texts
+from builders.shaping.rows import drop_each, merge_dropped
+from builders.shaping.sampling import hash_order, too_few
+from builders.shaping.text import WHITE_SPACE
+from builders.spec import Dropped, Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from builders.reported import Reported
+    from builders.shaping.measurements import Measurements
+    from builders.spec import Raw, RawFiles
+
+BATCH_ROWS = 20_000  # of a batch and a scratch file, at least
+TIMES = 2  # the size of a pool, in sizes of its set
+
+
+@dataclass(frozen=True)
+class PairSet:
+    """A set whose rows are one query and one positive, and how its source ranks them.
+
+    config, rows: of the set. read: batches of the source, from its raw files: number (Int64: the id in the source), query and
+    positive (String, may be null), the columns of `popularity`, and what the conditions need. popularity: columns of numbers, the
+    most important first; without any, all rows are alike. checks: conditions of rows to drop, by reason, in their order.
+    """
+
+    config: str
+    rows: int
+    read: Callable[[Mapping[str, Raw]], Iterator[pl.DataFrame]]
+    popularity: tuple[str, ...] = ()
+    checks: Mapping[str, pl.Expr] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The rows to sample from (id, query, positives, negatives), in the order of the source, and how they were found."""
+
+    rows: pl.DataFrame
+    dropped: tuple[Dropped, ...]
+    observed: dict[str, int]
+
+
+def build_sets(
+    raw: RawFiles,
+    source: str,
+    sets: tuple[PairSet, ...],
+    *,
+    times: int = TIMES,
+    limit: int = LIMIT,
+    clean: bool = False,
+) -> Tables:
+    """The tables of the sets, each a sample of its pool.
+
+    raw: also has the keys `index` and `tokens`. source: its name, with which ids begin. times, limit: as in select_pool. clean:
+    as in builders.shaping.contrastive.make_pairs. Dropped rows are counted for each set, under the split `<config>/train`.
+
+    Raises SourceError for texts that were not measured.
+    """
+    index, tokens = read_benchmark_index(raw.whole("index")), read_tokens(raw.whole("tokens"))
+    frames: dict[str, dict[str, pl.DataFrame]] = {}
+    dropped: list[Dropped] = []
+    observed: dict[str, int] = {}
+    reported: list[Reported] = []
+    for one in sets:
+        pool = select_pool(one, raw.files, source, tokens, raw.scratch, times=times, limit=limit)
+        made = make_pairs(pool.rows, one.config, index, size=one.rows, clean=clean, deduplicate=False)
+        frames[one.config] = {SPLIT: made.rows}
+        dropped += [replace(each, split=f"{one.config}/{SPLIT}") for each in (*pool.dropped, *made.dropped)]
+        observed |= made.observed | pool.observed
+        reported += made.reported
+    return Tables(frames, tuple(dropped), observed, tuple(reported))
+
+
+def texts_to_measure(sets: tuple[PairSet, ...], source: str, files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+    """The texts of all rows that could be in a pool of these sets, in batches: text (String)."""
+    for one in sets:
+        for rows, _ in _candidates(one, files, source):
+            yield texts_of(rows)
+
+
+def select_pool(
+    one: PairSet,
+    files: Mapping[str, Raw],
+    source: str,
+    tokens: Measurements,
+    scratch: Path,
+    *,
+    times: int = TIMES,
+    limit: int = LIMIT,
+) -> Pool:
+    """The pool of a set: the first rows of its ranking, `times` as many as the set has, or all if there are fewer.
+
+    Texts lose white space at their ends. Rows with an empty text, whose positive is the query, that meet a condition of the set,
+    or with a text of more than `limit` tokens are dropped. The others are ranked: the greatest popularity first, null last, then
+    by number, then in the order of the source. Of rows with the same number, the same query and positive, or the same query
+    (after Unicode normalization to NFC), the first stays. Without popularity the rows of the pool are the first in hash
+    order, the order that make_pairs samples in. Observed are counts, and of the last row in the pool the popularity.
+
+    Only numbers and hashes of the rows are in memory, about 50 bytes each; texts are in files in `scratch`.
+
+    Raises SourceError for texts that were not measured, RecipeError for a source without records.
+    """
+    total = 0
+    ranking: list[pl.DataFrame] = []
+    parts: list[Path] = []
+    dropped: list[Dropped] = []
+    for rows, of_batch in _candidates(one, files, source):
+        short, of_length = drop_long(rows, tokens, limit)
+        dropped += [*of_batch, *of_length]
+        numbered = short.with_columns(row=pl.int_range(total, total + short.height, dtype=pl.UInt32))
+        total += short.height
+        ranking.append(_ranked_columns(numbered, one))
+        parts.append(scratch / f"{one.config}-{len(parts)}.parquet")
+        numbered.select("row", "id", "query", "positives", "negatives").write_parquet(parts[-1])
+    if not parts:
+        raise too_few("records", "none", "one", where=f"{source}, {one.config}")
+    read = total + sum(each.count for each in dropped if not each.reason.endswith("(texts)"))
+    ranked, repeated = _rank(pl.concat(ranking), one, f"{source}:{one.config}:")
+    pool = ranked.head(times * one.rows)
+    observed = {
+        f"rows of {one.config} in the source": read,
+        f"rows of {one.config} of at most {limit} tokens a text": total,
+        f"rows of {one.config} after deduplication": ranked.height,
+        f"rows of {one.config} in the pool": pool.height,
+    }
+    for name in one.popularity:
+        if pool.height and (value := pool[name][-1]) is not None:
+            observed[f"{name} of the last row in the pool of {one.config}"] = int(value)
+    texts = pl.concat([pl.read_parquet(part).join(pool, on="row", how="semi", maintain_order="left") for part in parts])
+    for part in parts:
+        part.unlink()
+    return Pool(texts.drop("row"), merge_dropped([*dropped, *repeated]), observed)
+
+
+def _candidates(
+    one: PairSet, files: Mapping[str, Raw], source: str
+) -> Iterator[tuple[pl.DataFrame, tuple[Dropped, ...]]]:
+    """The rows of a set that its source offers, in batches: id, query, positives, negatives, number, and popularity."""
+    for batch in _gather(one.read(files)):
+        stripped = batch.with_columns(
+            *(pl.col(name).str.strip_chars(WHITE_SPACE) for name in ("query", "positive")),
+            id=pl.format(f"{source}:{one.config}:{{}}", "number"),
+        )
+        conditions = {
+            **one.checks,
+            "an empty query": pl.col("query").fill_null("") == "",
+            "an empty positive": pl.col("positive").fill_null("") == "",
+            "the positive is the query": pl.col("positive") == pl.col("query"),
+        }
+        kept, dropped = drop_each(stripped, conditions, split=SPLIT)
+        yield (
+            kept.select(
+                "id",
+                "query",
+                pl.concat_list("positive").alias("positives"),
+                pl.lit([], pl.List(pl.String)).alias("negatives"),
+                "number",
+                *one.popularity,
+            ),
+            dropped,
+        )
+
+
+def _gather(batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The same rows in batches of at least BATCH_ROWS: a few rows cost as much time as many."""
+    gathered: list[pl.DataFrame] = []
+    for batch in batches:
+        gathered.append(batch)
+        if sum(frame.height for frame in gathered) >= BATCH_ROWS:
+            yield pl.concat(gathered)
+            gathered = []
+    if gathered:
+        yield pl.concat(gathered)
+
+
+def _ranked_columns(rows: pl.DataFrame, one: PairSet) -> pl.DataFrame:
+    """What the ranking needs of a batch: row, number, popularity or hash, and the hashes of both texts in NFC."""
+    texts = rows.select("query", positive=pl.col("positives").list.first()).select(pl.all().str.normalize("NFC"))
+    order = {} if one.popularity else {"hash": hash_order(rows["id"], f"training {one.config}")}
+    hashes = {f"{name} hash": pl.Series(hash_texts(texts[name]), dtype=pl.UInt64) for name in texts.columns}
+    return rows.select("row", "number", *one.popularity).with_columns(**order, **hashes)
+
+
+def _rank(rows: pl.DataFrame, one: PairSet, prefix: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    """The ranking without repeated rows. prefix: of an id, before its number."""
+    descending = [*(True for _ in one.popularity), False, False]
+    ranked = rows.sort(*one.popularity, "number", "row", descending=descending, nulls_last=True)
+    before = "a row ranked above it" if one.popularity else "an earlier row"
+    conditions = {
+        f"{what} of {before}": ~pl.struct(columns).is_first_distinct()
+        for what, columns in (
+            ("the id", ["number"]),
+            ("the query and positive", ["query hash", "positive hash"]),
+            ("the query", ["query hash"]),
+        )
+    }
+    ranked, dropped = drop_each(ranked, conditions, split=SPLIT, key="number")
+    if not one.popularity:
+        ranked = ranked.sort("hash", "row")
+    return ranked, tuple(
+        replace(each, examples=tuple(f"{prefix}{number}" for number in each.examples)) for each in dropped
+    )

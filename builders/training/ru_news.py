@@ -1,0 +1,94 @@
+"""RuNews: articles of Russian news sites with their titles, from five collections (Gusev, 2023)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from builders.prompts import ConfigPrompts
+from builders.raw_files import hub
+from builders.reading import json_lines
+from builders.shaping.benchmark_index import INDEX_FILE
+from builders.shaping.contrastive import CLEANED
+from builders.shaping.lengths import LIMIT, measure_tokens, tokens_file
+from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.tasks import Contrastive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from builders.spec import Raw
+
+NAME = "ru_news"
+CONFIG = "ru-news-title-body"
+ARTICLE = {"title": pl.String, "text": pl.String}
+
+
+def _read_articles(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+    """Batches: number (Int64: the line in the file, from 0), query, positive (String: the text of the article)."""
+    line = 0
+    for batch in json_lines(files["articles"], ARTICLE, optional=tuple(ARTICLE)):
+        number = pl.int_range(line, line + batch.height, dtype=pl.Int64)
+        yield batch.select(number.alias("number"), query="title", positive="text")
+        line += batch.height
+
+
+def _pair_set(rows: int = 100_000) -> PairSet:
+    return PairSet(CONFIG, rows, _read_articles)
+
+
+SOURCE = Source(
+    name=NAME,
+    title="RuNews",
+    license="other",
+    license_note="The card on the Hub states no licence. The texts are of news agencies and newspapers. Only the recipe is"
+    " published here.",
+    homepage="https://huggingface.co/datasets/IlyaGusev/ru_news",
+    citation="gusev2023runews",
+    files={
+        "articles": hub(
+            "IlyaGusev/ru_news",
+            "d85158aae54fbdea8e52cf9541f60e7f1bbb3fa7",
+            "ru_news.jsonl.zst",
+            sha256="339b3aa815feef45c74bbb4dd90b542d5495693adb9f52e0ae939a3cd88f3494",
+            bytes=3_669_747_077,
+        ),
+        "tokens": tokens_file(NAME),
+        "index": INDEX_FILE,
+    },
+    measurements=(measure_tokens(("articles",), partial(texts_to_measure, (_pair_set(),), NAME)),),
+)
+
+
+@dataset(
+    "ru-news-contrastive",
+    pretty_name="RuNews training pairs (Russian)",
+    languages=("rus-Cyrl",),
+    task=Contrastive((CONFIG,)),
+    needs=("articles", "tokens", "index"),
+    versions={
+        "1.0.0": "The set RuNews Title-Body of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        "2.0.0": Version(CLEANED, {"clean": True}),
+    },
+    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("clustering",)),)),
+    citation=("snegirev2025rumteb",),
+    sample={"rows": 6},
+)
+def contrastive(
+    raw: RawFiles, *, rows: int = 100_000, times: int = TIMES, max_tokens: int = LIMIT, clean: bool = False
+) -> Tables:
+    """Which article belongs to a title?
+
+    A row is the title of an article and its text, without white space at their ends.
+    builders.shaping.popularity.select_pool drops what is too long (`max_tokens`) or repeated and takes `times` * `rows` of all
+    other rows, the first in hash order; the first `rows` of these are the set. `clean` also drops what
+    builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has, before `rows` are taken. Columns: id
+    (String: `ru_news:ru-news-title-body:<line in the file, from 0>`); query (String); positives (List(String), one each);
+    negatives, negative_kinds (List(String), empty).
+
+    Raises SourceError for texts whose tokens were not counted.
+    """
+    return build_sets(raw, NAME, (_pair_set(rows),), times=times, limit=max_tokens, clean=clean)

@@ -1,0 +1,44 @@
+"""Russian StackOverflow: the switch for the query, and records of another format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders.errors import SourceError
+from builders.training.ru_stackoverflow import QA, TITLE_BODY
+from tests.support.reading import zst_frame
+from tests.support.training import build_golden, rows_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "ru-stackoverflow-contrastive"
+
+
+def test_the_query_of_an_answer_is_the_title_or_with_body_the_whole_question(tmp_path: Path) -> None:
+    title = rows_of(build_golden(NAME, tmp_path / "title"), QA)
+    whole = rows_of(build_golden(NAME, tmp_path / "body", body=True), QA)
+    answer = ["Список можно менять, кортеж нет."]
+    assert title[500005] == ("Чем отличается список от кортежа?", answer)
+    assert whole[500005] == ("Чем отличается список от кортежа?\nОба хранят элементы, в чём разница?", answer)
+    assert 500009 in whole  # another question with the title of an earlier one
+    assert 500009 not in title
+
+
+def test_every_row_that_can_be_used_is_in_a_large_set(tmp_path: Path) -> None:
+    tables = build_golden(NAME, tmp_path)
+    answered = {1, 4, 5, 6, 8, 10, 11, 12, 13, 15, 16}
+    assert set(rows_of(tables, QA)) == {500000 + number for number in answered}
+    assert set(rows_of(tables, TITLE_BODY)) == {500000 + number for number in (answered - {8, 10, 13}) | {3, 7, 14}}
+
+
+def test_a_record_of_another_format_is_refused_with_its_line(tmp_path: Path) -> None:
+    def change(raw: Path) -> None:
+        line = b'{"question_id": "1", "title": "a", "text_markdown": "b", "score": 1, "views": 1, "answers": []}\n'
+        (raw / "ru_stackoverflow.jsonl.zst").write_bytes(zst_frame(line))
+
+    with pytest.raises(SourceError, match="question_id has the wrong type") as caught:
+        build_golden(NAME, tmp_path, change)
+    assert str(caught.value.where).endswith("line 1")
