@@ -10,21 +10,26 @@ from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from builders.raw_files import by_hand
 from builders.shaping.benchmark_index import read_benchmark_index
 from builders.shaping.contrastive import CLEANED, SPLIT
-from builders.shaping.mined_negatives import add_mined
+from builders.shaping.mined_negatives import add_mined, read_ranking
 from builders.spec import Mining, Version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from builders.raw_files import RawFile
+    from builders.shaping.mined_negatives import Ranking
     from builders.spec import RawFiles, Tables
 
 MINED_VERSION = "1.0.0"
 COUNT = 7  # negatives of a query, as in the paper
 RANKS = (21, 100)
+BATCH = 10_000  # rows whose lists are in memory
 NOTES = (
     "with the column `mined`: hard negatives that an embedding model ranked 21st to 100th for the query, drawn from that"
     " ranking in an order given by hashes. All other columns are the same."
@@ -78,17 +83,29 @@ def with_mined(recipe: Callable[..., Tables]) -> Callable[..., Tables]:
             index = read_benchmark_index(raw.whole("index"))
         frames, observed = {}, dict(tables.observed)
         for config, splits in tables.frames.items():
-            rows, of_version = (one[SPLIT].lazy().collect() for one in (splits, ranked.frames[config]))
             file, ranks = raw.whole(_key(config)), (mined_ranks[0], mined_ranks[1])
-            made, counts = add_mined(rows, of_version, file, mined, ranks=ranks, index=index)
-            frames[config] = {SPLIT: made}
-            observed |= counts
+            ranking = read_ranking(file, ranked.frames[config][SPLIT].lazy().collect(), ranks, index)
+            rows = _write_mined(splits[SPLIT].lazy().collect(), ranking, mined, raw.scratch / f"mined-{config}")
+            frames[config] = {SPLIT: rows}
+            observed[f"queries of {config} ranked by {ranking.header.model}"] = ranking.header.queries.count
+            short = rows.select((pl.col("mined").list.len() < mined).sum()).collect().item()
+            observed[f"rows of {config} with fewer than {mined} mined negatives"] = short
         return replace(tables, frames=frames, observed=observed)
 
     own = inspect.signature(recipe)
     more = [inspect.signature(mined_recipe, follow_wrapped=False).parameters[name] for name in ("mined", "mined_ranks")]
     mined_recipe.__signature__ = own.replace(parameters=[*own.parameters.values(), *more])  # type: ignore[attr-defined]
     return mined_recipe
+
+
+def _write_mined(rows: pl.DataFrame, ranking: Ranking, count: int, folder: Path) -> pl.LazyFrame:
+    """The rows with the column `mined`, from files: the texts of all its lists need not be in memory at once."""
+    folder.mkdir()
+    paths = []
+    for number, batch in enumerate(list(rows.iter_slices(BATCH)) or [rows]):
+        paths.append(folder / f"{number:06}.parquet")
+        add_mined(batch, ranking, count).write_parquet(paths[-1])
+    return pl.scan_parquet(paths)
 
 
 def _key(config: str) -> str:
