@@ -6,7 +6,6 @@ The borders of row groups and shards follow from the rows alone, never from how 
 
 from __future__ import annotations
 
-import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from builders.column_types import type_name
 from builders.errors import ReleaseError
 from builders.tasks import config_folder
 from cards.manifest import Column, File, Table
+from pipelines.files import file_sha256
 from pipelines.release.content_hash import TableHash
 from pipelines.stages import stage
 
@@ -119,9 +119,7 @@ def _refuse_other_types(schema: Any, table: Table, file: File) -> None:
 
 def describe_file(path: Path, release_dir: Path) -> File:
     """The path, size and digest of a file of a release."""
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return File(path.relative_to(release_dir).as_posix(), path.stat().st_size, digest)
+    return File(path.relative_to(release_dir).as_posix(), path.stat().st_size, file_sha256(path))
 
 
 def _pairs(columns: Iterable[Column]) -> list[tuple[str, str]]:
