@@ -1,4 +1,4 @@
-"""Read a bitext in the format of Moses: two texts, of which line n of one is the translation of line n of the other."""
+"""Read a bitext in the format of Moses: two texts, where line n of one is the translation of line n of the other."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Convert HTML to text with its lines: paragraphs and list items in lines of their own, code as it is indented.
 
 builders.shaping.text.html_to_text folds all white space and joins what only tags divide: `<li>one<li>two` becomes `onetwo`. Here
-characters that no page needs stand for white space while it does its work.
+control characters replace white space while it does its work.
 """
 
 from __future__ import annotations

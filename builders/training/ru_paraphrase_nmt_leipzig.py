@@ -31,7 +31,7 @@ def _read_rows(raw: Raw) -> pl.DataFrame:
     """A row for each line, in the order of the source, with its p_good (Float64)."""
     read = read_csv(raw, {"original": pl.String(), "ru": pl.String(), "p_good": pl.Float64()})
     outside = ~pl.col("p_good").is_between(0, 1)
-    refuse(read, outside, raw, "p_good is no probability", found="p_good", expected="0 to 1", unit="record")
+    refuse(read, outside, raw, "p_good is not a probability", found="p_good", expected="0 to 1", unit="record")
     return read.select(
         "p_good",
         id=pl.format(f"{NAME}:{CONFIG}:{{}}", pl.int_range(pl.len())),

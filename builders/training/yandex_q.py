@@ -74,7 +74,7 @@ def _title() -> pl.Expr:
 
 
 def _unescape(texts: pl.Series) -> pl.Series:
-    """Texts with the characters that references like `&quot;` stand for."""
+    """Texts with characters instead of references like `&quot;`."""
     rows = texts.str.contains("&", literal=True).fill_null(value=False).arg_true()
     return texts.scatter(rows, pl.Series([html.unescape(text) for text in texts[rows]], dtype=pl.String))
 

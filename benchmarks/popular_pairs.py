@@ -1,0 +1,204 @@
+"""Measure the builds of training pairs from sources that do not fit in memory: Pikabu and RuNews.
+
+    python benchmarks/popular_pairs.py                     a tenth of both sources
+    python benchmarks/popular_pairs.py --share 0.01        another share
+    python benchmarks/popular_pairs.py --source ru_news    one of them
+
+The raw files are generated in the real format, with about as many bytes a record as the real ones; words and texts are invented.
+For each source two programs run, each in a separate process:
+
+- measure: what `embedding-datasets decide` does for the lengths of all texts, with words instead of tokens: reading, hashing,
+  sorting, writing;
+- build: what `embedding-datasets build` does for the newest version, from raw files to release, with all checks. The sets have their
+  true sizes, so the pools of Pikabu and RuNews have 200,000 rows at any share.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[1]
+REAL_RECORDS = {"pikabu": 6_907_622, "ru_news": 4_304_330}
+DATASETS = {"pikabu": "pikabu-contrastive", "ru_news": "ru-news-contrastive"}
+FILES = {"pikabu": [f"{number:02}.jsonl.zst" for number in range(19)], "ru_news": ["ru_news.jsonl.zst"]}
+LETTERS = ("бвгджзклмнпрстфхцчш", "аеиоу")
+COMMENTS = 2_000  # different lists of comments
+# Mean and standard deviation of the logarithm of a text's length in sentences of 12 words.
+LENGTHS = {"pikabu": (2.2, 0.9), "ru_news": (2.7, 0.6)}
+
+
+def main() -> None:
+    """Generate the raw files, run the programs, print the table."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--share", type=float, default=0.1, help="of the real number of records (default: 0.1)")
+    arguments.add_argument("--source", choices=DATASETS, action="append", help="only this source")
+    arguments.add_argument("--folder", type=Path, help="work in this folder and keep it (default: a temporary folder)")
+    arguments.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
+    options = arguments.parse_args()
+    if options.run:
+        RUNS[options.run](options.folder, options.source[0])
+        return
+    print("| source | records | raw files | as JSON | program | seconds | processor seconds | peak memory |")
+    print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |")
+    for source in options.source or DATASETS:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = (options.folder or Path(temporary)) / source
+            records = int(REAL_RECORDS[source] * options.share)
+            json_bytes = make_raw(folder, source, records)
+            packed = sum((folder / "raw" / source / name).stat().st_size for name in FILES[source])
+            sizes = f"{source} | {records:,} | {packed / 1e9:.2f} GB | {json_bytes / 1e9:.2f} GB"
+            for name in RUNS:
+                took = measure(name, source, folder)
+                cells = f"{took.seconds:,.0f} | {took.processor:,.0f} | {took.memory / 1e6:,.0f} MB"
+                print(f"| {sizes} | {name} | {cells} |", flush=True)
+
+
+# --- raw files
+
+
+def make_raw(folder: Path, source: str, records: int) -> int:
+    """Write all raw files, the same bytes every time, and the number of records. Returns their size before compression."""
+    import pyarrow as pa
+
+    raw = folder / "raw" / source
+    raw.mkdir(parents=True)
+    rng = random.Random(2023)
+    lines = generate_records(rng, source, records)
+    size = 0
+    for number, name in enumerate(FILES[source]):
+        count = records * (number + 1) // len(FILES[source]) - records * number // len(FILES[source])
+        with pa.CompressedOutputStream(str(raw / name), "zstd") as file:
+            for _ in range(count):
+                line = next(lines)
+                size += len(line)
+                file.write(line)
+    shutil.copy(ROOT / "tests" / "golden" / "ru_hnp" / "raw" / "benchmark-index.parquet", raw)
+    (folder / "records").write_text(str(records))
+    return size
+
+
+def generate_records(rng: random.Random, source: str, records: int) -> Iterator[bytes]:
+    """Yield the lines of a source."""
+    words = [made_up(rng) for _ in range(50_000)]
+    sentences = [" ".join(rng.choices(words, k=12)).capitalize() + "." for _ in range(50_000)]
+    comments = [json.dumps(make_comments(rng, sentences), ensure_ascii=False) for _ in range(COMMENTS)]
+    mean, spread = LENGTHS[source]
+    for number in range(records):
+        text = "\\n".join(rng.choices(sentences, k=max(1, int(rng.lognormvariate(mean, spread)))))
+        title = " ".join(rng.choices(words, k=rng.choice((2, 3, 5, 8))))
+        address = f'"url": "https://example.org/{number}"'
+        if source == "ru_news":
+            yield f'{{{address}, "text": "{text}", "title": "{title}", "source": "lenta", "timestamp": 1550000000}}\n'.encode()
+            continue
+        votes = int(rng.lognormvariate(4, 2))
+        yield (
+            f'{{"id": {number}, "title": "{title}", "text_markdown": "{text}", "timestamp": 1500000000, "author_id": 7, '
+            f'"username": "u", "rating": {votes - 20}, "pluses": {votes}, "minuses": 20, {address}, "tags": ["а"], '
+            f'"blocks": [{{"data": "{text}", "type": "text"}}], "comments": {comments[rng.randrange(COMMENTS)]}}}\n'
+        ).encode()
+
+
+def make_comments(rng: random.Random, sentences: list[str]) -> dict[str, list[Any]]:
+    """Comments as an object of lists: as many as make a record of Pikabu as long as the real ones are on average."""
+    texts = [" ".join(rng.choices(sentences, k=rng.choice((1, 1, 2)))) for _ in range(int(rng.expovariate(1 / 25)))]
+    numbers = {name: [1] * len(texts) for name in ("id", "timestamp", "parent_id", "rating", "pluses", "minuses")}
+    return numbers | {"text_markdown": texts, "text_html": [f"<p>{text}</p>" for text in texts]}
+
+
+def made_up(rng: random.Random) -> str:
+    """Return an invented word."""
+    return "".join(rng.choice(letters) for _ in range(rng.choice((1, 2, 3, 4))) for letters in LETTERS)
+
+
+# --- programs
+
+
+def measure_texts(folder: Path, source: str) -> None:
+    """Write the lengths of all texts, in words."""
+    definition = load(source)
+    from builders.shaping.lengths import TOKENIZER
+    from builders.shaping.measurements import TOKENS
+    from builders.spec import Raw
+    from pipelines.raw.measuring import MeasuringModel, write_measurements
+
+    (measurement,) = definition.source.measurements
+    raw = folder / "raw" / source
+    inputs = {key: Raw(f"{source}/{key}", raw / definition.source.files[key].name) for key in measurement.inputs}
+    model = MeasuringModel(
+        TOKENS, f"{TOKENIZER}@{'0' * 40}", lambda block: block["text"].str.count_matches(r"\S+").to_list()
+    )
+    write_measurements(measurement.texts(inputs), model, raw / "tokens.parquet")
+
+
+def build(folder: Path, source: str) -> None:
+    """Run a complete build, without the pinned digests, which generated files do not have."""
+    definition = load(source)
+    from dataclasses import replace
+
+    from pipelines.make import BuildSettings, make
+    from pipelines.raw.settings import RawSettings
+
+    files = {key: replace(file, sha256=None, bytes=None) for key, file in definition.source.files.items()}
+    newest, versions = definition.dataset.newest, dict(definition.dataset.versions)
+    if source == "pikabu":
+        records = int((folder / "records").read_text())
+        versions[newest] = replace(versions[newest], options={**versions[newest].options, "records": records})
+    definition = replace(
+        definition,
+        source=replace(definition.source, files=files),
+        dataset=replace(definition.dataset, versions=versions),
+    )
+    raw = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
+    make(definition, newest, BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json"))
+
+
+def load(source: str) -> Any:
+    """The definition of a dataset of the catalogue."""
+    sys.path.insert(0, str(ROOT))
+    from builders import catalogue
+
+    return catalogue.load(catalogue.entries()[DATASETS[source]])
+
+
+RUNS: dict[str, Callable[[Path, str], None]] = {"measure": measure_texts, "build": build}
+
+
+# --- results
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """seconds: wall time; processor: CPU seconds of all cores; memory: peak resident memory in bytes."""
+
+    seconds: float
+    processor: float
+    memory: int
+
+
+def measure(name: str, source: str, folder: Path) -> Measurement:
+    """Run one program in a separate process and measure it."""
+    start = time.perf_counter()
+    command = [sys.executable, __file__, "--run", name, "--source", source, "--folder", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"{name} failed")
+    return Measurement(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+if __name__ == "__main__":
+    main()
