@@ -76,7 +76,7 @@ def with_mined(recipe: Callable[..., Tables]) -> Callable[..., Tables]:
         if not mined:
             return tables
         ranked, index = tables, None
-        if options["clean"]:  # the ranking is of the table before it was cleaned
+        if options.get("clean"):  # the ranking is of the table before it was cleaned
             scratch = raw.scratch / "ranked"
             scratch.mkdir()
             ranked = recipe(replace(raw, scratch=scratch), **options | {"clean": False})

@@ -13,10 +13,10 @@ from builders.raw_files import https, member
 from builders.reading import moses_batches
 from builders.shaping.benchmark_index import INDEX_FILE
 from builders.shaping.bitexts import SIDES, Bitext, build_bitext, pairs_of_bitext, texts_of_bitext
-from builders.shaping.contrastive import CLEANED
 from builders.shaping.lengths import measure_tokens, tokens_file
+from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
 from builders.shaping.thresholds import cosines_file, measure_cosines
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Prompts, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ SOURCE = Source(
         "tokens": tokens_file(NAME),
         "cosines": cosines_file(NAME),
         "index": INDEX_FILE,
+        **mined_files("multi-para-crawl-contrastive", (CONFIG,)),
     },
     measurements=(
         measure_tokens(("en", "ru"), partial(texts_of_bitext, BITEXT)),
@@ -79,14 +80,16 @@ SOURCE = Source(
     languages=("rus-Cyrl", "eng-Latn"),
     task=Contrastive((CONFIG,)),
     needs=("en", "ru", "tokens", "cosines", "index"),
-    versions={
-        "1.0.0": "The set MultiParaCrawl of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
-        "2.0.0": Version(CLEANED, {"clean": True}),
-    },
+    versions=training_versions(
+        "The set MultiParaCrawl of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        (CONFIG,),
+    ),
+    mining=mining((CONFIG,)),
     prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
     citation=("snegirev2025rumteb",),
-    sample={"rows": 5, "pool": 11},
+    sample={"rows": 5, "pool": 11, "mined_ranks": (2, 4)},
 )
+@with_mined
 def contrastive(raw: RawFiles, *, rows: int = 300_000, pool: int = POOL, clean: bool = False) -> Tables:
     """Which sentence is the translation of another?
 
