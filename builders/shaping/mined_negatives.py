@@ -90,12 +90,14 @@ def queries_digest(rows: pl.DataFrame) -> Digest:
 class Ranking:
     """A ranking that fits its table. pool: its documents; folded: after folding, None for one that is never drawn.
 
-    number_of: the row of an id in the table. places: the candidates of all rows; bounds: where those of each row begin and end.
+    positives_of: of queries that several rows have, folded, all of their positives, folded. number_of: the row of an id in the
+    table. places: the candidates of all rows; bounds: where those of each row begin and end.
     """
 
     header: RankingHeader
     pool: Sequence[str] = field(repr=False)
     folded: Sequence[str | None] = field(repr=False)
+    positives_of: Mapping[str, set[str]] = field(repr=False)
     number_of: Mapping[str, int] = field(repr=False)
     bounds: npt.NDArray[np.int64] = field(repr=False)
     places: npt.NDArray[np.int64] = field(repr=False)
@@ -128,7 +130,8 @@ def read_ranking(raw: Raw, mined: pl.DataFrame, ranks: tuple[int, int], index: B
     keep = ~index.has(texts["text"]) if index else pl.lit(value=True)
     folded = texts.select(pl.when(keep).then(fold_text(pl.col("text"))))["text"].to_list()
     bounds = np.concatenate([[0], lists.list.len().cast(pl.Int64).cum_sum().to_numpy()])
-    return Ranking(header, pool, folded, dict(zip(mined["id"], range(mined.height), strict=True)), bounds, places)
+    number_of = dict(zip(mined["id"], range(mined.height), strict=True))
+    return Ranking(header, pool, folded, _positives_of_shared_queries(mined), number_of, bounds, places)
 
 
 def add_mined(rows: pl.DataFrame, ranking: Ranking, count: int) -> pl.DataFrame:
@@ -136,8 +139,9 @@ def add_mined(rows: pl.DataFrame, ranking: Ranking, count: int) -> pl.DataFrame:
 
     rows: those of the table that was ranked, or some of them, cleaned. Draw j (0, 1, ...) of a row takes out of its candidates
     the one at BLAKE2b(j:id) modulo the number of those that are left, as builders.shaping.contrastive.fill_negatives draws from
-    the pool, with the seed `mined`. A document that equals, after folding, the query, a positive, a negative that the source
-    provides or one that is drawn already is passed over. A row that the ranking does not have gets an empty list.
+    the pool, with the seed `mined`. A document is passed over if it equals, after folding, the query, a positive of it in any row
+    of the ranked table, a negative that the source provides, or one that is drawn already. A row that the ranking does not have
+    gets an empty list.
     """
     texts = rows.select("id", fold_text(pl.col("query")), "negative_kinds", *map(_folded, ("positives", "negatives")))
     lists: list[list[str]] = []
@@ -146,9 +150,16 @@ def add_mined(rows: pl.DataFrame, ranking: Ranking, count: int) -> pl.DataFrame:
         number = ranking.number_of.get(name)
         start, stop = (0, 0) if number is None else ranking.bounds[number : number + 2]
         candidates = ranking.places[start:stop].tolist()
-        drawn = _draw(name, candidates, ranking.folded, {None, query, *positives, *provided}, count)
+        taken = {None, query, *positives, *ranking.positives_of.get(query, ()), *provided}
+        drawn = _draw(name, candidates, ranking.folded, taken, count)
         lists.append([ranking.pool[place] for place in drawn])
     return rows.with_columns(pl.Series("mined", lists, pl.List(pl.String)))
+
+
+def _positives_of_shared_queries(rows: pl.DataFrame) -> dict[str, set[str]]:
+    folded = rows.select(fold_text(pl.col("query")), _folded("positives"))
+    shared = folded.filter(pl.col("query").is_duplicated()).group_by("query").agg(pl.col("positives").explode(empty_as_null=False))
+    return {query: set(positives) for query, positives in shared.iter_rows()}
 
 
 def _read_file(raw: Raw) -> tuple[RankingHeader, pl.Series]:

@@ -111,6 +111,13 @@ def test_a_cleaned_selection_of_rows_gets_the_same_negatives_without_texts_of_be
     assert set(negatives) - set(cleaned) == {text}
 
 
+def test_a_positive_of_another_row_with_the_same_query_is_never_drawn(ranking: RankingFile) -> None:
+    same = pl.col("query").replace(QUESTIONS[1], QUESTIONS[0].upper())
+    ranking.rows = ranking.rows.with_columns(same)
+    assert "Яблоки растут в саду." not in mined(ranking)[1]
+    assert mined(ranking, rows=ranking.rows[1:2]) == mined(ranking)[1:2]
+
+
 def test_a_row_that_was_not_mined_gets_no_negatives(ranking: RankingFile) -> None:
     assert mined(ranking, rows=ranking.rows[:1].with_columns(id=pl.lit("row 9"))) == [[]]
 
