@@ -158,7 +158,11 @@ def add_mined(rows: pl.DataFrame, ranking: Ranking, count: int) -> pl.DataFrame:
 
 def _positives_of_shared_queries(rows: pl.DataFrame) -> dict[str, set[str]]:
     folded = rows.select(fold_text(pl.col("query")), _folded("positives"))
-    shared = folded.filter(pl.col("query").is_duplicated()).group_by("query").agg(pl.col("positives").explode(empty_as_null=False))
+    shared = (
+        folded.filter(pl.col("query").is_duplicated())
+        .group_by("query")
+        .agg(pl.col("positives").explode(empty_as_null=False))
+    )
     return {query: set(positives) for query, positives in shared.iter_rows()}
 
 

@@ -1,4 +1,6 @@
-"""The format of FlagEmbedding: JSON lines `{"query", "pos", "neg"}`, a file a set, with the prefixes in the texts.
+"""The format of FlagEmbedding: JSON lines `{"query", "pos", "neg", "prompt"}`, a file a set, with the prefixes in the texts.
+
+The prompt is empty: without one, and without --query_instruction_for_retrieval, version 1.4.2 puts `None` before queries.
 
 FlagEmbedding draws one of the positives in each epoch, and repeats negatives where a row has fewer than it takes. It cannot take
 rows without any: they are dropped.
@@ -48,7 +50,10 @@ def _write_set(one: TrainingSet, folder: Path, choices: Choices) -> ExportedSet:
             tally.count_written(rows, int(rows["positives"].list.len().sum()))
             tally.rows += rows.height
             texts = rows.select(
-                query, pos=pl.col("positives").list.eval(document), neg=pl.col("negatives").list.eval(document)
+                query,
+                pos=pl.col("positives").list.eval(document),
+                neg=pl.col("negatives").list.eval(document),
+                prompt=pl.lit(""),
             )
             stream.writelines(
                 orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in texts.iter_rows(named=True)

@@ -109,16 +109,22 @@ def test_flagembedding_gets_lines_with_prefixes_in_the_texts(release_dir: Path, 
     data = tmp_path / "to" / "data"
     assert sorted(path.name for path in data.iterdir()) == ["faq.jsonl", "news.jsonl"]
     faq = read_lines(data / "faq.jsonl")
-    assert [list(row) for row in faq] == [["query", "pos", "neg"]] * 3
+    assert [list(row) for row in faq] == [["query", "pos", "neg", "prompt"]] * 3
     assert faq[0] == {
         "query": "search_query: who",
         "pos": ["search_document: a", "search_document: b"],
         "neg": [f"search_document: {text}" for text in "cdefghi"],
+        "prompt": "",
     }
     assert [row["query"] for row in faq] == ["search_query: who", "search_query: where", "search_query: why"]
     assert faq[1]["neg"] == [f"search_document: {text}" for text in "lmn"]
     assert read_lines(data / "news.jsonl") == [
-        {"query": "clustering: title", "pos": ["clustering: body"], "neg": ["clustering: z", "clustering: y"]}
+        {
+            "query": "clustering: title",
+            "pos": ["clustering: body"],
+            "neg": ["clustering: z", "clustering: y"],
+            "prompt": "",
+        }
     ]
     assert record["sets"][0]["dropped"] == {"no negative": 1}
 
@@ -227,6 +233,7 @@ def test_every_row_of_a_built_release_is_in_every_format(
                 "query": query + row["query"],
                 "pos": [document + text for text in row["positives"]],
                 "neg": [document + text for text in row["negatives"][:7]],
+                "prompt": "",
             }
             for row in with_negatives
         ]
