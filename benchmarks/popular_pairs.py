@@ -9,8 +9,8 @@ For each source two programs run, each in a separate process:
 
 - measure: what `embedding-datasets decide` does for the lengths of all texts, with words instead of tokens: reading, hashing,
   sorting, writing;
-- build: what `embedding-datasets build` does for the newest version, from raw files to release, with all checks. The sets have their
-  true sizes, so the pools of Pikabu and RuNews have 200,000 rows at any share.
+- build: what `embedding-datasets build` does for the newest version, from raw files to release, with all checks. The sets have
+  their true sizes, so the pools of Pikabu and RuNews have 200,000 rows at any share.
 """
 
 from __future__ import annotations
