@@ -181,7 +181,7 @@ def run_ours(folder: Path, name: str = "ours", workers: int = 1) -> Cost:
     watch = Watch()
     from pipelines.corpus_scan.corpora import open_corpus
     from pipelines.corpus_scan.engines import Engine, run_partitions
-    from pipelines.corpus_scan.index_file import read_index
+    from pipelines.corpus_scan.index_file import read_index_tables
     from pipelines.corpus_scan.match_files import write_matches
     from pipelines.corpus_scan.scanning import scan_partition
     from pipelines.corpus_scan.scans import Scan
@@ -190,10 +190,8 @@ def run_ours(folder: Path, name: str = "ours", workers: int = 1) -> Cost:
     index, datasets, engine = folder / "index.parquet", open_benchmarks(folder), Engine("local", workers)
     with scratch_folder(folder, name) as scratch:
         texts = scratch / "texts.arrow"
-        opened = read_index(index)
-        write_texts(opened, datasets, texts)
-        tables = opened.tables
-        del opened
+        tables = read_index_tables(index)
+        write_texts(tables, datasets, texts)
         work = partial(scan_partition, index=index, texts=texts)
         head, corpus = (open_corpus([str(folder / f"{one}.parquet")]) for one in ("head", "corpus"))
         if workers == 1:

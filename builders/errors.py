@@ -50,10 +50,15 @@ class DatasetError(Exception):
         self.expected = expected
         self.todo = todo
 
-    def __str__(self) -> str:
-        """One line per part, always in the same order; missing parts are left out."""
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """The label and the text of each part but `what`, always in the same order; missing parts are left out."""
         parts = [("where", self.where), ("found", self.found), ("expected", self.expected), ("to do", self.todo)]
-        return "\n".join([self.what, *(f"  {label + ':':<10}{text}" for label, text in parts if text is not None)])
+        return [(label, text) for label, text in parts if text is not None]
+
+    def __str__(self) -> str:
+        """One line per part."""
+        return "\n".join([self.what, *(f"  {label + ':':<10}{text}" for label, text in self.parts)])
 
     def __reduce__(self) -> tuple[object, ...]:
         """Let worker processes pass errors back: the default pickling of exceptions loses keyword arguments."""

@@ -54,7 +54,7 @@ MEANINGS = {
         "Contrastive",
         "default",
         "mined",
-    ): "more negatives, which an embedding model ranked high for the query: see the observed numbers for the model",
+    ): "more negatives, which an embedding model ranked high for the query, up to 7",
 }
 MAX_NAMES = 12  # of labels in a cell
 ITEM = re.compile(r"(?ms)^- `([\w-]+)`: (.+?)(?=^- |\Z)")

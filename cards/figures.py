@@ -135,7 +135,7 @@ def longer_candidates(statistics: Mapping[str, Any]) -> str:
             parts.append(f"{100 * share:.1f} % of {pairs:,} pairs{where}")
     if not parts:
         return ""
-    shares = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    shares = markdown.join_with_and(parts)
     return f"Where two candidates differ in length, the longer one is the relevant one in {shares}. Chance is 50 %."
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CUT = "[…]"
 MARKUP = frozenset("\\`*_[]<>&|~$#")
@@ -56,9 +59,19 @@ def number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 
+def share_text(share: float) -> str:
+    """A share, 0 to 1, in percent, not escaped; a share above 0 never reads as 0."""
+    return "<0.01 %" if 0 < share < 0.0001 else f"{share * 100:.2f} %"
+
+
 def percent(share: float) -> str:
-    """A share, 0 to 1, in percent; a share above 0 never reads as 0."""
-    return "&lt;0.01 %" if 0 < share < 0.0001 else f"{share * 100:.2f} %"
+    """The same, escaped."""
+    return share_text(share).replace("<", "&lt;")
+
+
+def join_with_and(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`. parts: at least one."""
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def shorten(value: Any, limit: int, items: int = 10) -> Any:

@@ -20,7 +20,7 @@ from builders.mteb_tasks import built_in_tasks, namesake_tasks
 from builders.spec import version_key
 from cards import front_matter, markdown
 from cards.citations import arxiv_papers, bibtex
-from cards.columns import all_labels, describe_columns
+from cards.columns import DescribedColumn, all_labels, describe_columns
 from cards.example_table import example_table
 from cards.figures import label_shares, longer_candidates, statistics_table, text_lengths
 from cards.mteb_task import mteb_task
@@ -78,7 +78,8 @@ def render(
         rebuilds=read_rebuilds(source.name, dataset.name, manifest.version, manifest.content_sha256),
         examples=example_table(dataset.task, evidence.examples),
         evidence=evidence,
-        columns=describe_columns(dataset.task, manifest.tables, prose.columns),
+        columns=_columns(dataset, manifest, prose.columns),
+        has_mined=any(column.name == "mined" for column in manifest.tables[0].columns),
         all_labels=all_labels(dataset.task),
         label_shares=label_shares(dataset.task, statistics),
         lengths=text_lengths(statistics),
@@ -134,6 +135,14 @@ def _template() -> jinja2.Template:
     for escape in (*escapes, markdown.number, markdown.percent):
         environment.filters[escape.__name__] = escape
     return environment.get_template("dataset.md.jinja")
+
+
+def _columns(dataset: Dataset, manifest: Manifest, prose: str) -> list[DescribedColumn]:
+    """The columns of each config; of training data, whose configs all have the same, those of the first one."""
+    columns = describe_columns(dataset.task, manifest.tables, prose)
+    if isinstance(dataset.task, tasks.Contrastive):
+        return [column for column in columns if column.config == columns[0].config]
+    return columns
 
 
 def _splits(manifest: Manifest) -> list[str]:

@@ -33,6 +33,7 @@ COMMANDS = (
     Command("check", "use", "verify releases, and find the problems of any dataset"),
     Command("diff", "use", "show what differs between two releases"),
     Command("publish", "use", "publish releases on the Hub"),
+    Command("export", "use", "write training data in the format of a trainer"),
     Command("score", "understand", "compute what baselines and models score on releases"),
     Command("contamination", "understand", "find the rows of benchmarks that are in a training corpus"),
     Command("reproduce", "understand", "build a release again from its raw files, and compare"),

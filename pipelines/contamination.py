@@ -66,13 +66,13 @@ def main() -> int:
 def _index(options: argparse.Namespace) -> int:
     from pipelines.corpus_scan.indexing import index_tables
     from pipelines.report import contamination_page as page
-    from pipelines.report.contamination_datasets import find_datasets, reading_rows
+    from pipelines.report.contamination_datasets import find_datasets, indexing_rows
     from pipelines.stages import show_stages
 
     with show_stages("index"):
         datasets = find_datasets(options.names, options.releases, _foreign_options(options))
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        with reading_rows(options.names):
+        with indexing_rows(options.names):
             tables = index_tables(datasets, options.output, options.splits)
     size = options.output.stat().st_size
     if options.json:
@@ -86,7 +86,7 @@ def _scan(options: argparse.Namespace) -> int:
     from pipelines.corpus_scan.clean import check_target
     from pipelines.corpus_scan.corpora import open_corpus
     from pipelines.corpus_scan.engines import Engine
-    from pipelines.corpus_scan.index_file import read_index
+    from pipelines.corpus_scan.index_file import read_index_tables
     from pipelines.corpus_scan.scans import open_scan
     from pipelines.corpus_scan.summaries import summarise
     from pipelines.raw.cache import default_cache
@@ -95,7 +95,7 @@ def _scan(options: argparse.Namespace) -> int:
     from pipelines.stages import show_stages
 
     conditions = parse_conditions(options.fail_on)
-    tables = read_index(options.index).tables
+    tables = read_index_tables(options.index)
     engine = Engine(options.engine, options.jobs, options.address)
     cache = options.cache or default_cache()
     with show_stages("scan"):

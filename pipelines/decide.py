@@ -180,7 +180,8 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--compare",
         action="store_true",
-        help=f"mine again, and compare with the files there: exit code 1 below {AGREEMENT:.0%} in common",
+        # argparse needs a doubled percent sign
+        help=f"mine again, and compare with the files there: exit code 1 below {AGREEMENT:.0%}% in common",
     )
     arguments.add_argument(
         "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where the releases are (outputs/)"

@@ -1,7 +1,8 @@
-"""Files that several commands may write at once: replaced in one step, and locked."""
+"""Files that several commands may write at once: replaced in one step, and locked; and the digest of a file."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import threading
@@ -24,6 +25,12 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     """
     with replacing(path) as temporary:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def file_sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hex. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 MASK = "[token]"
+MAX_QUOTED = 300  # characters of an error
 SHORTEST_TOKEN = 8  # characters: replacing a shorter text everywhere would garble messages
 TOKENS = re.compile(
     r"""
@@ -44,6 +45,11 @@ def mask_tokens(text: str) -> str:
     for token in _user_tokens():
         text = text.replace(token, MASK)
     return TOKENS.sub(lambda found: f"{found['name']}={MASK}" if found["name"] else MASK, text)
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text, cut, to quote it in another error; its type where it has no text."""
+    return str(error).strip().partition("\n")[0][:MAX_QUOTED] or type(error).__name__
 
 
 def _user_tokens() -> list[str]:

@@ -108,6 +108,7 @@ def run_line(line: str, repository: Path) -> None:
         (repository / target).write_text(done.stdout, "utf-8")
 
 
+@pytest.mark.slow
 def test_adding_a_dataset_works_when_followed_literally(tmp_path: Path) -> None:
     repository = checkout(tmp_path / "repository")
     if (ROOT / ".mypy_cache").is_dir():  # what mypy knows of the other files: it compares their content

@@ -23,6 +23,7 @@ COMMANDS = {
     "decide",
     "diff",
     "doctor",
+    "export",
     "fetch",
     "new",
     "publish",
@@ -49,7 +50,7 @@ LAYERS = (
     {"pipelines.hub"},
     {"pipelines.corpus_scan"},
     {"pipelines.report"},
-    {"pipelines.site_pages"},
+    {"pipelines.site_pages", "pipelines.exporting"},
     {"pipelines.make"},
     {"pipelines.reproduction"},
     {"pipelines.library"},
@@ -162,7 +163,18 @@ def test_no_source_imports_another_and_shared_code_knows_no_source() -> None:
 
 def test_the_layers_are_in_the_documentation() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    for package in ("raw", "release", "audit", "foreign", "corpus_scan", "hub", "report", "scaffold", "site_pages"):
+    for package in (
+        "raw",
+        "release",
+        "audit",
+        "foreign",
+        "corpus_scan",
+        "hub",
+        "report",
+        "scaffold",
+        "site_pages",
+        "exporting",
+    ):
         assert f"pipelines/{package}/" in text, package
 
 

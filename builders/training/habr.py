@@ -11,10 +11,10 @@ from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import json_lines
 from builders.shaping.benchmark_index import INDEX_FILE
-from builders.shaping.contrastive import CLEANED
 from builders.shaping.lengths import LIMIT, measure_tokens, tokens_file
+from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Prompts, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ SOURCE = Source(
         ),
         "tokens": tokens_file(NAME),
         "index": INDEX_FILE,
+        **mined_files("habr-contrastive", (CONFIG,)),
     },
     measurements=(measure_tokens(("articles",), partial(texts_to_measure, (_pair_set(english=True),), NAME)),),
 )
@@ -82,14 +83,16 @@ SOURCE = Source(
     languages=("rus-Cyrl",),
     task=Contrastive((CONFIG,)),
     needs=("articles", "tokens", "index"),
-    versions={
-        "1.0.0": "The set Habr Title-Abstract of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
-        "2.0.0": Version(CLEANED, {"clean": True}),
-    },
+    versions=training_versions(
+        "The set Habr Title-Abstract of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        (CONFIG,),
+    ),
+    mining=mining((CONFIG,)),
     prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("clustering",)),)),
     citation=("snegirev2025rumteb",),
-    sample={"rows": 5},
+    sample={"rows": 5, "mined_ranks": (2, 4)},
 )
+@with_mined
 def contrastive(
     raw: RawFiles,
     *,

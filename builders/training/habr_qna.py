@@ -12,11 +12,11 @@ from builders.raw_files import hub
 from builders.reading import json_lines
 from builders.shaping.answers import choose_answers
 from builders.shaping.benchmark_index import INDEX_FILE
-from builders.shaping.contrastive import CLEANED
 from builders.shaping.html_lines import html_to_lines
 from builders.shaping.lengths import LIMIT, measure_tokens, tokens_file
+from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Prompts, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ SOURCE = Source(
         "questions": hub("its5Q/habr_qna", "b0875a6944533b8011fccfc0a712df06959ad055", "questions.jsonl.zst"),
         "tokens": tokens_file(NAME),
         "index": INDEX_FILE,
+        **mined_files("habr-qna-contrastive", (QA, TITLE_BODY)),
     },
     measurements=(
         measure_tokens(("questions",), partial(texts_to_measure, (*_pair_sets(), _pair_sets(body=True)[0]), NAME)),
@@ -104,16 +105,18 @@ SOURCE = Source(
     languages=("rus-Cyrl",),
     task=Contrastive((QA, TITLE_BODY)),
     needs=("questions", "tokens", "index"),
-    versions={
-        "1.0.0": "The sets HabrQnA QA and Title-Body of the ruMTEB paper's Table 6, as far as the paper says how they were made.",
-        "2.0.0": Version(CLEANED, {"clean": True}),
-    },
+    versions=training_versions(
+        "The sets HabrQnA QA and Title-Body of the ruMTEB paper's Table 6, as far as the paper says how they were made.",
+        (QA, TITLE_BODY),
+    ),
+    mining=mining((QA, TITLE_BODY)),
     prompts=Prompts(
         "", configs=(ConfigPrompts(QA, ("search_query", "search_document")), ConfigPrompts(TITLE_BODY, ("clustering",)))
     ),
     citation=("snegirev2025rumteb",),
-    sample={"qa_rows": 5, "title_body_rows": 5},
+    sample={"qa_rows": 5, "title_body_rows": 5, "mined_ranks": (2, 4)},
 )
+@with_mined
 def contrastive(
     raw: RawFiles,
     *,

@@ -11,9 +11,9 @@ from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import CLEANED, make_pairs
-from builders.shaping.mined_negatives import MINED_NOTES, add_mined, mined_file
-from builders.spec import Mining, Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.shaping.contrastive import make_pairs
+from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
+from builders.spec import Prompts, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 if TYPE_CHECKING:
@@ -63,8 +63,6 @@ SETS: Mapping[str, tuple[int, tuple[str, ...], str]] = {
 }
 CONFIG_OF = {name: config for config, (_, _, name) in SETS.items()}
 ALL = 1 << 62  # more rows than any set has: none is drawn
-DATASET = "medi-contrastive"
-MINED = {config: f"mined-{config}" for config in SETS}
 
 SOURCE = Source(
     name="medi",
@@ -80,24 +78,21 @@ SOURCE = Source(
             for number, shard in enumerate(SHARDS)
         },
         "index": INDEX_FILE,
-        **{key: mined_file(config, DATASET, "1.0.0") for config, key in MINED.items()},
+        **mined_files("medi-contrastive", tuple(SETS)),
     },
 )
 
 
 @dataset(
-    "medi-contrastive",  # as in DATASET: the catalogue reads the name without importing
+    "medi-contrastive",
     pretty_name="MEDI training pairs (English)",
     languages=("eng-Latn",),
     task=Contrastive(tuple(SETS)),
     needs=(*SHARDS, "index"),
-    versions={
-        "1.0.0": "The 30 English sets of the ruMTEB paper's Table 6, as far as the paper says how they were made.",
-        "1.1.0": Version(f"1.0.0 with {MINED_NOTES}", {"mined": 7}, needs=tuple(MINED.values())),
-        "2.0.0": Version(CLEANED, {"clean": True}),
-        "2.1.0": Version(f"2.0.0 with {MINED_NOTES}", {"clean": True, "mined": 7}, needs=tuple(MINED.values())),
-    },
-    mining=Mining("1.0.0", MINED),
+    versions=training_versions(
+        "The 30 English sets of the ruMTEB paper's Table 6, as far as the paper says how they were made.", tuple(SETS)
+    ),
+    mining=mining(tuple(SETS)),
     prompts=Prompts("", configs=tuple(ConfigPrompts(config, prefixes) for config, (_, prefixes, _) in SETS.items())),
     citation=("snegirev2025rumteb",),
     sample={
@@ -108,6 +103,7 @@ SOURCE = Source(
         "mined_ranks": (2, 4),
     },
 )
+@with_mined
 def contrastive(
     raw: RawFiles,
     *,
@@ -117,8 +113,6 @@ def contrastive(
     other_rows: int = 600,
     accept_counts: bool = False,
     clean: bool = False,
-    mined: int = 0,
-    mined_ranks: tuple[int, int] = (21, 100),
 ) -> Tables:
     """Which text belongs to a query, and which only looks like it?
 
@@ -126,10 +120,9 @@ def contrastive(
     file is a row here, with its positive and its negative. The file must have `rows` rows; each task must have the rows of
     `sizes` (by config; without it, those of Table 6), and what is left must be `other_tasks` tasks of `other_rows` rows.
     `accept_counts` accepts other counts of tasks, but not another total. `clean` drops what
-    builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. mined: how many hard negatives each row
-    gets from the ranking of its config, of the documents of `mined_ranks` (builders.shaping.mined_negatives). Columns: id
-    (String: `medi:<config>:<row in the whole file, from 0>`); query (String); positives, negatives (List(String), one each);
-    negative_kinds (List(String): provided); with `mined` also mined (List(String)).
+    builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id (String:
+    `medi:<config>:<row in the whole file, from 0>`); query (String); positives, negatives (List(String), one each);
+    negative_kinds (List(String): provided).
 
     Raises SourceError for another number of rows, other tasks or other counts, with every task_name and its count.
     """
@@ -161,16 +154,8 @@ def contrastive(
             negatives=pl.concat_list("neg"),
         )
         made = make_pairs(of_set, config, index, size=ALL, clean=clean, deduplicate=False)
-        table = made.rows
-        if mined:
-            ranked = make_pairs(of_set, config, index, size=ALL, deduplicate=False).rows if clean else table
-            of_benchmarks = index if clean else None
-            table, more = add_mined(
-                table, ranked, raw.whole(MINED[config]), mined, ranks=mined_ranks, index=of_benchmarks
-            )
-            observed |= more
         path = raw.scratch / f"{config}.parquet"
-        table.write_parquet(path)
+        made.rows.write_parquet(path)
         frames[config] = {"train": pl.scan_parquet(path)}
         dropped += made.dropped
         reported += made.reported

@@ -10,12 +10,12 @@ from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_json_array
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import CLEANED
 from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
+from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
 from builders.shaping.pair_rules import make_short_pairs, strip_text, texts_to_measure
 from builders.shaping.rows import drop
 from builders.shaping.sampling import hash_order
-from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ SOURCE = Source(
         "items": hub("inkoziev/paraphrases", "07ac45f", "paraphrases.json"),
         "tokens": tokens_file("paraphrases"),
         "index": INDEX_FILE,
+        **mined_files("paraphrases-contrastive", (CONFIG,)),
     },
     measurements=(measure_tokens(("items",), _texts),),
 )
@@ -76,14 +77,16 @@ SOURCE = Source(
     languages=("rus-Cyrl",),
     task=Contrastive((CONFIG,)),
     needs=("items", "tokens", "index"),
-    versions={
-        "1.0.0": "The set Paraphrases of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
-        "2.0.0": Version(CLEANED, {"clean": True}),
-    },
+    versions=training_versions(
+        "The set Paraphrases of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        (CONFIG,),
+    ),
+    mining=mining((CONFIG,)),
     prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
     citation=("snegirev2025rumteb",),
-    sample={"rows": 8},
+    sample={"rows": 8, "mined_ranks": (2, 4)},
 )
+@with_mined
 def contrastive(raw: RawFiles, *, rows: int = 15_000, distractors: bool = False, clean: bool = False) -> Tables:
     """Which short texts say the same?
 

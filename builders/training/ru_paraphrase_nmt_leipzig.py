@@ -10,12 +10,13 @@ from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_csv
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import CLEANED, make_pairs
+from builders.shaping.contrastive import make_pairs
 from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
+from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
 from builders.shaping.pair_rules import apply_rules, texts_to_measure
 from builders.shaping.rows import refuse
 from builders.shaping.thresholds import drop_below
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Prompts, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def _read_rows(raw: Raw) -> pl.DataFrame:
     """A row for each line, in the order of the source, with its p_good (Float64)."""
     read = read_csv(raw, {"original": pl.String(), "ru": pl.String(), "p_good": pl.Float64()})
     outside = ~pl.col("p_good").is_between(0, 1)
-    refuse(read, outside, raw, "p_good is no probability", found="p_good", expected="0 to 1", unit="record")
+    refuse(read, outside, raw, "p_good is not a probability", found="p_good", expected="0 to 1", unit="record")
     return read.select(
         "p_good",
         id=pl.format(f"{NAME}:{CONFIG}:{{}}", pl.int_range(pl.len())),
@@ -62,6 +63,7 @@ SOURCE = Source(
         ),
         "tokens": tokens_file(NAME),
         "index": INDEX_FILE,
+        **mined_files("ru-paraphrase-nmt-leipzig-contrastive", (CONFIG,)),
     },
     measurements=(measure_tokens(("train",), _texts),),
 )
@@ -73,14 +75,16 @@ SOURCE = Source(
     languages=("rus-Cyrl",),
     task=Contrastive((CONFIG,)),
     needs=("train", "tokens", "index"),
-    versions={
-        "1.0.0": "The set paraphrase-NMT-Leipzig of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
-        "2.0.0": Version(CLEANED, {"clean": True}),
-    },
+    versions=training_versions(
+        "The set paraphrase-NMT-Leipzig of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        (CONFIG,),
+    ),
+    mining=mining((CONFIG,)),
     prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
     citation=("snegirev2025rumteb",),
-    sample={"rows": 7},
+    sample={"rows": 7, "mined_ranks": (2, 4)},
 )
+@with_mined
 def contrastive(raw: RawFiles, *, rows: int = 210_000, p_good: float = 0.5, clean: bool = False) -> Tables:
     """Which sentence is a paraphrase of another?
 

@@ -10,11 +10,11 @@ from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import CLEANED
 from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
+from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
 from builders.shaping.pair_rules import make_short_pairs, texts_to_measure
 from builders.shaping.rows import drop, refuse
-from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ SOURCE = Source(
         ),
         "tokens": tokens_file("xnli"),
         "index": INDEX_FILE,
+        **mined_files("xnli-contrastive", (CONFIG,)),
     },
     measurements=(measure_tokens(("train",), _texts),),
 )
@@ -85,14 +86,16 @@ SOURCE = Source(
     languages=("rus-Cyrl",),
     task=Contrastive((CONFIG,)),
     needs=("train", "tokens", "index"),
-    versions={
-        "1.0.0": "The set XNLI of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
-        "2.0.0": Version(CLEANED, {"clean": True}),
-    },
+    versions=training_versions(
+        "The set XNLI of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        (CONFIG,),
+    ),
+    mining=mining((CONFIG,)),
     prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
     citation=("snegirev2025rumteb",),
-    sample={"rows": 9},
+    sample={"rows": 9, "mined_ranks": (2, 4)},
 )
+@with_mined
 def contrastive(raw: RawFiles, *, rows: int = 125_000, clean: bool = False) -> Tables:
     """Which hypotheses follow from a premise, and which contradict it?
 

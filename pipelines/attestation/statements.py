@@ -8,13 +8,13 @@ not the digest of any file.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pipelines import installation
+from pipelines.files import file_sha256
 from pipelines.release import fingerprint, folder
 
 if TYPE_CHECKING:
@@ -119,11 +119,7 @@ def _rows(manifest: Manifest) -> dict[str, Any]:
 
 def _files(release_dir: Path, names: Iterable[str]) -> list[dict[str, Any]]:
     """Files of a release with the digests of their bytes."""
-    digests = {}
-    for name in names:
-        with (release_dir / name).open("rb") as stream:
-            digests[name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return [{"name": name, "digest": {"sha256": digest}} for name, digest in digests.items()]
+    return [{"name": name, "digest": {"sha256": file_sha256(release_dir / name)}} for name in names]
 
 
 def _package(tools: Mapping[str, str]) -> dict[str, Any]:

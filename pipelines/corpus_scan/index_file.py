@@ -7,6 +7,7 @@ its texts alone. Pages have checksums, and the list of tables has a digest: dama
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,16 @@ class IndexTable:
     rows: int
     pair: int | None = None
 
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """dataset, version and content_sha256: which release the texts are of."""
+        return self.dataset, self.version, self.content_sha256
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """dataset, version, config, split and column, by which matches name a table."""
+        return self.dataset, self.version, self.config, self.split, self.column
+
 
 @dataclass(frozen=True)
 class TextIndex:
@@ -134,20 +145,23 @@ def write_index(path: Path, batches: Iterable[pa.RecordBatch], tables: list[Inde
             writer.add_key_value_metadata({KEY: header, KEY + b".sha256": digest})
 
 
+def read_index_tables(path: Path) -> tuple[IndexTable, ...]:
+    """What the index in a file is of, without reading its texts: damage to them is not noticed.
+
+    Raises SourceError as read_index does.
+    """
+    with _open_index(path) as (_, header):
+        return header.tables
+
+
 def read_index(path: Path) -> TextIndex:
     """The index in a file.
 
     Raises SourceError for a file that is missing, damaged, of a later format, or not an index; and where this version computes
     other fingerprints than the one that wrote it.
     """
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
-            header = _read_header(path, parquet)
-            columns = _read_columns(parquet, header.entries)
-    except FileNotFoundError:
-        raise SourceError("index not found", where=str(path)) from None
-    except (OSError, pa.ArrowException, ValueError, msgspec.MsgspecError) as error:
-        raise _damaged(path, str(error)) from None
+    with _open_index(path) as (parquet, header):
+        columns = _read_columns(parquet, header.entries)
     pa.default_memory_pool().release_unused()  # what the pages of the file were decoded to
     fault = _find_fault(columns, header)
     if fault:
@@ -179,6 +193,18 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
             waiting, is_first = waiting.slice(ROW_GROUP_ROWS), False
     if waiting.num_rows or is_first:
         yield waiting.combine_chunks()
+
+
+@contextmanager
+def _open_index(path: Path) -> Iterator[tuple[pq.ParquetFile, _Header]]:
+    """The file of an index, for the time of the block; what cannot be read in it is a SourceError."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as parquet:
+            yield parquet, _read_header(path, parquet)
+    except FileNotFoundError:
+        raise SourceError("index not found", where=str(path)) from None
+    except (OSError, pa.ArrowException, ValueError, msgspec.MsgspecError) as error:
+        raise _damaged(path, str(error)) from None
 
 
 def _read_header(path: Path, parquet: pq.ParquetFile) -> _Header:

@@ -58,6 +58,15 @@ class IndexedDataset:
     content_sha256: str = ""
     own_locations: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=lambda: MappingProxyType({}))
 
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """dataset, version and content_sha256, as those of an IndexTable."""
+        return self.dataset, self.version, self.content_sha256
+
+    def own_location(self, config: str, split: str) -> tuple[str, str]:
+        """The config and split by which the dataset itself calls the table that the task calls so."""
+        return self.own_locations.get((config, split), (config, split))
+
 
 @dataclass(frozen=True)
 class _Source:
@@ -125,14 +134,10 @@ def _index_dataset(
 def _describe_tables(source: _Source, split: str, rows: int) -> list[IndexTable]:
     """What the texts of a source are of, one IndexTable for each column."""
     dataset, count = source.dataset, len(source.texts)
-    config, own_split = dataset.own_locations.get((source.config, split), (source.config, split))
     return [
         IndexTable(
-            dataset.dataset,
-            dataset.version,
-            dataset.content_sha256,
-            config,
-            own_split,
+            *dataset.identity,
+            *dataset.own_location(source.config, split),
             column,
             dataset.task.type.name,
             dataset.languages,

@@ -136,9 +136,7 @@ def short_texts(lookup: Lookup, counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 def describe_entries(lookup: Lookup, entries: Array) -> pl.DataFrame:
     """The columns dataset, version, config, split, row and column of entries of the index."""
-    tables = pl.DataFrame(
-        [[getattr(table, name) for name in TABLE_SCHEMA] for table in lookup.index.tables], TABLE_SCHEMA, orient="row"
-    )
+    tables = pl.DataFrame([table.key for table in lookup.index.tables], TABLE_SCHEMA, orient="row")
     names = pl.Series("row", lookup.index.rows.take(pa.array(entries)), dtype=pl.String)
     described = tables[lookup.index.table[entries].astype(np.uint32)].with_columns(names)
     return described.select("dataset", "version", "config", "split", "row", "column")

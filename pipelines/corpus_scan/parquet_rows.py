@@ -14,6 +14,7 @@ from builders.errors import SourceError
 from pipelines.corpus_scan.batches import BATCH_ROWS
 from pipelines.corpus_scan.corpus_batch import LABEL_SCHEMA, CorpusBatch, label_texts
 from pipelines.corpus_scan.layouts import choose_columns
+from pipelines.safe_text import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ def open_parquet(file: CorpusFile) -> Iterator[Any]:
         raise SourceError(
             "truncated or corrupt Parquet file",
             where=file.name,
-            found=str(error).partition("\n")[0][:200],
+            found=first_line(error),
             expected="Parquet",
             todo="download it again, or leave it out",
         ) from error

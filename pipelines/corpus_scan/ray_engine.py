@@ -27,6 +27,7 @@ import polars as pl
 from builders.errors import DatasetError, UsageError
 from pipelines import workers
 from pipelines.corpus_scan.local_engine import ATTEMPTS, killed_too_often
+from pipelines.safe_text import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -91,7 +92,7 @@ def _result(ray: Any, task: Any, partition: Partition) -> bytes:
     except ray.exceptions.RayTaskError as error:
         raise error.cause or error from None
     except ray.exceptions.RayError as error:  # killed, out of memory, its machine gone
-        raise killed_too_often(partition, ATTEMPTS, str(error).partition("\n")[0][:200]) from error
+        raise killed_too_often(partition, ATTEMPTS, first_line(error)) from error
     return data
 
 
@@ -124,7 +125,7 @@ def _cluster(processes: int, address: str | None) -> Iterator[tuple[Any, int]]:
                 warnings.simplefilter("ignore")
                 ray.init(**options, configure_logging=False, log_to_driver=False, logging_level=logging.CRITICAL)
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-            raise _no_answer(address, str(error).partition("\n")[0][:200]) from error
+            raise _no_answer(address, first_line(error)) from error
         yield ray, max(1, int(ray.cluster_resources().get("CPU", processes)))
 
 

@@ -6,7 +6,6 @@ index bounds: which of its rows were found.
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,10 +18,11 @@ import polars as pl
 from pipelines import installation
 from pipelines.corpus_scan.checkpoints import open_checkpoints, scan_digest
 from pipelines.corpus_scan.engines import RAY, run_partitions
-from pipelines.corpus_scan.index_file import read_index
+from pipelines.corpus_scan.index_file import read_index_tables
 from pipelines.corpus_scan.matching import KINDS, TABLE_SCHEMA, short_texts
 from pipelines.corpus_scan.scanning import load_scan, read_scan, scan_partition
 from pipelines.corpus_scan.stored_texts import write_texts
+from pipelines.files import file_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,6 +98,11 @@ class Sums:
     texts: int
     rows_found: int
 
+    @property
+    def share_found(self) -> float:
+        """The share of the rows of the corpus with a match, 0 to 1."""
+        return self.rows_found / self.rows if self.rows else 0.0
+
 
 @contextmanager
 def open_scan(
@@ -116,12 +121,10 @@ def open_scan(
 
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """
-    opened = read_index(index)
-    known = {(one.dataset, one.version, one.content_sha256) for one in datasets}
-    tables = opened.tables
-    at_hand = tuple((one.dataset, one.version, one.content_sha256) in known for one in tables)
+    tables, known = read_index_tables(index), {one.identity for one in datasets}
+    at_hand = tuple(one.identity in known for one in tables)
     options = {
-        "index": file_digest(index),
+        "index": file_sha256(index),
         "at_hand": at_hand,
         "threshold": threshold,
         "code": installation.describe(),
@@ -133,18 +136,11 @@ def open_scan(
     ):
         texts = Path(scratch) / "texts.arrow" if any(at_hand) else None
         if texts is not None:
-            write_texts(opened, datasets, texts)
-        del opened  # a process that searches reads it itself
+            write_texts(tables, datasets, texts)
         threads = 1 if engine.name == RAY else None  # a task of Ray has one processor
         work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold, threads=threads)
         run_partitions(corpus.partitions, work, engine, folder)
         yield Scan(corpus, tables, at_hand, threshold, folder, index.resolve(), texts)
-
-
-def file_digest(path: Path) -> str:
-    """The SHA-256 of a file, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _add_up(scan: Scan) -> Sums:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pipelines.audit.tables import text_layouts
 from pipelines.corpus_scan.fingerprints import hash_texts
 from pipelines.corpus_scan.indexing import BATCH_ROWS, interleave
-from pipelines.corpus_scan.table_texts import table_texts
+from pipelines.corpus_scan.table_texts import texts_with
 from pipelines.stages import stage
 
 if TYPE_CHECKING:
@@ -56,14 +56,14 @@ class StoredTexts:
         return texts.zip_with(pl.Series(is_same), pl.repeat(None, len(texts), dtype=pl.String, eager=True))
 
 
-def write_texts(index: TextIndex, datasets: Sequence[IndexedDataset], path: Path) -> None:
-    """Write the texts of those datasets that the index is of, in the order of its entries; null for all others.
+def write_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset], path: Path) -> None:
+    """Write the texts of those datasets that an index is of, in the order of its entries; null for all others.
 
-    A dataset is that of a table if it has the same name, version and content_sha256.
+    tables: of the index. A dataset is that of a table if it has the same name, version and content_sha256.
     """
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
         waiting = SCHEMA.empty_table()
-        for texts in _read_texts(index, datasets):
+        for texts in _read_texts(tables, datasets):
             array = texts.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.large_string())
             waiting = pa.concat_tables([waiting, pa.table([array], schema=SCHEMA)])
             while waiting.num_rows >= BATCH_TEXTS:
@@ -78,9 +78,9 @@ def open_texts(index: TextIndex, path: Path) -> StoredTexts:
     return StoredTexts(index, [file.get_batch(number) for number in range(file.num_record_batches)])
 
 
-def _read_texts(index: TextIndex, datasets: Sequence[IndexedDataset]) -> Iterator[pl.Series]:
+def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]) -> Iterator[pl.Series]:
     """The texts of all entries, in their order; null where they are not at hand."""
-    for number, table in enumerate(index.tables):
+    for number, table in enumerate(tables):
         if table.pair is not None and table.pair < number:
             continue  # its texts are read with those of the other table
         frame = next((frame for one in datasets if (frame := _frame_of(one, table)) is not None), None)
@@ -98,16 +98,11 @@ def _read_texts(index: TextIndex, datasets: Sequence[IndexedDataset]) -> Iterato
 
 def _frame_of(dataset: IndexedDataset, table: IndexTable) -> pl.LazyFrame | None:
     """The texts of the rows of a table, if it is one of the dataset's; None where it is not, or has other rows."""
-    if (dataset.dataset, dataset.version, dataset.content_sha256) != (
-        table.dataset,
-        table.version,
-        table.content_sha256,
-    ):
+    if dataset.identity != table.identity:
         return None
     for layout in text_layouts(dataset.task):
         for split, frame in dataset.frames.get(layout.config, {}).items():
-            location = dataset.own_locations.get((layout.config, split), (layout.config, split))
-            if location == (table.config, table.split):
-                found = (texts for texts in table_texts(layout, frame) if table.column in texts)
-                return next((frame.select(**texts) for texts in found), None)
+            if dataset.own_location(layout.config, split) == (table.config, table.split):
+                texts = texts_with(layout, table.column)
+                return None if texts is None else frame.select(**texts)
     return None

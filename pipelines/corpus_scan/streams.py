@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from builders import limits
 from builders.errors import SourceError
+from pipelines.safe_text import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,11 +37,10 @@ class Stream:
         try:
             data = bytes(self._data.read(size))
         except (OSError, pa.ArrowException) as error:
-            problem = str(error).partition("\n")[0][:200]
             raise SourceError(
                 "cannot read the file",
                 where=self._name,
-                found=f"{problem}, after {self._count:,} bytes of data",
+                found=f"{first_line(error)}, after {self._count:,} bytes of data",
                 expected="a complete file",
                 todo="download it again",
             ) from error

@@ -58,7 +58,7 @@ def summarise(scan: Scan) -> list[TableSummary]:
     by_short = _counts(alone, "one")
     summaries = []
     for table, at_hand in zip(scan.tables, scan.at_hand, strict=True):
-        key = (table.dataset, table.version, table.config, table.split, table.column)
+        key = table.key
         kinds = {kind: by_kind.get((*key, kind), 0) for kind in KINDS}
         units = {name: by_unit.get((*key, UNIT_RANKS[name]), 0) for name in WHOLE_UNITS}
         short_rows, estimated_rows = by_short.get((*key, 1), 0), estimated.get((*key, True), 0)

@@ -28,5 +28,15 @@ def table_texts(layout: Layout, frame: pl.LazyFrame) -> list[Texts]:
     both = frame.select(rows=pl.len(), sided=has_sides(text.cast(pl.String)).sum()).collect(engine="streaming")
     if not both["rows"][0] or both["sided"][0] < both["rows"][0]:
         return [columns]
+    return [columns, _sides(name, text)]
+
+
+def texts_with(layout: Layout, column: str) -> Texts | None:
+    """Those texts of `table_texts` that one of its columns is of; None for a column that it does not name."""
+    columns = model_inputs(layout)
+    return next((texts for texts in (columns, *(_sides(*one) for one in columns.items())) if column in texts), None)
+
+
+def _sides(name: str, text: pl.Expr) -> Texts:
     premise, hypothesis = side_texts(text)
-    return [columns, {f"{name}[premise]": premise, f"{name}[hypothesis]": hypothesis}]
+    return {f"{name}[premise]": premise, f"{name}[hypothesis]": hypothesis}

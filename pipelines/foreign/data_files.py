@@ -66,9 +66,13 @@ def resolve_tables(
     return files
 
 
+def all_paths(files: Files) -> list[str]:
+    """The paths of all tables."""
+    return [path for splits in files.values() for paths in splits.values() for path in paths]
+
+
 def _unsupported_files(files: Files) -> list[str]:
-    paths = (path for splits in files.values() for several in splits.values() for path in several)
-    return [path for path in paths if extension(path) is None]
+    return [path for path in all_paths(files) if extension(path) is None]
 
 
 def _resolve_without_configs(paths: Sequence[str], where: str) -> Files:

@@ -26,11 +26,10 @@ from pipelines.foreign.task_types import LANGUAGE_PAIR, REQUIRED_CONFIGS, find_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from cards.manifest import Finding
+    from pipelines.foreign.dataset_files import DatasetFiles
     from pipelines.foreign.tables import Location, Tables
-    from pipelines.resolution import Files
 
 TASKS: dict[str, Any] = {task.type.name: task for task in get_args(tasks.Task)}
 SPLIT_ORDER = ("train", "valid", "val", "dev", "", "test", "eval")  # by prefix; "" for all other names
@@ -74,23 +73,21 @@ class ForeignDataset:
     notes: tuple[str, ...]
 
 
-def read_datasets(
-    dataset_dir: Path, files: Files, front_matter: Mapping[str, Any], options: ForeignOptions
-) -> list[ForeignDataset]:
-    """The datasets in a folder: one for each subset.
-
-    files: see pipelines.foreign.data_files.
+def read_datasets(files: DatasetFiles, options: ForeignOptions) -> list[ForeignDataset]:
+    """The datasets in files: one for each subset.
 
     Raises SourceError for a file that cannot be read and where no table has a task type, UsageError where several types match
     and for a column of the options that does not exist.
     """
-    files = {config: {split: splits[split] for split in _sort_splits(splits)} for config, splits in files.items()}
-    tables = {
-        config: {split: scan_files([dataset_dir / path for path in paths]) for split, paths in splits.items()}
-        for config, splits in files.items()
+    paths = {
+        config: {split: splits[split] for split in _sort_splits(splits)} for config, splits in files.tables.items()
     }
-    where = dataset_dir / next(iter(files["default"].values()))[0] if options.one_file else dataset_dir
-    return read_tables(tables, str(where), front_matter, options, find_shared_files(dataset_dir, files))
+    tables = {
+        config: {split: scan_files([files.folder / path for path in several]) for split, several in splits.items()}
+        for config, splits in paths.items()
+    }
+    options = replace(options, one_file=files.path != files.folder)
+    return read_tables(tables, str(files.path), files.front_matter, options, find_shared_files(files.folder, paths))
 
 
 def read_tables(

@@ -10,6 +10,7 @@ import polars as pl
 
 from builders.errors import SourceError
 from pipelines.raw.content_types import describe_content, read_head
+from pipelines.safe_text import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,12 +68,12 @@ def unreadable_file(files: Sequence[Path], error: Exception) -> SourceError:
             return SourceError(
                 "cannot read the file",
                 where=_location(file, file_format),
-                found=f"{content}: {_first_line(cause)}",
+                found=f"{content}: {first_line(cause)}",
                 expected=file_format,
                 todo="download the file again; if it is unchanged, only its publisher can fix it",
             )
     where = ", ".join(map(str, files[:4])) + (", ..." if len(files) > 4 else "")
-    return SourceError("cannot read the rows of a table", where=where, found=_first_line(error))
+    return SourceError("cannot read the rows of a table", where=where, found=first_line(error))
 
 
 def _format(file: Path) -> str:
@@ -91,10 +92,6 @@ def _scan(file_format: str, files: Sequence[Path]) -> pl.LazyFrame:
         case "JSON" if any(read_head(file).lstrip()[:1] == b"[" for file in files):
             return pl.concat([pl.read_json(file, infer_schema_length=None).lazy() for file in files])
     return pl.scan_ndjson(list(files), infer_schema_length=None)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0][:300] or type(error).__name__
 
 
 def _location(file: Path, file_format: str) -> str:

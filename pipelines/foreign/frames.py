@@ -12,6 +12,7 @@ import polars as pl
 
 from builders.errors import UsageError
 from pipelines.foreign.data_files import PART_CONFIGS
+from pipelines.safe_text import first_line
 
 if TYPE_CHECKING:
     from pipelines.foreign.tables import Tables
@@ -82,7 +83,7 @@ def _as_lazy(value: Any, where: str) -> pl.LazyFrame:
         frame = _convert(name, value)
         objects = [column for column, kind in frame.collect_schema().items() if kind == pl.Object]
     except (pl.exceptions.PolarsError, *CONVERSION_ERRORS) as error:
-        raise _unreadable(where, value, str(error)) from error
+        raise _unreadable(where, value, first_line(error)) from error
     if objects:
         raise _unreadable(f"{where}, column {objects[0]!r}", value, "Python objects")
     return frame
@@ -109,12 +110,12 @@ def _unreadable(where: str, value: Any, reason: str) -> UsageError:
             try:
                 pl.from_pandas(value[[column]])
             except (pl.exceptions.PolarsError, *CONVERSION_ERRORS) as error:
-                where, reason = f"{where}, column {column!r}", str(error)
+                where, reason = f"{where}, column {column!r}", first_line(error)
                 break
     return UsageError(
         "the table cannot be read",
         where=where,
-        found=reason.strip().partition("\n")[0][:300],
+        found=reason,
         expected="columns with unique names, each of one type",
         todo="convert the column, or leave it out",
     )

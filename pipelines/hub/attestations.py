@@ -6,7 +6,6 @@ older version: a tag never moves.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from builders import limits
 from builders.errors import PublishError
 from cards.reproductions import INVALID_STATEMENT, unwrap_statement
 from pipelines.attestation.statements import CONTENT, STATEMENT
+from pipelines.files import file_sha256
 from pipelines.hub.digest_comparison import listed_digests
 from pipelines.release import folder
 
@@ -92,6 +92,6 @@ def _find_faults(subjects: dict[str, dict[str, str]], release_dir: Path, manifes
             continue
         if name not in names:
             faults.append(f"{name[:200]} is not a file of the release")
-        elif digest.get("sha256") != hashlib.sha256((release_dir / name).read_bytes()).hexdigest():
+        elif digest.get("sha256") != file_sha256(release_dir / name):
             faults.append(f"{name} has other bytes")
     return faults

@@ -108,11 +108,8 @@ def call(hub: HubClient, what: str, repo: str, action: Callable[[], Answer], *, 
             configure_session(hub)
             return action()
         except hub_errors() as error:
-            trouble = explain_error(error)
             failures += 1
-            if gives_up(hub, trouble, failures):
-                raise call_failed(hub, what, repo, trouble, denied=denied) from error
-            wait_before_retry(hub, f"{repo}: {what}", trouble, failures)
+            wait_or_raise(hub, what, repo, error, failures, denied=denied)
 
 
 def unless_answered(status: int, action: Callable[[], object]) -> Callable[[], bool]:
@@ -190,18 +187,20 @@ def explain_error(error: BaseException) -> Trouble:
     return Trouble(" ".join(str(error).split()) or type(error).__name__)
 
 
-def gives_up(hub: HubClient, trouble: Trouble, failures: int) -> bool:
-    """Whether to end after this many failures: the last one does not pass, or not soon."""
-    too_long = (trouble.retry_after or 0) > hub.patience.longest_retry_after
-    return not trouble.passing or too_long or failures > hub.patience.retries
+def wait_or_raise(
+    hub: HubClient, what: str, repo: str, error: Exception, failures: int, *, denied: str | None = None
+) -> None:
+    """Wait before another attempt: as long as the server asks for, else longer each time. failures: how many there were.
 
-
-def wait_before_retry(hub: HubClient, what: str, trouble: Trouble, failures: int) -> None:
-    """Wait before another attempt: as long as the server asks for, else longer each time."""
-    patience = hub.patience
+    what, denied: see `call`. Raises the client's error after too many failures, or where the last one does not pass, or not soon.
+    """
+    trouble, patience = explain_error(error), hub.patience
+    too_long = (trouble.retry_after or 0) > patience.longest_retry_after
+    if not trouble.passing or too_long or failures > patience.retries:
+        raise call_failed(hub, what, repo, trouble, denied=denied) from error
     seconds = seconds_before_retry(failures, patience.first_wait, patience.longest_wait, trouble.retry_after)
-    words = describe_wait(seconds, patience.now())
-    logger.info("%s: %s; trying again in %s (%d of %d)", what, trouble.words, words, failures, patience.retries)
+    words = f"{trouble.words}; trying again in {describe_wait(seconds, patience.now())}"
+    logger.info("%s: %s: %s (%d of %d)", repo, what, words, failures, patience.retries)
     patience.sleep(seconds)
 
 

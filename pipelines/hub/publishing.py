@@ -134,15 +134,12 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
             break
         except client.hub_errors() as error:
             # It may be unknown whether the commit was made: the next plan finds out.
-            trouble = client.explain_error(error)
-            if _is_conflict(plan, trouble) and conflicts < MAX_CONFLICTS:
+            if _is_conflict(plan, client.explain_error(error)) and conflicts < MAX_CONFLICTS:
                 conflicts += 1
                 logger.info("%s: somebody else committed meanwhile; planning again", plan.repo)
                 continue
             failures += 1
-            if client.gives_up(hub, trouble, failures):
-                raise client.call_failed(hub, "committing", plan.repo, trouble) from error
-            client.wait_before_retry(hub, f"{plan.repo}: committing", trouble, failures)
+            client.wait_or_raise(hub, "committing", plan.repo, error, failures)
     state = planning.DONE
     if plan.state != planning.DONE:
         _read_back(hub, plan, commit, options)

@@ -1,8 +1,8 @@
 """What keeping the raw files of a source in a Hub repository would do: every rule of it, and nothing is done yet.
 
-A repository holds the files of one source, so that its licence is that of the source: `ORG/raw-<source>`. A file lies under a
-digest that is known before (pipelines.raw.mirrors): to the source or to the committed
-lock file. What happens to be on this machine says nothing.
+A repository holds the files of one source, so that its licence is that of the source: `ORG/raw-<source>`. A file is named
+by a digest that the source or the committed lock file has (pipelines.raw.mirrors). The digest of whatever is on this machine
+proves nothing.
 """
 
 from __future__ import annotations

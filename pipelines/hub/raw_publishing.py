@@ -56,16 +56,13 @@ def publish_raw(source: Source, settings: RawSettings, options: RawOptions, hub:
             break
         except client.hub_errors() as error:
             # It may be unknown whether the commit was made: the next plan finds out.
-            trouble = client.explain_error(error)
-            if trouble.status == 412:
+            if client.explain_error(error).status == 412:
                 _replan(plan, replans)
                 replans += 1
                 logger.info("%s: somebody else committed meanwhile; planning again", plan.repo)
                 continue
             failures += 1
-            if client.gives_up(hub, trouble, failures):
-                raise client.call_failed(hub, "committing", plan.repo, trouble) from error
-            client.wait_before_retry(hub, f"{plan.repo}: committing", trouble, failures)
+            client.wait_or_raise(hub, "committing", plan.repo, error, failures)
     _compare(hub, plan, commit)
     return RawPublication(plan, "published", commit, url)
 

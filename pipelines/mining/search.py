@@ -46,15 +46,11 @@ def _nearest(queries: Vectors, documents: Vectors, count: int) -> list[Places]:
     rows, places, scores = [], [], []
     for begin in range(0, len(documents), DOCUMENTS):
         products = queries @ np.ascontiguousarray(documents[begin : begin + DOCUMENTS]).T
-        is_near = products >= best.min(axis=1, keepdims=True) - MARGIN
-        row, column = np.nonzero(is_near)
-        if not len(row):
-            continue
+        best = np.partition(np.concatenate([best, products], axis=1), products.shape[1], axis=1)[:, -count:]
+        row, column = np.nonzero(products >= best.min(axis=1, keepdims=True) - MARGIN)
         rows.append(row)
         places.append(column + begin)
         scores.append(products[row, column])
-        merged = np.concatenate([best, products], axis=1)
-        best = np.partition(merged, merged.shape[1] - count, axis=1)[:, -count:]
     row, place, score = (np.concatenate(parts) for parts in (rows, places, scores))
     is_near = score >= best.min(axis=1)[row] - MARGIN
     order = np.argsort(row[is_near], kind="stable")

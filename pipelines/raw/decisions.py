@@ -6,7 +6,6 @@ torch, the extra `acceptability` of this package.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import os
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from builders.errors import SourceError, UsageError
+from pipelines.files import file_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,9 +99,7 @@ def local_classifier_name(model_dir: Path) -> str:
     """
     for weights in (model_dir / name for name in WEIGHTS):
         if weights.is_file():
-            with weights.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-            return f"{model_dir.resolve().name}@sha256:{digest}"
+            return f"{model_dir.resolve().name}@sha256:{file_sha256(weights)}"
     raise UsageError("no model found", where=str(model_dir), expected=" or ".join(WEIGHTS), todo="correct --model")
 
 

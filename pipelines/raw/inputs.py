@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from builders.spec import Raw
 from cards.gaps import Gap, gaps_error
 from cards.manifest import RawEntry
 from pipelines import installation
+from pipelines.files import file_sha256
 from pipelines.raw.locations import locate
 
 if TYPE_CHECKING:
@@ -67,7 +67,5 @@ def golden_input(source: Source, key: str, golden: Path, *, limit: int | None) -
             where=str(golden),
             todo="install the package again, or run this in a checkout of the repository",
         )
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    entry = RawEntry(name, None, digest, path.stat().st_size, verified=False)
+    entry = RawEntry(name, None, file_sha256(path), path.stat().st_size, verified=False)
     return Input(Raw(f"{source.name}/raw/{name}", path, limit=limit), entry)

@@ -70,7 +70,7 @@ def write_measurements(batches: Iterable[pl.DataFrame], model: MeasuringModel, t
     batches: as in builders.spec.Measurement. What an interrupted call with the same texts and model has measured is taken over.
     The bytes of the file follow from the texts and the numbers alone, however often the work was interrupted.
     """
-    parts = target.with_name(f"{target.name}.parts")
+    parts = _parts(target)
     parts.mkdir(parents=True, exist_ok=True)
     keys, values = [np.empty(0, np.uint64)], [np.empty(0, TYPES[model.kind])]
     unit = " texts" if model.kind == TOKENS else " pairs"
@@ -98,6 +98,7 @@ def check_measurements(measurement: Measurement, inputs: Mapping[str, Raw], raw:
 
     Raises SourceError for a file that is damaged, of another model, or lacks some.
     """
+    shutil.rmtree(_parts(raw.path), ignore_errors=True)  # of a call that was killed at its end
     known = read_measurements(raw, measurement.kind, model or str(read_columns(raw)[0].get("model")))
     for batch in measurement.texts(inputs):
         columns = [batch[name] for name in COLUMNS[measurement.kind]]
@@ -143,6 +144,11 @@ def hash_block(block: pl.DataFrame) -> Array:
     """The keys of a batch of texts or pairs."""
     columns = block.get_columns()
     return hash_texts(columns[0]) if len(columns) == 1 else hash_pairs(columns[0], columns[1])
+
+
+def _parts(target: Path) -> Path:
+    """The folder of the blocks of a file that is not complete."""
+    return target.with_name(f"{target.name}.parts")
 
 
 def _describe(model: MeasuringModel) -> dict[str, Any]:

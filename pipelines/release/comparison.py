@@ -123,7 +123,7 @@ def find_first_difference(old: Path, new: Path) -> FirstDifference | None:
         ]
         position = _first_position(_common_columns(before, after)[1], *frames)
         if position is not None:
-            rows = [_rows(frame, pl.Series([position], dtype=pl.UInt32), exact=False) for frame in frames]
+            rows = [frame.slice(position, 1).collect(engine="streaming").to_dicts() for frame in frames]
             return FirstDifference(before.config, before.split, position, *(one[0] if one else None for one in rows))
     return None
 
@@ -254,12 +254,12 @@ def _hashed(frame: pl.LazyFrame, key: tuple[str, ...], common: list[str]) -> pl.
     return rows.with_columns(pl.col(POSITION).rank("ordinal").over(HASH).alias(COPY))
 
 
-def _rows(frame: pl.LazyFrame, positions: pl.Series, *, exact: bool = True) -> list[dict[str, Any]]:
-    """The rows at the first few positions, in that order. exact: all of them exist; else those that do."""
+def _rows(frame: pl.LazyFrame, positions: pl.Series) -> list[dict[str, Any]]:
+    """The rows at the first few positions, in that order."""
     first = positions.head(EXAMPLES)
     found = frame.with_row_index(POSITION).filter(pl.col(POSITION).is_in(first.implode())).collect(engine="streaming")
     rows = {row.pop(POSITION): row for row in found.to_dicts()}
-    return [rows[position] for position in first if exact or position in rows]
+    return [rows[position] for position in first]
 
 
 def _pairs(olds: list[dict[str, Any]], news: list[dict[str, Any]], key: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -6,7 +6,6 @@ The borders of row groups and shards follow from the rows alone, never from how 
 
 from __future__ import annotations
 
-import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from builders.column_types import type_name
 from builders.errors import ReleaseError
 from builders.tasks import config_folder
 from cards.manifest import Column, File, Table
+from pipelines.files import file_sha256
 from pipelines.release.content_hash import TableHash
 from pipelines.stages import stage
 
@@ -119,9 +119,7 @@ def _refuse_other_types(schema: Any, table: Table, file: File) -> None:
 
 def describe_file(path: Path, release_dir: Path) -> File:
     """The path, size and digest of a file of a release."""
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return File(path.relative_to(release_dir).as_posix(), path.stat().st_size, digest)
+    return File(path.relative_to(release_dir).as_posix(), path.stat().st_size, file_sha256(path))
 
 
 def _pairs(columns: Iterable[Column]) -> list[tuple[str, str]]:
@@ -173,10 +171,22 @@ def _batches(frame: pl.DataFrame | pl.LazyFrame, schema: Any) -> Iterator[Any]:
     oldest = pl.CompatLevel.oldest()
     if isinstance(frame, pl.LazyFrame):
         for batch in frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
-            yield pa.Table.from_batches(batch.to_arrow(compat_level=oldest).to_batches()).cast(schema)
+            arrow = _without_other_rows(batch).to_arrow(compat_level=oldest)
+            yield pa.Table.from_batches(arrow.to_batches()).cast(schema)
     else:
         for start in range(0, frame.height, BATCH_ROWS):
-            yield frame.slice(start, BATCH_ROWS).to_arrow(compat_level=oldest).cast(schema)
+            batch = _without_other_rows(frame.slice(start, BATCH_ROWS))
+            yield batch.to_arrow(compat_level=oldest).cast(schema)
+
+
+def _without_other_rows(batch: pl.DataFrame) -> pl.DataFrame:
+    """The same rows in memory of their own, if they have lists: else the texts of all rows would be converted for each batch.
+
+    A slice of a column of lists keeps the values of the whole column, and pyarrow casts at most 2 GB of them.
+    """
+    if not any(isinstance(dtype, pl.List) for dtype in batch.dtypes):
+        return batch
+    return batch.select(pl.all().gather(pl.int_range(batch.height)))
 
 
 def _row_groups(batches: Iterator[Any]) -> Iterator[tuple[Any, int]]:

@@ -11,7 +11,7 @@ from builders.errors import ReleaseError
 from cards.front_matter_parser import parse_front_matter
 from pipelines.audit import integrity, known_findings, quality
 from pipelines.audit.languages import SAMPLE
-from pipelines.foreign.data_files import resolve_tables
+from pipelines.foreign.data_files import all_paths, resolve_tables
 from pipelines.foreign.folders import list_files
 from pipelines.hub import client, repository
 from pipelines.raw.cache import default_cache
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from cards.manifest import Finding, Manifest
     from pipelines.audit.findings import FindingRows
     from pipelines.audit.tables import Frames
-    from pipelines.resolution import Files
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,6 @@ def fetch_dataset(repo: str, revision: str, subsets: Sequence[str]) -> Fetched:
     files = resolve_tables(snapshot.digests, parse_front_matter(card or b"", where), where, subsets)
     paths = [*([CARD] if card else []), *all_paths(files)]
     return Fetched(repository.fetch_files(hub, repo, snapshot, paths, cache), repo, tuple(snapshot.digests))
-
-
-def all_paths(files: Files) -> list[str]:
-    """The paths of all tables."""
-    return [path for splits in files.values() for paths in splits.values() for path in paths]
 
 
 def _audit(

@@ -20,7 +20,6 @@ from pipelines.corpus_scan.scans import TABLE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipelines.corpus_scan.index_file import IndexTable
     from pipelines.corpus_scan.scans import Scan
 
 EXAMPLES = 3  # of each kind, for each column of a table
@@ -139,23 +138,14 @@ def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...
         wanted.setdefault(tuple(values), set()).add(row)
     texts: dict[tuple[str, ...], str] = {}
     for number, (table, at_hand) in enumerate(zip(scan.tables, scan.at_hand, strict=True)):
-        key = table_key(table)
-        if key not in wanted or not at_hand:
+        if table.key not in wanted or not at_hand:
             continue
         entries = np.flatnonzero(lookup.index.table == number)
         names = pl.Series(lookup.index.rows.take(pa.array(entries)), dtype=pl.String)
-        entries = entries[names.is_in(sorted(wanted[key])).to_numpy()]
-        for name, text in zip(
-            lookup.index.rows.take(pa.array(entries)).to_pylist(), source.texts(entries), strict=True
-        ):
-            if text is not None:
-                texts[*key, name] = text
+        is_wanted = names.is_in(sorted(wanted[table.key]))
+        found = zip(names.filter(is_wanted), source.texts(entries[is_wanted.to_numpy()]), strict=True)
+        texts |= {(*table.key, name): text for name, text in found if text is not None}
     return texts
-
-
-def table_key(table: IndexTable) -> tuple[str, ...]:
-    """The values of TABLE."""
-    return (table.dataset, table.version, table.config, table.split, table.column)
 
 
 def _excerpt(text: str | None, contained: str | None = None, absent: str = NOT_AT_HAND) -> Excerpt:

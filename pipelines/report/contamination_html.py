@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from cards.markdown import share_text
 from cards.render import CARDS
 from pipelines import installation
 from pipelines.corpus_scan.matching import KINDS
 from pipelines.files import write_atomically
-from pipelines.report.contamination_examples import find_examples, table_key
-from pipelines.report.contamination_page import count, dataset_name, location, read_text, remarks, share_text
+from pipelines.report.contamination_examples import find_examples
+from pipelines.report.contamination_page import count, dataset_name, location, read_text, remarks
 from pipelines.report.html_templates import html_environment
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def write(path: Path, scan: Scan, summaries: Sequence[TableSummary]) -> None:
         color=color,
         verdict=verdict,
         corpus=read_text(scan),
-        corpus_rows=f"{count(scan.sums.rows_found, 'row')} ({share_text(scan.sums.rows_found, scan.sums.rows)})",
+        corpus_rows=f"{count(scan.sums.rows_found, 'row')} ({share_text(scan.sums.share_found)})",
         kinds=KINDS,
         meanings=MEANINGS,
         tables=[_row(one, number, examples) for number, one in enumerate(found)],
@@ -67,7 +68,7 @@ def _verdict(found: Sequence[TableSummary]) -> tuple[str, str]:
     worst = max(found, key=lambda one: one.share)
     serious = whole or worst.share >= SERIOUS_SHARE
     texts = f"{count(rows, 'text')} of {count(len(datasets), 'dataset')} {'is' if rows == 1 else 'are'} in the corpus."
-    share = share_text(worst.found, worst.table.rows)
+    share = share_text(worst.share)
     most = f" The largest share: {share} of {dataset_name(worst.table)}, {location(worst.table)}."
     answers = f" Of {count(whole, 'text')} the corpus has the other side or the label in the same row." if whole else ""
     return "error" if serious else "warning", texts + most + answers
@@ -80,9 +81,9 @@ def _row(one: TableSummary, number: int, examples: dict[tuple[str, ...], Any]) -
         "location": location(one.table),
         "rows": one.table.rows,
         "kinds": one.kinds,
-        "share": share_text(one.found, one.table.rows),
+        "share": share_text(one.share),
         "units": [f"{rows:,} as {unit}" for unit, rows in one.units.items() if rows],
-        "examples": examples.get(table_key(one.table), []),
+        "examples": examples.get(one.table.key, []),
     }
 
 

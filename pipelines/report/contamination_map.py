@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from builders.errors import UsageError
-from cards.markdown import number
+from cards.markdown import code, join_with_and, number
 from pipelines.audit.tables import available_splits, text_layouts
 from pipelines.corpus_scan.corpora import open_corpus
 from pipelines.corpus_scan.engines import Engine
 from pipelines.corpus_scan.indexing import index_tables
 from pipelines.corpus_scan.matching import KINDS, THRESHOLD
-from pipelines.corpus_scan.scans import open_scan
+from pipelines.corpus_scan.scans import TABLE, open_scan
 from pipelines.corpus_scan.table_texts import table_texts
 from pipelines.files import write_atomically
 from pipelines.report.text import WIDTH, table, wrap
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pipelines.corpus_scan.indexing import IndexedDataset
-
-SIDE = ("dataset", "version", "config", "split", "column")
 
 
 def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
@@ -59,11 +57,11 @@ def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
             for result in scan.results():
                 for match in result.matches.iter_rows(named=True):
                     where = by_name[match["corpus_file"]]
-                    of = tuple(match[name] for name in SIDE)
+                    of = tuple(match[name] for name in TABLE)
                     if of[0] != where[0]:
                         shared.setdefault((*of, *where), {}).setdefault(match["row"], set()).add(match["kind"])
     digests = {(one.dataset, one.version): one.content_sha256 for one in datasets}
-    listed = [dict(zip(SIDE[:2], key, strict=True)) | {"content_sha256": digest} for key, digest in digests.items()]
+    listed = [dict(zip(TABLE[:2], key, strict=True)) | {"content_sha256": digest} for key, digest in digests.items()]
     entries = [_entry(key, rows) for key, rows in sorted(shared.items())]
     return {"datasets": listed, "shared": entries}
 
@@ -72,16 +70,15 @@ def _columns(dataset: IndexedDataset) -> Iterator[tuple[tuple[str, ...], pl.Lazy
     """Each column of texts of a dataset, and the frame of its texts as a model receives them."""
     for layout in text_layouts(dataset.task):
         for split, frame in dataset.frames.get(layout.config, {}).items():
-            config, own_split = dataset.own_locations.get((layout.config, split), (layout.config, split))
+            table = (dataset.dataset, dataset.version, *dataset.own_location(layout.config, split))
             for column, text in (item for texts in table_texts(layout, frame) for item in texts.items()):
-                side = (dataset.dataset, dataset.version, config, own_split, column)
-                yield side, frame.select(text=text.cast(pl.String))
+                yield (*table, column), frame.select(text=text.cast(pl.String))
 
 
 def _entry(key: tuple[str, ...], rows: dict[str, set[str]]) -> dict[str, Any]:
     strictest = [min(kinds, key=KINDS.index) for kinds in rows.values()]
     counts = {kind: strictest.count(kind) for kind in KINDS if kind in strictest}
-    sides = {"of": dict(zip(SIDE, key[:5], strict=True)), "in": dict(zip(SIDE, key[5:], strict=True))}
+    sides = {"of": dict(zip(TABLE, key[:5], strict=True)), "in": dict(zip(TABLE, key[5:], strict=True))}
     return sides | {"kinds": counts}
 
 
@@ -101,21 +98,25 @@ def map_page(found: dict[str, Any], *, width: int | None) -> list[str]:
 def map_markdown(found: dict[str, Any]) -> str:
     """docs/contamination-map.md."""
     releases = [f"- `{one['dataset']}` {one['version']}" for one in found["datasets"] if one["content_sha256"]]
-    files = [one["dataset"] for one in found["datasets"] if not one["content_sha256"]]
+    files = [code(one["dataset"]) for one in found["datasets"] if not one["content_sha256"]]
     rows = ["| " + " | ".join(row) + " |" for row in (HEADING, ["---"] * len(HEADING), *_rows(found))]
     return "\n".join(
         [
             "# Texts that datasets share",
             "",
-            "The texts of each of these releases, in all of its splits, were searched for in all others. They were built from",
-            "complete real files.",
+            "The texts of each of these releases, in all of its splits, were searched for in all others. The releases were",
+            "built from complete real files.",
             "",
             *releases,
             "",
-            *([f"Of {_and(files)} the raw files were compared, as there is no complete release."] if files else []),
+            *(
+                [f"There is no complete release of {join_with_and(files)}: raw files were used instead."]
+                if files
+                else []
+            ),
             "",
-            "What the kinds mean, and what is not found: [contamination.md](contamination.md). Rows are those of the first",
-            "dataset, each counted once. Texts of 1 to 4 words are not listed.",
+            "[contamination.md](contamination.md) says what the kinds mean and what is not found. The numbers count rows of the",
+            "first dataset, each once. Texts of 1 to 4 words are not listed.",
             "",
             *(rows if found["shared"] else ["They share no texts."]),
             "",
@@ -139,8 +140,3 @@ def _rows(found: dict[str, Any]) -> list[list[str]]:
 def _side(side: dict[str, str]) -> str:
     config = "" if side["config"] == "default" else f"{side['config']}/"
     return f"{' '.join(filter(None, (side['dataset'], side['version'])))}, {config}{side['split']} {side['column']}"
-
-
-def _and(names: list[str]) -> str:
-    quoted = [f"`{name}`" for name in names]
-    return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))

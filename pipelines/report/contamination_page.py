@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cards.markdown import number
+from cards.markdown import number, share_text
 from pipelines.corpus_scan.matching import KINDS, THRESHOLD
 from pipelines.corpus_scan.verification import candidate_recall
 from pipelines.report.text import WIDTH, table, wrap
@@ -26,11 +26,12 @@ def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: 
     rows = [["dataset", "table", "texts"]]
     rows += [[dataset_name(one), location(one), number(one.rows)] for one in tables]
     texts, datasets = sum(one.rows for one in tables), count(len({one.dataset for one in tables}), "dataset")
-    versions = len({_identity(one) for one in tables})
+    versions = len({one.identity for one in tables})
     datasets += f" in {versions} versions" if versions > len({one.dataset for one in tables}) else ""
     per_text = f", {size / texts:.0f} bytes a text" if texts else ""
     line = f"{output}: {datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"
-    return [*table(_right(rows, 2), width=width).splitlines(), "", *wrap(line, width=width or WIDTH, break_words=False)]
+    lines = table(rows, width=width, numbers=("texts",)).splitlines()
+    return [*lines, "", *wrap(line, width=width or WIDTH, break_words=False)]
 
 
 def index_json(tables: Sequence[IndexTable], output: Path, size: int) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | Non
     sums, space = scan.sums, width or WIDTH
     lines = wrap(read_text(scan), "corpus: ", width=space)
     lines += wrap(
-        f"{count(sums.rows_found, 'row')} of the corpus ({share_text(sums.rows_found, sums.rows)}) with texts of the index",
+        f"{count(sums.rows_found, 'row')} of the corpus ({share_text(sums.share_found)}) with texts of the index",
         "found: ",
         width=space,
     )
@@ -61,18 +62,17 @@ def _found_lines(found: Sequence[TableSummary], width: int | None) -> list[str]:
     """A table of what was found. On a terminal a dataset has a line, and its tables have theirs below it."""
     figures = [["rows", *KINDS, "share"]]
     figures += [
-        [number(one.table.rows), *(number(one.kinds[kind]) for kind in KINDS), share_text(one.found, one.table.rows)]
-        for one in found
+        [number(one.table.rows), *(number(one.kinds[kind]) for kind in KINDS), share_text(one.share)] for one in found
     ]
     names = [["dataset", "table"], *([dataset_name(one.table), location(one.table)] for one in found)]
-    rows = _right([[*name, *row] for name, row in zip(names, figures, strict=True)], 2)
     if width is None:
-        return table(rows).splitlines()
-    aligned = ["  ".join(row[2:]) for row in rows]
-    space = max(width - len(aligned[0]) - 2, 8)
+        rows = [[*name, *row] for name, row in zip(names, figures, strict=True)]
+        return table(rows, numbers=figures[0]).splitlines()
+    heading, _, *aligned = table(figures, numbers=figures[0]).splitlines()
+    space = max(width - len(heading) - 2, 8)
     column = min(max(len(name[1]) + 2 for name in names), space)
-    lines, before = [f"{'dataset':<{column}}  {aligned[0]}"], ""
-    for (dataset, place), row in zip(names[1:], aligned[1:], strict=True):
+    lines, before = [f"{'dataset':<{column}}  {heading}"], ""
+    for (dataset, place), row in zip(names[1:], aligned, strict=True):
         lines += [dataset] if dataset != before else []
         before, indented = dataset, f"  {place}"
         lines += [f"{indented:<{column}}  {row}"] if len(indented) <= column else [indented, " " * (column + 2) + row]
@@ -98,7 +98,7 @@ def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
     if estimated := sum(one.estimated for one in summaries):
         todo = "put their releases below --releases, or name the datasets with --benchmark"
         said.append(f"estimated: {count(estimated, 'near row')}, as their texts are not at hand: {todo}")
-    elif absent := len({_identity(one.table) for one in summaries if not one.at_hand}):
+    elif absent := len({one.table.identity for one in summaries if not one.at_hand}):
         said.append(f"the texts of {count(absent, 'dataset')} are not at hand: near-duplicates of them are estimated")
     if scan.threshold < THRESHOLD:
         recall = candidate_recall(scan.threshold) * 100
@@ -141,12 +141,6 @@ def clean_page(clean: CleanCorpus, target: Path) -> list[str]:
     return wrap(text, break_words=False)
 
 
-def share_text(part: int, whole: int) -> str:
-    """A share in percent; one above 0 never reads as 0."""
-    share = part / whole if whole else 0.0
-    return "<0.01 %" if 0 < share < 0.0001 else f"{share * 100:.2f} %"
-
-
 def dataset_name(one: IndexTable) -> str:
     """The dataset of a table with its version; of a commit, the beginning."""
     return f"{one.dataset} {one.version if len(one.version) < 40 else one.version[:7]}".rstrip()
@@ -161,13 +155,3 @@ def location(one: IndexTable) -> str:
 def count(amount: int, what: str) -> str:
     """`1 row`, `2,000 rows`."""
     return f"{number(amount)} {what}{'' if amount == 1 else 's'}"
-
-
-def _identity(one: IndexTable) -> tuple[str, str, str]:
-    return (one.dataset, one.version, one.content_sha256)
-
-
-def _right(rows: Sequence[Sequence[str]], first: int) -> list[list[str]]:
-    """Rows whose cells from a column on are aligned to the right."""
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return [[*row[:first], *(row[at].rjust(widths[at]) for at in range(first, len(row)))] for row in rows]

@@ -32,13 +32,9 @@ def html_environment(folder: Path) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["number"] = markdown.number
-    environment.filters["percent"] = _percent
+    environment.filters["percent"] = markdown.share_text
     environment.filters["code_spans"] = _code_spans
     return environment
-
-
-def _percent(share: float) -> Markup:
-    return Markup(markdown.percent(share))  # noqa: S704 - a number; its `<` is escaped
 
 
 def _code_spans(text: str) -> Markup:

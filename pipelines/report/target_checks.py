@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pipelines.release.folder import MANIFEST
 from pipelines.report.checks import check_release
-from pipelines.report.foreign_checks import check_file, check_folder
-from pipelines.report.targets import locate_target
+from pipelines.report.foreign_checks import check_dataset
+from pipelines.report.targets import dataset_name, locate_target
 
 if TYPE_CHECKING:
     from pipelines.foreign.datasets import ForeignOptions
@@ -22,18 +22,14 @@ def check_target(
 
     single: several subsets are an error, before any is audited.
 
-    Raises what locate_target, check_release, check_folder and check_file raise.
+    Raises what locate_target, check_release and check_dataset raise.
     """
-    if target.file:
-        results, revision = check_file(target.file, options, language_sample=language_sample), None
+    path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
+    if (path / MANIFEST).exists():
+        results = [check_release(path, language_sample=language_sample, fetched=fetched)]
     else:
-        dataset_dir, fetched = locate_target(target, options.subsets)
-        revision = fetched.folder.name if fetched else None
-        if (dataset_dir / MANIFEST).exists():
-            results = [check_release(dataset_dir, language_sample=language_sample, fetched=fetched)]
-        else:
-            name = target.repository[0] if target.repository else dataset_dir.resolve().name
-            results = check_folder(dataset_dir, name, options, language_sample=language_sample, single=single)
+        name = dataset_name(target, path)
+        results = check_dataset(path, name, options, language_sample=language_sample, single=single)
     for result in results:
-        result.report.update(path=target.name, revision=revision)
+        result.report.update(path=target.name, revision=fetched.folder.name if fetched else None)
     return results

@@ -119,6 +119,13 @@ def locate_target(
     return release_dir, None
 
 
+def dataset_name(target: Target, path: Path) -> str:
+    """The name of a target that is not a release: ORG/NAME, or that of its folder or file. path: where it is."""
+    if target.repository is not None:
+        return target.repository[0]
+    return path.name if target.file else path.resolve().name
+
+
 def resolve_release(name: str, releases: Path = Path("outputs"), cache: Path | None = None) -> Path:
     """The folder of a release: a path or the newest version in it, a dataset of the catalogue, or a copy of `ORG/NAME@TAG`.
 

@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 WIDTH = 80  # of a page, whatever the terminal: the same command prints the same text everywhere
 
 
-def table(rows: Sequence[Sequence[str]], *, width: int | None = None, optional: Sequence[str] = ()) -> str:
-    """Rows as aligned columns; the first row is the heading.
+def table(
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int | None = None,
+    optional: Sequence[str] = (),
+    numbers: Collection[str] = (),
+) -> str:
+    """Rows as aligned columns; the first row is the heading. numbers: the columns that are aligned to the right.
 
     width: of the terminal. Where the columns need more, the optional ones are left out, the first named first, which a line at
     the end says; then cells are folded, at spaces and behind `/`, else behind `-` and `_`. None for output that no terminal
@@ -35,7 +41,8 @@ def table(rows: Sequence[Sequence[str]], *, width: int | None = None, optional: 
     widths = _widths(rows)
     if width is not None:
         widths = _fit_columns(rows, widths, width - 2 * (len(widths) - 1))
-    lines = [line for row in _table_lines(rows, widths) for line in row]
+    right = [column for column, name in enumerate(rows[0]) if name in numbers]
+    lines = [line for row in _table_lines(rows, widths, right) for line in row]
     if dropped:
         lines += ["", *wrap(f"(the terminal is too narrow for: {', '.join(dropped)})", width=width or WIDTH)]
     return "\n".join(lines)

@@ -77,13 +77,7 @@ def page(name: str, result: Reproduction) -> list[str]:
         lines += fact("documents", f"not the same: {', '.join(others)} (only rows and data files are promised)")
     for problem in result.problems:
         lines += ["", *wrap(problem.what, "  ")]
-        parts = (
-            ("where", problem.where),
-            ("found", problem.found),
-            ("expected", problem.expected),
-            ("to do", problem.todo),
-        )
-        for label, text in parts:
+        for label, text in problem.parts:
             lines += wrap(text, f"    {label:<10}", break_words=False) if text else []
     if result.changes:
         lines += ["", *changes_page(result.changes)]

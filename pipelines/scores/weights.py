@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from builders.errors import SourceError
-from pipelines.files import write_atomically
+from pipelines.files import file_sha256, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,8 +51,7 @@ def _file_digest(file: Path, cache: Path) -> str:
             return str(known["sha256"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    digest = file_sha256(file)
     cache.mkdir(parents=True, exist_ok=True)
     write_atomically(remembered, json.dumps({"identity": identity, "sha256": digest}))
     return digest

@@ -30,6 +30,10 @@ def test_plain_text_renders_as_it_is_on_one_line(text: str) -> None:
     assert html.unescape(escaped) == one_line or not one_line.isprintable()
 
 
+def test_names_are_joined_as_in_a_sentence() -> None:
+    assert [markdown.join_with_and(list(names)) for names in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
+
+
 @given(st.text(alphabet="`\n a"))
 def test_a_fence_is_longer_than_any_run_of_backticks_inside(text: str) -> None:
     first, *_, last = markdown.fenced(text).split("\n")

@@ -184,7 +184,7 @@ def test_training_data_have_code_that_trains_on_every_config_and_none_for_mteb()
     assert 'names = ["faq", "news"]' in load
     assert "import mteb" not in card
     assert "mteb" not in front_matter_of(card)["tags"]
-    assert "| `faq` | `query` | string | the query, without a prefix |" in card
+    assert card.count("| `query` | string | the query, without a prefix |") == 1  # all configs have the same columns
     assert "main score" not in card
 
 

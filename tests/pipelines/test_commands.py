@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMANDS = [
-    "accept", "build", "doctor", "fetch", "new", "show", "check", "diff", "publish", "score", "site", "contamination",
+    "accept", "build", "doctor", "export", "fetch", "new", "show", "check", "diff", "publish", "score", "site", "contamination",
     "reproduce",
 ]  # fmt: skip
 

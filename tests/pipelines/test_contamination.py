@@ -7,6 +7,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError, UsageError
@@ -118,6 +119,20 @@ def test_a_scan_prints_a_table_and_fails_only_on_request(
     assert "texts of 1 to 4 words" in output
     assert scan(run, corpus, benchmark, "--fail-on", "exact:0.1%") == 1
     assert "exact:0.1%" in capsys.readouterr().out
+
+
+def test_a_scan_reads_the_texts_of_the_index_once(
+    run: Any, corpus: Path, benchmark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups, read = list[int](), pq.ParquetFile.read_row_group
+
+    def count(file: Any, number: int, **options: Any) -> Any:
+        groups.append(number)
+        return read(file, number, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", count)
+    assert scan(run, corpus, benchmark) == 0
+    assert groups == [0]
 
 
 def test_a_missing_or_damaged_index_and_unknown_names_are_errors(run: Any, corpus: Path, tmp_path: Path) -> None:

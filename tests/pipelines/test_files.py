@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipelines.files import locked, write_atomically
+from pipelines.files import file_sha256, locked, write_atomically
 from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
@@ -102,3 +103,8 @@ def test_a_lock_file_that_cannot_be_created_is_an_os_error(tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"), locked(tmp_path / "file" / "demo.lock", "demo"):
         pass
+
+
+def test_the_digest_of_a_file_is_over_all_of_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(1 << 20) + b"\n\xff")
+    assert file_sha256(tmp_path / "file") == hashlib.sha256(bytes(1 << 20) + b"\n\xff").hexdigest()

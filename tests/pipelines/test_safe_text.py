@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.safe_text import mask_tokens, safe_text
+from pipelines.safe_text import first_line, mask_tokens, safe_text
 from tests.support.processes import run
 from tests.support.tokens import HARMLESS, TOKENS
 
@@ -36,6 +36,12 @@ def no_tokens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 )
 def test_control_characters_are_escaped_and_other_text_stays(text: str, shown: str) -> None:
     assert safe_text(text) == shown
+
+
+def test_of_an_error_the_first_line_is_quoted_or_its_type() -> None:
+    assert first_line(ValueError("\nfirst\nsecond")) == "first"
+    assert first_line(ValueError("a" * 1000)) == "a" * 300
+    assert first_line(KeyboardInterrupt()) == "KeyboardInterrupt"
 
 
 @given(st.dictionaries(st.text(), st.text(alphabet=st.characters(blacklist_categories=["Cs"])) | st.integers()))

@@ -235,13 +235,80 @@ EVALUATORS = {
 }
 
 
+def train(job: dict[str, Any]) -> dict[str, Any]:
+    """Train a small model with the code of an export, and load the rows that it came from by tag.
+
+    export: its folder. code: that of its README.md. repos: the tag and the config of each repository. Returns the rows of each
+    repository, the loss of every step, and a query as the model gets it.
+    """
+    import torch
+    from datasets import load_dataset
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    rows = {
+        repo: load_dataset(repo, config, split="train", revision=tag) for repo, (tag, config) in job["repos"].items()
+    }
+    texts = [
+        text for data in rows.values() for row in data for text in (row["query"], *row["positives"], *row["negatives"])
+    ]
+    changes = {
+        'Path(".")': repr(Path(job["export"])).replace("PosixPath", "Path"),
+        '"intfloat/multilingual-e5-small"': repr(str(_small_model(Path("small"), texts))),
+        "per_device_train_batch_size=128": "per_device_train_batch_size=4, learning_rate=0.01, logging_steps=1, "
+        'save_strategy="no", report_to="none", disable_tqdm=True, use_cpu=True',
+        "num_train_epochs=1": "num_train_epochs=8",
+        "SentenceTransformerTrainer(model, arguments": "trainer = SentenceTransformerTrainer(model, arguments",
+        ".train()": "\ntrainer.train()",
+    }
+    code = job["code"]
+    for old, new in changes.items():
+        assert code.count(old) == 1, old
+        code = code.replace(old, new)
+    namespace: dict[str, Any] = {}
+    exec(code, namespace)
+    trainer, model = namespace["trainer"], namespace["model"]
+    batch = trainer.data_collator([namespace["train"]["ru-hnp"][0] | {"dataset_name": "ru-hnp"}])
+    return {
+        "rows": {repo: data.to_list() for repo, data in rows.items()},
+        "losses": [entry["loss"] for entry in trainer.state.log_history if "loss" in entry],
+        "anchor": model.tokenizer.decode(batch["anchor_input_ids"][0], skip_special_tokens=True),
+    }
+
+
+def _small_model(folder: Path, texts: list[str]) -> Path:
+    """A BERT with one small layer, random weights and the words of some texts, in the files of a model on the Hub."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+    from tokenizers.trainers import WordLevelTrainer
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    words = Tokenizer(WordLevel(unk_token="[UNK]"))
+    words.pre_tokenizer = Whitespace()
+    words.train_from_iterator(
+        [*texts, "classification: "], WordLevelTrainer(special_tokens=["[PAD]", "[UNK]"], show_progress=False)
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=words, unk_token="[UNK]", pad_token="[PAD]", model_max_length=64
+    ).save_pretrained(folder)
+    config = BertConfig(
+        vocab_size=words.get_vocab_size(), hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=64, max_position_embeddings=64, pad_token_id=0,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder)
+    return folder
+
+
 def _main_score(results: Any) -> float:
     [result] = results.task_results
     return float(result.get_score())
 
 
 if __name__ == "__main__":
-    commands = {function.__name__: function for function in (rows, readers, cards, drop_in, bm25, builtin, evaluators)}
+    commands = {
+        function.__name__: function for function in (rows, readers, cards, drop_in, bm25, builtin, evaluators, train)
+    }
     answer = commands[sys.argv[1]](json.loads(Path(sys.argv[2]).read_text("utf-8")))
     file = Path(sys.argv[2]).with_suffix(".answer.json")
     file.write_text(json.dumps(answer, ensure_ascii=False, default=str), "utf-8")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from pipelines.foreign.datasets import ForeignOptions
-from pipelines.report.foreign_checks import check_folder
+from pipelines.report.foreign_checks import check_dataset
 from tests.support.tables import with_edit
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def write_card(dataset_dir: Path, front_matter: str) -> None:
 
 def check_subsets(dataset_dir: Path, **options: Any) -> list[CheckResult]:
     """The results of a check of a folder, one for each subset. options: fields of ForeignOptions."""
-    return check_folder(dataset_dir, dataset_dir.name, ForeignOptions(**options), language_sample=2000)
+    return check_dataset(dataset_dir, dataset_dir.name, ForeignOptions(**options), language_sample=2000)
 
 
 def reports_of(dataset_dir: Path, **options: Any) -> list[dict[str, Any]]:

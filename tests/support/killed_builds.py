@@ -1,9 +1,9 @@
-"""Build one dataset repeatedly, and kill each build (SIGKILL) a few steps later than the previous one.
+"""Build or export one dataset repeatedly, and kill each run (SIGKILL) a few steps later than the previous one.
 
 Run as `python -m tests.support.killed_builds JOB.json`: by test_make.py over an older release, by test_miracl_checkpoints.py
-without one. Prints the number of steps of a complete build. A step is a Python audit event that names a path below the watched
-folder (outputs or cache): open, mkdir, rename, remove and so on. The lookup of the system call that exchanges two folders is a
-step too.
+without one, by test_export.py for exports. Prints the number of steps of a complete run. A step is a Python audit event that
+names a path below the watched folder (outputs or cache): open, mkdir, rename, remove and so on. The lookup of the system call
+that exchanges two folders is a step too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from builders import catalogue
+from pipelines.exporting.export import write_export
+from pipelines.exporting.records import Choices
+from pipelines.exporting.releases import find_releases, select_sets
 from pipelines.make import BuildSettings, make
 from pipelines.raw.settings import RawSettings
 from pipelines.release import staging
@@ -29,6 +32,11 @@ def build(job: dict[str, Any], output: Path) -> None:
     )
     dataset = catalogue.load(catalogue.entries()[job["dataset"]])
     make(dataset, job.get("version", "1.0.0"), settings)
+
+
+def export_release(job: dict[str, Any], output: Path) -> None:
+    choices = Choices(job["trainer"], 1, "first", "text")
+    write_export(select_sets(find_releases([job["release"]], output), None), output / "to", choices)
 
 
 def kill_before(step: int, folder: Path) -> None:
@@ -61,7 +69,7 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             kill_before(step, output.with_name(job.get("below", "outputs")))
-            build(job, output)
+            (export_release if "release" in job else build)(job, output)
             os._exit(0)
         _, status = os.waitpid(child, 0)
         if not os.WIFSIGNALED(status):

@@ -42,7 +42,7 @@ def record_shards(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("name", DATASETS)
+@pytest.mark.parametrize("name", [DATASETS[0], pytest.param(DATASETS[1], marks=pytest.mark.slow)], ids=DATASETS)
 def test_a_build_killed_at_any_step_is_resumed_with_the_first_shard_that_is_not_stored(
     name: str,
     golden_release: Callable[..., BuildResult],

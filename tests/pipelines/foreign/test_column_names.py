@@ -11,7 +11,7 @@ import pytest
 from builders.errors import SourceError, UsageError
 from pipelines.foreign.column_names import parse_column_map, rename_columns
 from pipelines.foreign.datasets import ForeignOptions
-from pipelines.report.foreign_checks import check_file
+from pipelines.report.foreign_checks import check_dataset
 from tests.support.foreign import finding_counts, report_of, write_json_lines
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MAP = {"text": "sentence", "label": "target"}
 
 
 def check_one(path: Path, **options: Any) -> dict[str, Any]:
-    [result] = check_file(path, ForeignOptions(**options), language_sample=2000)
+    [result] = check_dataset(path, path.name, ForeignOptions(**options), language_sample=2000)
     return result.report
 
 

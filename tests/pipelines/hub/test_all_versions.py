@@ -84,6 +84,7 @@ def build(run: Run, *versions: str) -> None:
         assert built.returncode == 0, built.stderr
 
 
+@pytest.mark.slow  # its rows by tag are a test of CI too: test_publishing_commands.py
 def test_cedr_2_0_0_and_then_1_0_0_load_their_rows_by_tag_and_main_is_2_0_0(
     hub: LoopbackHub, run: Run, checkout_dir: Path, tmp_path: Path
 ) -> None:

@@ -8,28 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders.errors import PublishError
-from cards.scores import Baseline, Scores
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.release import folder
 from pipelines.scores.recording import record_scores
 from tests.support.publishing import REPO, plan, publish
+from tests.support.scores import baseline, scores_of
 
 if TYPE_CHECKING:
     from tests.support.loopback_hub import LoopbackHub
 
 
 def score(outcome: BuildResult, value: float = 50.0) -> None:
-    manifest = outcome.manifest
-    scores = Scores(
-        dataset=manifest.dataset,
-        version=manifest.version,
-        content_sha256=manifest.content_sha256,
-        metric="max_ap",
-        split="dev",
-        baselines=(Baseline("chance", value, "nothing", "none"),),
-    )
-    record_scores(outcome.release_dir, scores)
+    record_scores(outcome.release_dir, scores_of(outcome.manifest, baselines=(baseline(value),)))
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import pytest
 
 from builders.errors import SourceError, UsageError
 from cards.manifest import encode
-from cards.scores import Baseline, Scores
 from pipelines import check
 from pipelines.hub import client, organisation, publishing
 from pipelines.hub.planning import PublishOptions
@@ -23,6 +22,7 @@ from pipelines.scores.recording import record_scores
 from tests.support.loopback_hub import PAGE, READER, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
 from tests.support.publishing import patience
 from tests.support.releases import definition_of
+from tests.support.scores import scores_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -147,16 +147,7 @@ def parquet(tmp_path: Path) -> bytes:
 
 def test_better_documents_on_main_are_no_problem(published: Published, run: Callable[..., Run], tmp_path: Path) -> None:
     release_dir = published.output / CEDR / "2.0.0"
-    manifest = require_manifest(release_dir)
-    scores = Scores(
-        dataset=manifest.dataset,
-        version=manifest.version,
-        content_sha256=manifest.content_sha256,
-        metric="accuracy",
-        split="test",
-        baselines=(Baseline("majority", 39.0, "nothing", "none"),),
-    )
-    record_scores(release_dir, scores)
+    record_scores(release_dir, scores_of(require_manifest(release_dir), metric="accuracy", split="test"))
     options = PublishOptions("org", tmp_path / "cache", ledger=published.ledger)
     connection = publishing.login(endpoint=published.hub.url, token=WRITER)
     updated = publishing.publish(definition_of(CEDR), release_dir, options, connection)

@@ -147,7 +147,9 @@ def test_a_file_that_exists_is_checked_for_every_text(tmp_path: Path) -> None:
         check_measurements(measurement, {}, raw, "another")
     raw.path.unlink()
     write_measurements(batches(), WORDS, raw.path)
+    (tmp_path / "tokens.parquet.parts").mkdir()  # as a kill at the very end leaves it
     check_measurements(measurement, {}, raw, None)
+    assert [path.name for path in tmp_path.iterdir()] == ["tokens.parquet"]
     assert describe_measurements(raw) == f"{raw.path}: 25 texts, up to 25 tokens, {WORDS.name}"
 
 

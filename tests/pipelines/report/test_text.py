@@ -120,6 +120,16 @@ def test_a_table_folds_its_cells_to_the_width_of_the_terminal() -> None:
     ]
 
 
+def test_numbers_are_aligned_to_the_right_also_where_an_optional_column_is_left_out() -> None:
+    rows = [["license", "name", "rows"], ["mit", "a", "9"], ["mit", "b", "1,000"]]
+    assert table(rows, width=11, optional=["license"], numbers=["rows"]).splitlines()[:4] == [
+        "name   rows",
+        "----  -----",
+        "a         9",
+        "b     1,000",
+    ]
+
+
 def test_optional_columns_are_left_out_of_a_narrow_table() -> None:
     rows = [["name", "license", "task"], ["a-name", "cc-by-nc-nd-4.0", "Reranking"]]
     assert table(rows, width=20, optional=["license"]).splitlines() == [

@@ -62,7 +62,7 @@ def test_the_digest_of_one_file_is_its_sha256_and_is_remembered_until_the_file_c
     file.write_bytes(b"one")
     assert weights_digest([file], tmp_path / "cache") == hashlib.sha256(b"one").hexdigest()
     with monkeypatch.context() as patched:
-        patched.setattr(weights.hashlib, "file_digest", None)  # it is not read again
+        patched.setattr(weights, "file_sha256", None)  # it is not read again
         assert weights_digest([file], tmp_path / "cache") == hashlib.sha256(b"one").hexdigest()
     file.write_bytes(b"two")
     os.utime(file, ns=(1, 1))

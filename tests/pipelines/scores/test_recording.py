@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from builders.errors import ReleaseError
-from cards.scores import Baseline, Scores
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.release import folder
 from pipelines.release.verification import verify_release
 from pipelines.scores.recording import record_scores
 from tests.support.releases import definition_of, sample_settings, tree
+from tests.support.scores import baseline, scores_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,22 +33,9 @@ def outcome(settings: BuildSettings) -> BuildResult:
     return make(definition_of(TERRA), "1.0.0", settings)
 
 
-def scores_of(outcome: BuildResult, **changes: Any) -> Scores:
-    manifest = outcome.manifest
-    scores = Scores(
-        dataset=manifest.dataset,
-        version=manifest.version,
-        content_sha256=manifest.content_sha256,
-        metric="max_ap",
-        split="dev",
-        baselines=(Baseline("chance", 50.0, "nothing", "none"),),
-    )
-    return replace(scores, **changes)
-
-
 def test_scores_get_into_folder_card_and_manifest_and_the_rows_stay(outcome: BuildResult) -> None:
     before = tree(outcome.release_dir)
-    manifest = record_scores(outcome.release_dir, scores_of(outcome))
+    manifest = record_scores(outcome.release_dir, scores_of(outcome.manifest))
     after = tree(outcome.release_dir)
     changed = {path for path in after if after[path] != before.get(path)}
     assert changed == {"README.md", "scores.json", "manifest.json"}
@@ -62,7 +49,7 @@ def test_scores_get_into_folder_card_and_manifest_and_the_rows_stay(outcome: Bui
 def test_a_build_after_scoring_is_up_to_date_and_a_forced_one_keeps_the_scores_and_the_card(
     outcome: BuildResult, settings: BuildSettings
 ) -> None:
-    record_scores(outcome.release_dir, scores_of(outcome))
+    record_scores(outcome.release_dir, scores_of(outcome.manifest))
     scored = tree(outcome.release_dir)
     assert make(definition_of(TERRA), "1.0.0", settings).state == "up to date"
     again = make(definition_of(TERRA), "1.0.0", replace(settings, force=True))
@@ -75,7 +62,7 @@ def test_a_build_after_scoring_is_up_to_date_and_a_forced_one_keeps_the_scores_a
 def test_a_build_with_other_rows_removes_the_scores_and_a_note_says_so(
     outcome: BuildResult, settings: BuildSettings
 ) -> None:
-    record_scores(outcome.release_dir, scores_of(outcome))
+    record_scores(outcome.release_dir, scores_of(outcome.manifest))
     other = make(definition_of(TERRA), "1.0.0", replace(settings, limit=3))
     assert not (other.release_dir / "scores.json").exists()
     assert "## Scores" not in (other.release_dir / "README.md").read_text("utf-8")
@@ -86,7 +73,7 @@ def test_a_build_with_other_rows_removes_the_scores_and_a_note_says_so(
 def test_a_build_over_scores_that_cannot_be_read_removes_them_and_a_note_says_so(
     outcome: BuildResult, settings: BuildSettings
 ) -> None:
-    record_scores(outcome.release_dir, scores_of(outcome))
+    record_scores(outcome.release_dir, scores_of(outcome.manifest))
     (outcome.release_dir / "scores.json").write_text("{")
     again = make(definition_of(TERRA), "1.0.0", settings)
     assert again.state == "built"
@@ -97,7 +84,7 @@ def test_a_build_over_scores_that_cannot_be_read_removes_them_and_a_note_says_so
 def test_scores_of_other_rows_are_not_written(outcome: BuildResult) -> None:
     before = tree(outcome.release_dir)
     with pytest.raises(ReleaseError, match="changed since it was scored"):
-        record_scores(outcome.release_dir, scores_of(outcome, content_sha256="0" * 64))
+        record_scores(outcome.release_dir, scores_of(outcome.manifest, content_sha256="0" * 64))
     assert tree(outcome.release_dir) == before
 
 
@@ -105,7 +92,7 @@ def test_an_edited_card_is_not_covered_up_by_scores(outcome: BuildResult) -> Non
     card = outcome.release_dir / "README.md"
     card.write_text(card.read_text("utf-8") + "edited\n", encoding="utf-8")
     with pytest.raises(ReleaseError, match=r"README\.md was edited after the build"):
-        record_scores(outcome.release_dir, scores_of(outcome))
+        record_scores(outcome.release_dir, scores_of(outcome.manifest))
 
 
 def test_a_failure_while_writing_leaves_the_release_as_it_was(
@@ -117,7 +104,7 @@ def test_a_failure_while_writing_leaves_the_release_as_it_was(
     before = tree(outcome.release_dir.parent)
     monkeypatch.setattr(folder, "describe_documents", fail)
     with pytest.raises(RuntimeError, match="killed"):
-        record_scores(outcome.release_dir, scores_of(outcome))
+        record_scores(outcome.release_dir, scores_of(outcome.manifest))
     assert tree(outcome.release_dir.parent) == before
 
 
@@ -126,14 +113,14 @@ def test_data_files_are_linked_or_copied_where_the_file_system_cannot_link(
 ) -> None:
     data = outcome.release_dir / outcome.manifest.files[0].path
     inode = data.stat().st_ino
-    record_scores(outcome.release_dir, scores_of(outcome))
+    record_scores(outcome.release_dir, scores_of(outcome.manifest))
     assert data.stat().st_ino == inode
 
     def refuse(*_: object) -> None:
         raise OSError("no links here")
 
     monkeypatch.setattr(os, "link", refuse)
-    changed = scores_of(outcome, baselines=(Baseline("chance", 51.0, "nothing", "none"),))
+    changed = scores_of(outcome.manifest, baselines=(baseline(51.0),))
     manifest = record_scores(outcome.release_dir, changed)
     assert data.stat().st_ino != inode
     assert verify_release(outcome.release_dir, manifest) == []
@@ -143,6 +130,6 @@ def test_a_release_behind_a_symbolic_link_stays_there(outcome: BuildResult, tmp_
     elsewhere = tmp_path / "elsewhere"
     shutil.move(outcome.release_dir, elsewhere)
     outcome.release_dir.symlink_to(elsewhere)
-    record_scores(outcome.release_dir, scores_of(outcome))
+    record_scores(outcome.release_dir, scores_of(outcome.manifest))
     assert outcome.release_dir.is_symlink()
     assert (elsewhere / "scores.json").is_file()

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from builders.errors import ReleaseError, UsageError
-from cards.scores import Baseline, ModelScore, Scores
+from cards.scores import ModelScore
 from pipelines import site as command
 from pipelines.release import ledger
 from pipelines.release.folder import require_manifest
@@ -22,6 +22,7 @@ from pipelines.site_pages.index_page import write_index
 from pipelines.site_pages.releases import find_datasets
 from tests.pipelines.report.test_html import Page
 from tests.support.releases import definition_of, tree
+from tests.support.scores import baseline, scores_of
 from tests.support.sites import HOSTILE, LEAK, build_site, hostile_releases, read_records
 
 if TYPE_CHECKING:
@@ -220,16 +221,10 @@ def test_the_page_of_a_version_says_where_the_others_are(site: Path) -> None:
 def test_the_index_has_the_scores_of_the_newest_version_and_sorts_by_headroom(releases: Path, tmp_path: Path) -> None:
     shutil.copytree(releases, tmp_path / "releases")
     [release_dir] = (tmp_path / "releases").glob("*/2.0.0")
+    models = (ModelScore("<b>model</b>", "weights", "0" * 64, "CEDR", "accuracy", 40.5),)
+    baselines = (baseline(39.0, "majority"),)
     manifest = require_manifest(release_dir)
-    scores = Scores(
-        dataset=manifest.dataset,
-        version=manifest.version,
-        content_sha256=manifest.content_sha256,
-        metric="accuracy",
-        split="test",
-        baselines=(Baseline("majority", 39.0, "nothing", "none"),),
-        models=(ModelScore("<b>model</b>", "weights", "0" * 64, "CEDR", "accuracy", 40.5),),
-    )
+    scores = scores_of(manifest, metric="accuracy", split="test", baselines=baselines, models=models)
     record_scores(release_dir, scores)
     index = (build_site(tmp_path / "releases", tmp_path / "site") / "index.html").read_text("utf-8")
     assert 'data-headroom="1.5"' in index

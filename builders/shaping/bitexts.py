@@ -1,0 +1,133 @@
+"""Sets of pairs from bitexts: sentences in English with their translations into Russian, or the other way round.
+
+The ruMTEB paper does not say which side is the query: here a coin decides, the hash of the row's id. Everything before it takes
+the English side for the query and the Russian one for the positive.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from builders.reading import read_parquet
+from builders.shaping.benchmark_index import read_benchmark_index
+from builders.shaping.contrastive import make_pairs
+from builders.shaping.lengths import read_tokens
+from builders.shaping.popularity import PairSet, select_pool, texts_to_measure
+from builders.shaping.rows import drop
+from builders.shaping.sampling import hash_order
+from builders.shaping.thresholds import drop_below, read_cosines
+from builders.spec import Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from builders.spec import Dropped, Raw, RawFiles
+
+SPLIT = "train"
+SEED = "bitext direction"
+TIMES = 2  # the rows that a threshold leaves at least, in sizes of the set
+ALL = 1 << 62  # more pairs than any bitext has
+SIDES = ("query", "positive")  # English, Russian
+COSINE = "LaBSE cosine"
+
+
+@dataclass(frozen=True)
+class Bitext:
+    """A set whose rows are translations.
+
+    source: its name, with which ids begin. config: of the set. read: batches of the source, from its raw files: number (Int64:
+    the pair in the source, from 0), en, ru (String, may be null). pool: how many pairs to choose from, the first in hash order
+    that the rules leave. checks: conditions of pairs to drop, by reason, on the columns of SIDES.
+    """
+
+    source: str
+    config: str
+    read: Callable[[Mapping[str, Raw]], Iterator[pl.DataFrame]]
+    pool: int = ALL
+    checks: Mapping[str, pl.Expr] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def read_translations(raw: Raw) -> pl.DataFrame:
+    """The pairs of a Parquet file with the column `translation` (en, ru), as Bitext.read yields them."""
+    sides = pl.Struct({"en": pl.String(), "ru": pl.String()})
+    read = read_parquet(raw, {"translation": sides}, optional=("translation.en", "translation.ru"))
+    return read.unnest("translation").with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64))
+
+
+def texts_of_bitext(bitext: Bitext, files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+    """The texts whose lengths build_bitext looks up, in batches for a measurement: text (String)."""
+    return texts_to_measure((_pair_set(bitext),), bitext.source, files)
+
+
+def pairs_of_bitext(bitext: Bitext, files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+    """The pairs whose cosines build_bitext looks up, as a batch for a measurement: first (English), second (String).
+
+    Raises SourceError for texts whose lengths were not measured.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        rows = _different_pairs(bitext, files, Path(scratch))[0]
+    yield rows.select(first="query", second=pl.col("positives").list.first())
+
+
+def build_bitext(raw: RawFiles, bitext: Bitext, *, rows: int, clean: bool = False) -> Tables:
+    """The tables of a bitext.
+
+    raw: also has the keys `index` and `tokens`, and `cosines` where pairs below a threshold of the LaBSE cosine are dropped: the
+    largest that leaves TIMES times `rows`. rows: of the set; clean: as in builders.shaping.contrastive.make_pairs.
+
+    Raises SourceError for texts and pairs that were not measured.
+    """
+    different, dropped, observed = _different_pairs(bitext, raw.files, raw.scratch)
+    if "cosines" in raw.files:
+        cosines = read_cosines(raw.whole("cosines")).of_pairs(different["query"], different["positives"].list.first())
+        scored = different.with_columns(cosines.alias(COSINE))
+        different, below, threshold = drop_below(scored, COSINE, TIMES * rows)
+        dropped, observed = (*dropped, *below), observed | threshold
+    index = read_benchmark_index(raw.whole("index"))
+    made = make_pairs(draw_direction(different), bitext.config, index, size=rows, clean=clean, deduplicate=False)
+    english = made.rows["query"].str.contains(r"\p{Cyrillic}").not_().sum()
+    observed = made.observed | observed | {"rows whose query has no Cyrillic letter": int(english)}
+    return Tables({bitext.config: {SPLIT: made.rows}}, (*dropped, *made.dropped), observed, made.reported)
+
+
+def draw_direction(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with query and only positive exchanged where the hash of the id is odd (builders.shaping.sampling.hash_order)."""
+    positive = pl.col("positives").list.first()
+    is_odd = pl.lit(hash_order(rows["id"], SEED) % 2 == 1)
+    return rows.with_columns(
+        query=pl.when(is_odd).then(positive).otherwise("query"),
+        positives=pl.concat_list(pl.when(is_odd).then("query").otherwise(positive)),
+    )
+
+
+def _different_pairs(
+    bitext: Bitext, files: Mapping[str, Raw], scratch: Path
+) -> tuple[pl.DataFrame, tuple[Dropped, ...], dict[str, int]]:
+    """The pool of a bitext without repeated sides, what was dropped, and counts."""
+    tokens = read_tokens(replace(files["tokens"], limit=None))
+    pool = select_pool(_pair_set(bitext), files, bitext.source, tokens, scratch, times=1)
+    russian = pl.col("positives").list.first().str.normalize("NFC")
+    rows, repeated = drop(pool.rows, ~russian.is_first_distinct(), "the positive of an earlier row", split=SPLIT)
+    return rows, (*pool.dropped, *repeated), pool.observed
+
+
+def _pair_set(bitext: Bitext) -> PairSet:
+    """The bitext as a set without popularity: its pool is the first rows in hash order."""
+    english, russian = map(pl.col, SIDES)
+    checks = {
+        "an empty side": (english.fill_null("") == "") | (russian.fill_null("") == ""),
+        "two sides that are equal, ignoring case": english.str.to_lowercase() == russian.str.to_lowercase(),
+        **bitext.checks,
+    }
+
+    def read(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+        for batch in bitext.read(files):
+            yield batch.select("number", query="en", positive="ru")
+
+    return PairSet(bitext.config, bitext.pool, read, checks=checks)

@@ -1,0 +1,94 @@
+"""News Commentary: opinion pieces of Project Syndicate in English and Russian, sentence by sentence (OPUS, v11)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from builders.prompts import ConfigPrompts
+from builders.raw_files import hub
+from builders.shaping.benchmark_index import INDEX_FILE
+from builders.shaping.bitexts import Bitext, build_bitext, pairs_of_bitext, read_translations, texts_of_bitext
+from builders.shaping.lengths import measure_tokens, tokens_file
+from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
+from builders.shaping.thresholds import cosines_file, measure_cosines
+from builders.spec import Prompts, RawFiles, Source, Tables, dataset
+from builders.tasks import Contrastive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import polars as pl
+
+    from builders.spec import Raw
+
+NAME = "news_commentary"
+CONFIG = "news-commentary"
+
+
+def _read_pairs(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+    yield read_translations(files["train"])
+
+
+BITEXT = Bitext(NAME, CONFIG, _read_pairs)
+
+SOURCE = Source(
+    name=NAME,
+    title="News Commentary, opinion pieces in English and Russian",
+    license="other",
+    license_note="The copy on the Hub states its licence as unknown. The texts are of Project Syndicate and its translators. Only"
+    " the recipe is published here.",
+    homepage="https://huggingface.co/datasets/Helsinki-NLP/news_commentary",
+    citation="tiedemann2012opus",
+    files={
+        "train": hub(
+            "Helsinki-NLP/news_commentary",
+            "6ec8745a0c7a6c9c181fd9a97a1aa2a2ab065613",
+            "en-ru/train-00000-of-00001.parquet",
+            sha256="0bc3a404bafa52fcbd54fa768db7dc0e39a6126ac003dd5e3f405bfee487f4cf",
+            bytes=45_349_681,
+        ),
+        "tokens": tokens_file(NAME),
+        "cosines": cosines_file(NAME),
+        "index": INDEX_FILE,
+        **mined_files("news-commentary-contrastive", (CONFIG,)),
+    },
+    measurements=(
+        measure_tokens(("train",), partial(texts_of_bitext, BITEXT)),
+        measure_cosines(("train", "tokens"), partial(pairs_of_bitext, BITEXT)),
+    ),
+)
+
+
+@dataset(
+    "news-commentary-contrastive",
+    pretty_name="News Commentary training pairs (English and Russian)",
+    languages=("rus-Cyrl", "eng-Latn"),
+    task=Contrastive((CONFIG,)),
+    needs=("train", "tokens", "cosines", "index"),
+    versions=training_versions(
+        "The set NewsCommentary of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        (CONFIG,),
+    ),
+    mining=mining((CONFIG,)),
+    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("classification",)),)),
+    citation=("snegirev2025rumteb",),
+    sample={"rows": 4, "mined_ranks": (2, 4)},
+)
+@with_mined
+def contrastive(raw: RawFiles, *, rows: int = 25_000, clean: bool = False) -> Tables:
+    """Which sentence is the translation of another?
+
+    The train file of the source. A row is a sentence with its translation; the query is in English or in Russian, by the hash of
+    the row's id (builders.shaping.bitexts.draw_direction). White space at the ends of texts is removed; pairs with an empty side,
+    with two sides that are equal ignoring case, or with a side of more than 500 tokens (builders.shaping.lengths) are dropped. Of
+    pairs with equal English sides the first is kept, and of those with equal Russian ones too. Then pairs go whose LaBSE
+    embeddings have a lower cosine than the largest multiple of 0.01 that leaves twice as many as `rows`
+    (builders.shaping.thresholds), and `rows` of the others are drawn in hash order. `clean` also drops what
+    builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id (String:
+    `news_commentary:news-commentary:<row in the source's file, from 0>`); query (String); positives (List(String), one);
+    negatives, negative_kinds (List(String), empty).
+
+    Raises SourceError for texts and pairs that were not measured.
+    """
+    return build_bitext(raw, BITEXT, rows=rows, clean=clean)

@@ -1,0 +1,129 @@
+"""embedding-datasets export NAME... --as TRAINER --to DIR : training data in the format of a trainer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines import command
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pipelines.exporting.records import Choices
+
+TRAINERS = ("sentence-transformers", "flagembedding", "medi")
+MOST_NEGATIVES = 7
+EXAMPLES = """\
+  embedding-datasets export training --as sentence-transformers --to train    all sets that were built, in one mixture
+  embedding-datasets export ru-hnp-contrastive@2.0.0 --as flagembedding --to train
+  embedding-datasets export medi --configs nq,squad --as medi --to train
+  embedding-datasets export outputs/ru-wanli-contrastive/2.0.0 --as sentence-transformers --negatives 3 --to train
+
+The folder gets the data, a README.md with code that trains on them, and
+export.json: releases, options, rows and sampling weights, digests. The same
+releases and options give the same bytes."""
+
+
+def main() -> int:
+    """Export what the command line names; returns 0."""
+    arguments = parser()
+    options = command.parse(arguments)
+    choices = _choices(arguments, options)
+    from pipelines.exporting.export import refuse_other_folder, write_export
+    from pipelines.exporting.page import export_page
+    from pipelines.exporting.releases import find_releases, select_sets
+    from pipelines.stages import show_stages
+
+    refuse_other_folder(options.to)
+    sets = select_sets(find_releases(options.names, options.releases), options.configs)
+    with show_stages("export"):
+        export = write_export(sets, options.to, choices)
+    if options.json:
+        command.print_json({"export": str(export.folder), **export.record})
+    else:
+        command.print_page(export_page(export, width=command.width()))
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    arguments = command.parser("export", "Write training data in the format of a trainer.", EXAMPLES)
+    names = (
+        "training data: a dataset (NAME@VERSION for one version), a source, the group training, a folder, ORG/NAME@TAG"
+    )
+    arguments.add_argument("names", nargs="+", metavar="NAME", help=names)
+    arguments.add_argument(
+        "--as", dest="trainer", required=True, choices=TRAINERS, help="the trainer whose format is written"
+    )
+    arguments.add_argument(
+        "--to", type=Path, required=True, metavar="DIR", help="the folder to write: new, empty, or an older export"
+    )
+    arguments.add_argument(
+        "--configs", type=_config_names, metavar="NAMES", help="only these sets, joined by commas (default: all)"
+    )
+    arguments.add_argument(
+        "--negatives",
+        type=_number_of_negatives,
+        metavar="N",
+        help=f"the most negatives of a row, 0 to {MOST_NEGATIVES}: provided, then mined, then random ones"
+        f" (default: {MOST_NEGATIVES}; medi has 1)",
+    )
+    arguments.add_argument(
+        "--positives",
+        choices=("first", "each"),
+        help="of several positives, write the first or a row for each (default: first; flagembedding has all in a row)",
+    )
+    arguments.add_argument(
+        "--prefixes",
+        choices=("text", "instruction"),
+        help="for medi: prefixes in the text, or as its instruction, which INSTRUCTOR's train.py refuses (default: text)",
+    )
+    arguments.add_argument(
+        "--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
+    )
+    arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
+    return arguments
+
+
+def _choices(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> Choices:
+    """The choices that the options make. Exits with a usage error for options that the format does not have."""
+    from pipelines.exporting.records import Choices
+
+    trainer = options.trainer
+    if options.prefixes and trainer != "medi":
+        arguments.error("--prefixes is for --as medi")
+    if options.positives and trainer == "flagembedding":
+        arguments.error("--positives is not for flagembedding: a row has all of its positives")
+    if options.negatives == 0 and trainer == "flagembedding":
+        arguments.error("--negatives 0 is not for flagembedding, which cannot read rows without a negative")
+    if options.negatives not in (None, 1) and trainer == "medi":
+        arguments.error("--negatives is 1 for medi: a row has one negative")
+    if trainer == "medi":
+        return Choices(trainer, 1, options.positives or "first", options.prefixes or "text")
+    negatives = MOST_NEGATIVES if options.negatives is None else options.negatives
+    if trainer == "flagembedding":
+        return Choices(trainer, negatives, "all", "text")
+    return Choices(trainer, negatives, options.positives or "first", "apart")
+
+
+def _config_names(text: str) -> tuple[str, ...]:
+    """`nq,squad` as a tuple."""
+    import argparse
+
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError("names of sets joined by commas, such as nq,squad")
+    return names
+
+
+def _number_of_negatives(text: str) -> int:
+    import argparse
+
+    if text not in map(str, range(MOST_NEGATIVES + 1)):
+        raise argparse.ArgumentTypeError(f"a whole number from 0 to {MOST_NEGATIVES}, not {text[:20]!r}")
+    return int(text)
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,1 @@
+"""Training data for trainers: releases of Contrastive written in the formats that they read."""

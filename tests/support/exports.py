@@ -1,0 +1,37 @@
+"""Exports of training data, and what is in their files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from pipelines.exporting.export import Export, write_export
+from pipelines.exporting.records import Choices
+from pipelines.exporting.releases import find_releases, select_sets
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+CHOICES = {
+    "sentence-transformers": Choices("sentence-transformers", 7, "first", "apart"),
+    "flagembedding": Choices("flagembedding", 7, "all", "text"),
+    "medi": Choices("medi", 1, "first", "text"),
+}
+
+
+def export(release_dirs: Sequence[Path], target: Path, choices: Choices) -> Export:
+    """Export all sets of some releases."""
+    return write_export(select_sets(find_releases(list(map(str, release_dirs)), target), None), target, choices)
+
+
+def read_columns(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file of sentence-transformers."""
+    return pl.read_parquet(path).to_dicts()
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file of FlagEmbedding."""
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
