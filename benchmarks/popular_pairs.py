@@ -5,11 +5,12 @@
     python benchmarks/popular_pairs.py --source ru_news    one of them
 
 The raw files are generated in the real format, with about as many bytes a record as the real ones; words and texts are invented.
-For each source two programs run, each in a separate process:
+For each source three programs run, each in a separate process:
 
 - measure: what `embedding-datasets decide` does for the lengths of all texts, with words instead of tokens: reading, hashing,
   sorting, writing;
-- build: what `embedding-datasets build` does for the newest version, from raw files to release, with all checks. The sets have
+- recipe: the recipe alone, whose pool and set are in memory at its end;
+- build: what `embedding-datasets build` does for version 2.0.0, from raw files to release, with all checks. The sets have
   their true sizes, so the pools of Pikabu and RuNews have 200,000 rows at any share.
 """
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 REAL_RECORDS = {"pikabu": 6_907_622, "ru_news": 4_304_330}
 DATASETS = {"pikabu": "pikabu-contrastive", "ru_news": "ru-news-contrastive"}
+VERSION = "2.0.0"  # cleaned, without mined negatives
 FILES = {"pikabu": [f"{number:02}.jsonl.zst" for number in range(19)], "ru_news": ["ru_news.jsonl.zst"]}
 LETTERS = ("бвгджзклмнпрстфхцчш", "аеиоу")
 COMMENTS = 2_000  # different lists of comments
@@ -144,6 +146,18 @@ def measure_texts(folder: Path, source: str) -> None:
     write_measurements(measurement.texts(inputs), model, raw / "tokens.parquet")
 
 
+def recipe(folder: Path, source: str) -> None:
+    """Run the recipe of version 2.0.0, without checks and release."""
+    definition = load(source)
+    from builders.spec import Raw, RawFiles
+
+    raw = folder / "raw" / source
+    files = {key: Raw(f"{source}/{file.name}", raw / file.name) for key, file in definition.source.files.items()}
+    options = definition.dataset.options(VERSION) | options_of(folder, source)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        definition.dataset.recipe(RawFiles(("train",), files, Path(scratch)), **options)
+
+
 def build(folder: Path, source: str) -> None:
     """Run a complete build, without the pinned digests, which generated files do not have."""
     definition = load(source)
@@ -153,17 +167,21 @@ def build(folder: Path, source: str) -> None:
     from pipelines.raw.settings import RawSettings
 
     files = {key: replace(file, sha256=None, bytes=None) for key, file in definition.source.files.items()}
-    newest, versions = definition.dataset.newest, dict(definition.dataset.versions)
-    if source == "pikabu":
-        records = int((folder / "records").read_text())
-        versions[newest] = replace(versions[newest], options={**versions[newest].options, "records": records})
+    versions = dict(definition.dataset.versions)
+    options = {**versions[VERSION].options, **options_of(folder, source)}
+    versions[VERSION] = replace(versions[VERSION], options=options)
     definition = replace(
         definition,
         source=replace(definition.source, files=files),
         dataset=replace(definition.dataset, versions=versions),
     )
     raw = RawSettings(folder / "raw", folder / "cache", offline=True, lock=folder / "raw.lock.json")
-    make(definition, newest, BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json"))
+    make(definition, VERSION, BuildSettings(folder / "outputs", raw, force=True, ledger=folder / "ledger.json"))
+
+
+def options_of(folder: Path, source: str) -> dict[str, int]:
+    """The options that fit the number of generated records."""
+    return {"records": int((folder / "records").read_text())} if source == "pikabu" else {}
 
 
 def load(source: str) -> Any:
@@ -174,7 +192,7 @@ def load(source: str) -> Any:
     return catalogue.load(catalogue.entries()[DATASETS[source]])
 
 
-RUNS: dict[str, Callable[[Path, str], None]] = {"measure": measure_texts, "build": build}
+RUNS: dict[str, Callable[[Path, str], None]] = {"measure": measure_texts, "recipe": recipe, "build": build}
 
 
 # --- results
