@@ -39,7 +39,7 @@ pytestmark = [
 # One golden sample of each task type.
 EACH_TYPE = (
     "rubq-retrieval", "rubq-reranking", "headline-classification", "cedr-classification", "terra-pairclassification",
-    "sts22-ru", "georeview-clustering-p2p", "europarl-bitext",
+    "sts22-ru", "georeview-clustering-p2p", "europarl-bitext", "xnli-contrastive",
 )  # fmt: skip
 OTHERS = [name for name in NAMES if name not in EACH_TYPE]
 

@@ -76,7 +76,7 @@ SOURCE = Source(
 
 @dataset(
     "multi-para-crawl-contrastive",
-    pretty_name="MultiParaCrawl training pairs (English and Russian)",
+    pretty_name="MultiParaCrawl training pairs (Russian-English)",
     languages=("rus-Cyrl", "eng-Latn"),
     task=Contrastive((CONFIG,)),
     needs=("en", "ru", "tokens", "cosines", "index"),

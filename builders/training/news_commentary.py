@@ -62,7 +62,7 @@ SOURCE = Source(
 
 @dataset(
     "news-commentary-contrastive",
-    pretty_name="News Commentary training pairs (English and Russian)",
+    pretty_name="News Commentary training pairs (Russian-English)",
     languages=("rus-Cyrl", "eng-Latn"),
     task=Contrastive((CONFIG,)),
     needs=("train", "tokens", "cosines", "index"),

@@ -55,7 +55,7 @@ SOURCE = Source(
 
 @dataset(
     "opus-100-contrastive",
-    pretty_name="OPUS-100 training pairs (English and Russian)",
+    pretty_name="OPUS-100 training pairs (Russian-English)",
     languages=("rus-Cyrl", "eng-Latn"),
     task=Contrastive((CONFIG,)),
     needs=("train", "tokens", "index"),

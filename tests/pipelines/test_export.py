@@ -86,7 +86,7 @@ def test_a_source_a_dataset_with_its_version_and_a_folder_are_names_of_a_release
 @pytest.mark.parametrize(
     ("name", "kind", "words"),
     [
-        ("ru-wnli", UsageError, ["no source, dataset or group", "ru-wanli-contrastive"]),
+        ("ru-wanly-contrastive", UsageError, ["no source, dataset or group", "ru-wanli-contrastive"]),
         ("ru-wanli-contrastive@9.9.9", UsageError, ["has no version '9.9.9'"]),
         (
             "ru_wanli",
