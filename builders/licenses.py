@@ -84,6 +84,11 @@ def permits_derivatives(license_id: str) -> bool:
     return "nd" not in license_id.lower().split("-")
 
 
+def permits_commercial_use(license_id: str) -> bool:
+    """Whether a licence permits commercial use: `cc-by-nc-4.0` does not."""
+    return "nc" not in license_id.lower().split("-")
+
+
 def permits_redistribution(license_id: str) -> bool:
     """Whether a licence is known to permit sharing the data unchanged: `cc-by-nc-nd-4.0` does, terms of their own may not."""
     return license_id.lower() in LICENSES - {"unknown", "other"}

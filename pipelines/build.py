@@ -257,6 +257,7 @@ def _show(result: BuildResult, publication: Publication | None, *, as_json: bool
 def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, org: str | None, *, as_json: bool) -> int:
     """Show what a build would do; returns the exit code that it would end with, as far as that is known."""
     from pipelines import build_page
+    from pipelines.hub.publishable import require_rights
     from pipelines.make import plan_build
     from pipelines.report.failures import failure_as_json
     from pipelines.report.missing_files_page import log_missing_files
@@ -265,6 +266,8 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
     for definition, version in datasets:
         try:
             plan = plan_build(definition, version, settings)
+            if org:
+                require_rights(definition, version, rights=False)
         except DatasetError as error:
             command.print_error(error)
             if as_json:

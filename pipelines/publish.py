@@ -191,7 +191,8 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--i-have-the-rights",
         action="store_true",
-        help="publish although the licence forbids derivatives, or raw files that it does not permit to share",
+        help="publish although the licence forbids derivatives (of training data: is unknown or non-commercial), or raw files "
+        "that it does not permit to share",
     )
     arguments.add_argument(
         "--no-download",

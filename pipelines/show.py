@@ -27,6 +27,7 @@ EXAMPLES = """\
 def main() -> int:
     """Show what the command line names."""
     options = command.parse(parser())
+    from builders.spec import TRAINING
     from pipelines.report import benchmark_table, text, training_table
 
     datasets = command.resolve_datasets(options.names or ["all", "training"])
@@ -35,7 +36,8 @@ def main() -> int:
     described = [describe(definition, version, options.output) for definition, version in datasets]
     if options.json:
         for row in described:
-            command.print_json(row)
+            sets = {"sets": training_table.describe_sets(row)} if row["group"] == TRAINING else {}
+            command.print_json(row | sets)
     elif len(options.names) == 1 and options.names[0].casefold() in benchmark_table.TASKS:
         name = options.names[0].casefold()
         command.print_page(benchmark_table.benchmark_page(name, described, command.width()).splitlines())
@@ -67,9 +69,17 @@ def describe(definition: Definition, version: str, output: Path) -> dict[str, An
     """What is known of a version of a dataset.
 
     built: the versions in the output folder. rows, dropped, findings, scores: of the release of this version there; without one,
-    the rows of the ledger, or None, and the findings that the builder declares. scores: None where none were computed.
+    the rows of the ledger, or None, and the findings that the builder declares. scores: None where none were computed. needs: the
+    published files that this version is built from, by key, as in pipelines.report.sources.FileNeed.
     """
+    from dataclasses import asdict
+
+    from builders.catalogue import needed_files
+    from pipelines.raw.settings import RawSettings
+    from pipelines.report.sources import file_needs
+
     dataset, source = definition.dataset, definition.source
+    keys = needed_files(definition, dataset.task.splits, version)
     return {
         "dataset": dataset.name,
         "group": dataset.group,
@@ -87,6 +97,7 @@ def describe(definition: Definition, version: str, output: Path) -> dict[str, An
         **_known_content(definition, version, output / dataset.name / version),
         "homepage": source.homepage,
         "raw": [{"name": file.name, "digest": file.sha256 or file.git_blob} for file in source.files.values()],
+        "needs": {key: asdict(one) for key, one in file_needs(source, keys, RawSettings().lock_files).items()},
     }
 
 

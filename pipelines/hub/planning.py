@@ -18,7 +18,7 @@ from pipelines.hub.digest_comparison import find_differences
 from pipelines.hub.document_updates import find_document_update, refuse_other_main
 from pipelines.hub.history import find_release
 from pipelines.hub.planned_files import content_of, different_documents, digest_faults, refuse_other_files, stale_files
-from pipelines.hub.publishable import refuse_another_dataset, refuse_other_content, require_publishable
+from pipelines.hub.publishable import refuse_another_dataset, refuse_other_content, require_publishable, unclear_licence
 from pipelines.hub.published_files import published_files
 from pipelines.hub.verification import edited_documents_at, fetch_verified, loading_faults_at, verify_snapshot
 from pipelines.release import comparison, folder, ledger
@@ -42,7 +42,7 @@ class PublishOptions:
     """How to publish, as the command line says.
 
     repo_name: instead of the dataset's name. private: create the repository as a private one. create_pr: open a pull request
-    instead of committing. message: of the commit. rights: the user may publish although the licence forbids derivatives. cache:
+    instead of committing. message: of the commit. rights: the user may publish although the licence does not permit it. cache:
     where releases of the Hub are kept. ledger: the file with what is published; None: see pipelines.hub.publication_record.
     download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for tests, on no command line.
     take_over: publish in a repository with data of somebody else. overwrite_card: replace a card that was edited by hand.
@@ -145,6 +145,8 @@ def _plan_release(definition: Definition, release_dir: Path, options: PublishOpt
     )
     repo, version = repository_name(definition, options), manifest.version
     notes = [f"unverified raw file: {file.name}" for file in manifest.raw if not file.verified]
+    if reason := unclear_licence(definition):
+        notes.append(f"licence {definition.license} {reason}: published because of --i-have-the-rights")
     at, others = repository.snapshot(hub, repo), [one for one in definition.dataset.versions if one != version]
     if at is None:
         writes, _ = published_files(release_dir, manifest, repo, None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from builders.errors import FindingsError, PublishError
-from builders.licenses import permits_derivatives
+from builders.licenses import describe_license, permits_commercial_use, permits_derivatives, permits_redistribution
+from builders.tasks import Contrastive
 from pipelines.audit import integrity
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.verification import verify_release
@@ -16,26 +17,25 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from cards.manifest import Manifest
 
+TODO_RIGHTS = (
+    "publish it only if you hold the rights or were given them: then pass --i-have-the-rights to embedding-datasets"
+    " publish"
+)
+
 
 def require_publishable(
     definition: Definition, release_dir: Path, *, rights: bool, sample: bool, ledger_file: Path
 ) -> Manifest:
     """The manifest of a release that may be published.
 
-    rights: the user may publish although the licence forbids derivatives. sample: publish samples and parts too.
+    rights: the user has the rights that `require_rights` asks for. sample: publish samples and parts too.
 
     Raises PublishError for a release that is missing, damaged, incomplete or not licensed, or whose rows are not those in the
     ledger; FindingsError for defects in its rows.
     """
-    dataset, source = definition.dataset, definition.source
+    dataset = definition.dataset
     name = f"{dataset.name}@{release_dir.name}"
-    if not permits_derivatives(definition.license) and not rights:
-        raise PublishError(
-            f"{name}: licence {definition.license} does not permit publishing derivatives",
-            where=source.homepage,
-            found=source.license_note or None,
-            todo="publish it only if you hold the rights or were given them: then pass --i-have-the-rights",
-        )
+    require_rights(definition, release_dir.name, rights=rights)
     manifest = folder.read_manifest(release_dir)
     if manifest is None:
         todo = f"build it: embedding-datasets build {name}"
@@ -61,6 +61,43 @@ def require_publishable(
             todo="give the change a new version",
         )
     return manifest
+
+
+def require_rights(definition: Definition, version: str, *, rights: bool) -> None:
+    """Refuse a dataset whose licence does not permit publishing it. rights: the user says that they may publish it.
+
+    A licence that forbids derivatives is refused without `rights`; for training data, whatever the user says. Training data are
+    also refused without `rights` where the licence is unknown or forbids commercial use (`unclear_licence`).
+
+    Raises PublishError.
+    """
+    source, licence = definition.source, definition.license
+    training = isinstance(definition.dataset.task, Contrastive)
+    reason = unclear_licence(definition)
+    todo: str | None = TODO_RIGHTS
+    if not permits_derivatives(licence):
+        reason = "does not permit publishing derivatives"
+        if training:
+            rights, todo = False, "keep it on your machines: training data are not published under such a licence"
+    if reason and not rights:
+        raise PublishError(
+            f"{definition.dataset.name}@{version}: licence {licence} {reason}",
+            where=source.homepage,
+            found=source.license_note or (describe_license(licence) if training else None),
+            todo=todo,
+        )
+
+
+def unclear_licence(definition: Definition) -> str | None:
+    """Why the licence of training data is not enough to publish them without rights of one's own; None where it is.
+
+    None also for benchmark datasets: they are there to be compared, training data to be built on.
+    """
+    if not isinstance(definition.dataset.task, Contrastive):
+        return None
+    if not permits_redistribution(definition.license):
+        return "is not known to permit publishing training data"
+    return None if permits_commercial_use(definition.license) else "does not permit commercial use of training data"
 
 
 def _refuse_defects(definition: Definition, release_dir: Path, manifest: Manifest) -> None:

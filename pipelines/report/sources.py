@@ -19,7 +19,7 @@ from pipelines.raw.pins import find_pin
 from pipelines.raw.urls import file_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from builders.catalogue import Definition
     from builders.raw_files import RawFile
@@ -98,6 +98,15 @@ def describe_sources(definitions: Iterable[Definition], lock_files: Sequence[Pat
     return [_describe(several, lock_files) for several in by_source.values()]
 
 
+def file_needs(source: Source, keys: Collection[str], lock_files: Sequence[Path]) -> dict[str, FileNeed]:
+    """The published files that have some raw files of a source, in its order, each by the key of the first that is read in it."""
+    stored: dict[str, list[str]] = {}
+    for key, file in source.files.items():
+        if key in keys:
+            stored.setdefault(stored_file(file).name, []).append(key)
+    return {read[0]: _file_need(source, [source.files[key] for key in read], lock_files) for read in stored.values()}
+
+
 def total(sources: Iterable[SourceNeed]) -> Total:
     """The sum of some sources."""
     listed = list(sources)
@@ -149,10 +158,6 @@ def _describe(definitions: Sequence[Definition], lock_files: Sequence[Path]) -> 
         for version in one.dataset.versions
         for key in needed_files(one, one.dataset.task.splits, version)
     }
-    stored: dict[str, list[RawFile]] = {}  # the files that are read, by the name of the file that holds them
-    for key, file in source.files.items():
-        if key in keys:
-            stored.setdefault(stored_file(file).name, []).append(file)
     names = [definition.dataset.name for definition in definitions]
     return SourceNeed(
         name=source.name,
@@ -161,7 +166,7 @@ def _describe(definitions: Sequence[Definition], lock_files: Sequence[Path]) -> 
         homepage=source.homepage,
         groups=tuple(dict.fromkeys(definition.dataset.group for definition in definitions)),
         datasets=tuple(names),
-        files=tuple(_file_need(source, files, lock_files) for files in stored.values()),
+        files=tuple(file_needs(source, keys, lock_files).values()),
         measured={name: measured_builds()[name] for name in names if name in measured_builds()},
     )
 

@@ -58,7 +58,7 @@ def sources_page(sources: Sequence[SourceNeed]) -> str:
             lines.append(_row(f"  {label}", size, access, digest))
         if source.measured:
             lines += wrap(f"built: {_measured(source)}", "  ")
-    lines += ["", f"build times and sizes: measured on {machine()}", ""]
+    lines += ["", *wrap(_measured_where(sources)), ""]
     lines += [
         line for name, one in group_totals(sources).items() for line in wrap(_total_text(one), f"{name + ':':<8}")
     ]
@@ -151,6 +151,17 @@ def _measured(source: SourceNeed) -> str:
     seconds = ceil(sum(one.seconds for one in builds))
     raw, release = source.measured_raw_bytes, sum(one.release_bytes for one in builds)
     return f"{of}{seconds} s, raw files {format_size(raw)}, release {format_size(release)}"
+
+
+def _measured_where(sources: Sequence[SourceNeed]) -> str:
+    """What the build times and sizes of a page were measured on, and how many sources have none."""
+    unmeasured = [source.name for source in sources if not source.measured]
+    if not unmeasured:
+        return f"build times and sizes: measured on {machine()}"
+    none = "no build from the complete real files was measured yet"
+    if len(unmeasured) == len(sources):
+        return f"build times and sizes: {none}; docs/performance.md has estimates for some sources"
+    return f"build times and sizes: measured on {machine()}; of {len(unmeasured)} sources, {none}"
 
 
 def _sum(one: Total) -> str:

@@ -153,3 +153,14 @@ def test_json_has_an_object_for_each_dataset_that_failed(
     assert run(publish.main, "terra", "--org", "org", "--dry-run", "--json", "--output", str(tmp_path / "out")) == 5
     [unpublished] = failures(capsys)
     assert (unpublished["dataset"], unpublished["state"]) == ("terra-pairclassification", "failed")
+
+
+def test_a_dry_run_of_build_and_push_says_that_training_data_without_a_licence_would_not_be_published(
+    run: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    options = ["--dry-run", "--json", "--offline", "--raw-dir", str(tmp_path), "--output", str(tmp_path / "out")]
+    assert run(build.main, "sberquad", *options, "--push", "org") == 5
+    [refused] = failures(capsys)
+    assert isinstance(refused["error"], dict)
+    assert refused["error"]["what"].endswith("licence other is not known to permit publishing training data")
+    assert run(build.main, "sberquad", *options) == 3, "without --push, only its raw files are missing"

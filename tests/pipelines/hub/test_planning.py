@@ -10,22 +10,32 @@ import pytest
 
 from builders.errors import FindingsError, PublishError
 from cards.manifest import Finding
-from pipelines.make import BuildSettings, make
+from pipelines.make import BuildResult, BuildSettings, make
 from tests.support.publishing import (
     REPO,
     RUBQ,
     TERRA,
     first,
+    plan,
     publish,
     with_manifest,
 )
-from tests.support.releases import other_golden
+from tests.support.releases import definition_of, other_golden, sample_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from builders.catalogue import Definition
     from pipelines.hub.planning import PublishOptions
     from tests.support.loopback_hub import LoopbackHub
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> tuple[Definition, BuildResult]:
+    """Training data under a licence that permits sharing, and their release, built once."""
+    definition = definition_of("ru-wanli-contrastive")
+    settings = sample_settings(tmp_path_factory.mktemp("training"))
+    return definition, make(definition, "1.0.0", settings)
 
 
 def test_a_tag_never_moves(
@@ -104,6 +114,58 @@ def test_a_no_derivatives_licence_requires_a_confirmation_of_the_rights(
     assert "--i-have-the-rights" in str(caught.value)
     assert "belong to their agency" in str(caught.value)
     assert publish(hub, replace(dataset, source=source), outcome, replace(options, rights=True)).state == "published"
+
+
+@pytest.mark.parametrize(
+    ("licence", "reason"),
+    [
+        ("other", "is not known to permit publishing training data"),
+        ("unknown", "is not known to permit publishing training data"),
+        ("none", "is not known to permit publishing training data"),
+        ("cc-by-nc-4.0", "does not permit commercial use of training data"),
+    ],
+)
+def test_training_data_without_a_clear_licence_require_a_confirmation_of_the_rights(
+    hub: LoopbackHub, options: PublishOptions, training: tuple[Definition, BuildResult], licence: str, reason: str
+) -> None:
+    definition, outcome = training
+    unclear = replace(definition, source=replace(definition.source, license=licence, license_note=""))
+    with pytest.raises(PublishError, match=f"licence {licence} {reason}") as caught:
+        plan(hub, unclear, outcome, options)
+    assert caught.value.exit_code == 5
+    assert "--i-have-the-rights" in str(caught.value)
+    planned = plan(hub, unclear, outcome, replace(options, rights=True))
+    assert f"licence {licence} {reason}: published because of --i-have-the-rights" in planned.notes
+
+
+def test_training_data_whose_licence_permits_sharing_are_published_without_a_word(
+    hub: LoopbackHub, options: PublishOptions, training: tuple[Definition, BuildResult]
+) -> None:
+    definition, outcome = training
+    assert definition.license == "apache-2.0"
+    assert not [note for note in plan(hub, definition, outcome, options).notes if "licence" in note]
+
+
+def test_training_data_whose_licence_forbids_derivatives_are_never_published(
+    hub: LoopbackHub, options: PublishOptions, training: tuple[Definition, BuildResult]
+) -> None:
+    definition, outcome = training
+    forbidden = replace(definition, source=replace(definition.source, license="cc-by-nd-4.0"))
+    for rights in (False, True):
+        with pytest.raises(PublishError, match="does not permit publishing derivatives") as caught:
+            plan(hub, forbidden, outcome, replace(options, rights=rights))
+        assert "--i-have-the-rights" not in str(caught.value)
+
+
+@pytest.mark.parametrize("licence", ["other", "unknown", "cc-by-nc-4.0"])
+def test_benchmark_datasets_are_published_under_unclear_licences_too(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, licence: str
+) -> None:
+    dataset, outcome = first(releases())
+    source = replace(dataset.source, license=licence)
+    planned = plan(hub, replace(dataset, source=source), outcome, options)
+    assert planned.state == "to be published"
+    assert not [note for note in planned.notes if "licence" in note]
 
 
 def test_a_damaged_release_is_not_published(

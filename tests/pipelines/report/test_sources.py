@@ -93,3 +93,15 @@ def test_show_sources_prints_the_page_or_an_object_a_source(
             "url": "https://sagteam.ru/cedr/main.zip",
         }
     ]
+
+
+def test_sources_whose_build_was_never_measured_are_said_to_be_so() -> None:
+    unmeasured, measured = (
+        " ".join(sources_page(needs(name)).split()) for name in ("ru-hnp-contrastive", "cedr-classification")
+    )
+    assert "no build from the complete real files was measured yet; docs/performance.md has estimates" in unmeasured
+    assert "measured on 2 cores" in measured
+    assert "was measured yet" not in measured
+    assert "of 1 sources, no build" in " ".join(
+        sources_page(needs("ru-hnp-contrastive", "cedr-classification")).split()
+    )

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import re
+from typing import TYPE_CHECKING, Any
 
 from builders.training.medi import SETS as MEDI
+from pipelines import show
 from pipelines.report.training_table import NO_BUILDER, SETS, training_page
 from tests.support.releases import NAMES, definition_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
 
 OURS = [name for name in NAMES if definition_of(name).dataset.group == "training"]
 
 
 def described(name: str, **known: Any) -> dict[str, Any]:
-    return {"dataset": name, "rows": None, "counted_in": None} | known
+    return {"dataset": name, "rows": None, "counted_in": None, "license": "other", "needs": {}} | known
+
+
+def need(access: str = "open", size: int | None = None) -> dict[str, Any]:
+    return {"access": access, "bytes": size}
 
 
 def line(page: str, name: str) -> str:
@@ -55,3 +67,37 @@ def test_a_set_shows_our_rows_that_it_is_not_built_or_that_there_is_no_builder()
     assert line(page, "RuWANLI").endswith(" not built")
     assert page.count(NO_BUILDER) == 22
     assert "32 of them, with 1,389K rows, have a builder" in " ".join(page.split())
+
+
+def test_a_set_shows_its_licence_its_raw_files_and_what_must_be_got_by_hand() -> None:
+    hands = {"index": need("by hand"), "mined-agnews": need("by hand"), "mined-nq": need("by hand")}
+    page = training_page(
+        [
+            described("medi-contrastive", needs={"0": need(), "1": need()} | hands),
+            described("xnli-contrastive", license="cc-by-nc-4.0", needs={"train": need(size=5_000_000), "dev": need()}),
+            described("ru-hnp-contrastive", needs={"train": need("gated", 2_000)}),
+        ],
+        250,
+    )
+    assert re.split("  +", line(page, "AGNews"))[5:] == ["other", "unknown", "by hand: index, mined", "not built"]
+    assert re.split("  +", line(page, "XNLI"))[5:] == ["cc-by-nc-4.0", "5 MB + 1 unknown", "-", "not built"]
+    assert re.split("  +", line(page, "RuHNP"))[5:] == ["other", "2 KB", "gated: train", "not built"]
+
+
+def test_the_table_fits_80_columns_with_the_licence() -> None:
+    page = training_page([described("xnli-contrastive", license="cc-by-nc-4.0")], 80)
+    assert max(map(len, page.splitlines())) <= 80
+    assert "cc-by-nc-4.0" in line(page, "XNLI")
+    assert "(the terminal is too narrow for: part, source, to get" in page
+
+
+def test_json_has_the_sets_of_a_dataset_with_all_that_the_table_shows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("sys.argv", ["show", "habr-qna", "--json", "--output", str(tmp_path)])
+    assert show.main() == 0
+    row = json.loads(capsys.readouterr().out)
+    assert [one["config"] for one in row["sets"]] == ["habr-qna-qa", "habr-qna-title-body"]
+    first = row["sets"][0]
+    assert (first["license"], first["by_hand"], first["gated"]) == ("cc0-1.0", ["tokens", "index", "mined"], [])
+    assert row["needs"]["questions"]["access"] == "open"
