@@ -145,10 +145,7 @@ def select_pool(
     for name in one.popularity:
         if pool.height and (value := pool[name][-1]) is not None:
             observed[f"{name} of the last row in the pool of {one.config}"] = int(value)
-    texts = pl.concat([pl.read_parquet(part).join(pool, on="row", how="semi", maintain_order="left") for part in parts])
-    for part in parts:
-        part.unlink()
-    return Pool(texts.drop("row"), merge_dropped([*dropped, *repeated]), observed)
+    return Pool(_take_texts(parts, pool), merge_dropped([*dropped, *repeated]), observed)
 
 
 def _candidates(
@@ -219,3 +216,16 @@ def _rank(rows: pl.DataFrame, one: PairSet, prefix: str) -> tuple[pl.DataFrame, 
     return ranked, tuple(
         replace(each, examples=tuple(f"{prefix}{number}" for number in each.examples)) for each in dropped
     )
+
+
+def _take_texts(parts: list[Path], pool: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a pool from scratch files, in their order, without `row`; the files are removed.
+
+    Rows that polars selects keep all texts of their frame in memory. So each file is written again with the selected rows alone.
+    """
+    for part in parts:
+        pl.read_parquet(part).join(pool, on="row", how="semi", maintain_order="left").write_parquet(part)
+    texts = pl.concat([pl.read_parquet(part) for part in parts])
+    for part in parts:
+        part.unlink()
+    return texts.drop("row")
