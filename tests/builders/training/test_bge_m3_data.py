@@ -104,7 +104,7 @@ def test_one_part_in_two_folders_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match="two files of one part") as caught:
         build_golden(NAME, tmp_path, change_members(copy))
-    assert "old/miracl_ru_len-0-700.jsonl" in caught.value.found
+    assert "old/miracl_ru_len-0-700.jsonl" in str(caught.value.found)
 
 
 def test_passages_that_are_one_string_are_refused_with_file_and_line(tmp_path: Path) -> None:

@@ -39,4 +39,4 @@ def test_a_query_id_for_the_second_time_is_refused_with_its_record(tmp_path: Pat
     with pytest.raises(SourceError, match="query_id for the second time") as caught:
         build_golden(NAME, tmp_path, repeat_first_line)
     assert "line 15" in str(caught.value.where)
-    assert "100001" in caught.value.found
+    assert "100001" in str(caught.value.found)
