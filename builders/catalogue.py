@@ -214,13 +214,23 @@ def _nearest(name: str, names: Iterable[str]) -> list[str]:
 
 
 def _declared(path: Path, group: str) -> Iterable[tuple[str, str]]:
-    """The name of every `@dataset("name", ...)` in a file, and its group: the literal `benchmark`; without one, `group`."""
+    """The name of every `@dataset("name", ...)` in a file, and its group.
+
+    That is the literal `benchmark`; without one, `training` for the task type Contrastive, in whatever folder, else `group`.
+    """
     tree = ast.parse(path.read_text("utf-8"), str(path))
     for node in tree.body:
         for call in node.decorator_list if isinstance(node, ast.FunctionDef) else []:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "dataset":
-                benchmark = next((word.value for word in call.keywords if word.arg == "benchmark"), ast.Constant(None))
+                words = {word.arg: word.value for word in call.keywords}
+                without = TRAINING if _is_training(words.get("task")) else group
                 try:
-                    yield ast.literal_eval(call.args[0]), ast.literal_eval(benchmark) or group
+                    name, benchmark = call.args[0], words.get("benchmark", ast.Constant(None))
+                    yield ast.literal_eval(name), ast.literal_eval(benchmark) or without
                 except (IndexError, ValueError, TypeError):
                     raise ValueError(f"{path}:{call.lineno}: a dataset's name and benchmark must be literal") from None
+
+
+def _is_training(task: ast.expr | None) -> bool:
+    """Whether a declared task is written as Contrastive(...)."""
+    return isinstance(task, ast.Call) and isinstance(task.func, ast.Name) and task.func.id == "Contrastive"

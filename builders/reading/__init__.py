@@ -11,7 +11,7 @@ skipped. With `raw.limit`, at most that many records are read; errors after them
 from builders.reading.archive_members import read_members
 from builders.reading.archives import open_raw
 from builders.reading.csv import read_csv
-from builders.reading.json import json_batches, json_lines, json_members, read_json_array, read_json_lines
+from builders.reading.json import json_batches, json_lines, json_members, json_objects, read_json_array, read_json_lines
 from builders.reading.lines import read_documents, read_lines
 from builders.reading.loose_csv import read_loose_csv
 from builders.reading.moses import moses_batches
@@ -24,6 +24,7 @@ __all__ = [
     "json_batches",
     "json_lines",
     "json_members",
+    "json_objects",
     "moses_batches",
     "open_raw",
     "pickle_members",

@@ -62,11 +62,7 @@ def open_raw(raw: Raw, *, as_stored: bool = False) -> Iterator[BinaryIO]:
     if compressed data are truncated or corrupt, and if they exceed a limit of builders.limits. Checksums are compared at the end
     of the data, not before.
     """
-    try:
-        file = raw.path.open("rb")
-    except OSError as error:
-        todo = "check that the file exists and that you may read it"
-        raise _unreadable(raw, error.strerror or str(error), "a file", todo) from error
+    file = _open_file(raw)
     with ExitStack() as stack:
         stack.enter_context(file)
         member: Stream
@@ -80,6 +76,36 @@ def open_raw(raw: Raw, *, as_stored: bool = False) -> Iterator[BinaryIO]:
             raise _read_error(raw, error, 0) from error
         # BufferedReader splits lines in C; the reader below it turns read errors into SourceError.
         yield stack.enter_context(io.BufferedReader(_CheckedReader(raw, file, stream, trailer), CHUNK))
+
+
+def tar_files(raw: Raw) -> Iterator[tuple[str, BinaryIO]]:
+    """Yield name and stream of every file of a tar or tar.gz archive, in its order: one pass, in which nothing is read twice.
+
+    A stream can be read until the next one is asked for. `raw.limit` and `raw.member` are ignored, names do not matter for
+    compression, and what is left of a file is skipped.
+
+    Raises SourceError as `open_raw` does.
+    """
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(_open_file(raw))
+            archive, decompressed = _open_tar(raw, file, stack)
+            for name, info in _tar_files(raw, archive, _size_of(file)):
+                stream = archive.extractfile(info)
+                assert isinstance(stream, io.BufferedReader)
+                yield name, io.BufferedReader(_CheckedReader(raw, file, stream, None), CHUNK)
+            while decompressed is not None and decompressed.read(CHUNK):  # compares the checksum at its end
+                pass
+        except READ_ERRORS as error:
+            raise _read_error(raw, error, 0) from error
+
+
+def _open_file(raw: Raw) -> io.BufferedReader:
+    try:
+        return raw.path.open("rb")
+    except OSError as error:
+        todo = "check that the file exists and that you may read it"
+        raise _unreadable(raw, error.strerror or str(error), "a file", todo) from error
 
 
 class _CheckedReader(io.RawIOBase):
@@ -152,6 +178,13 @@ def _open_member(
     head = file.peek(16)[:16]
     if head.startswith(ZIP_MAGIC):
         return _open_zip_member(raw, member, stack.enter_context(zipfile.ZipFile(file))), None
+    archive, decompressed = _open_tar(raw, file, stack)
+    return _open_tar_member(raw, member, archive, _size_of(file)), decompressed
+
+
+def _open_tar(raw: Raw, file: io.BufferedReader, stack: ExitStack) -> tuple[tarfile.TarFile, igzip.IGzipFile | None]:
+    """A tar archive, and its decompressed stream if it is a tar.gz."""
+    head = file.peek(16)[:16]
     decompressed = (
         stack.enter_context(igzip.IGzipFile(fileobj=file, mode="rb")) if head.startswith(GZIP_MAGIC) else None
     )
@@ -159,10 +192,13 @@ def _open_member(
     if not archive.read(512)[TAR_MAGIC_OFFSET:].startswith(TAR_MAGIC):
         raise _wrong_format(raw, "zip, tar or tar.gz", head)
     archive.seek(0)
-    size = os.fstat(file.fileno()).st_size
     # tarfile reads headers of any size into memory.
     bounded = cast("BinaryIO", _BoundedReads(archive, limits.MAX_RECORD))
-    return _open_tar_member(raw, member, stack.enter_context(tarfile.TarFile(fileobj=bounded)), size), decompressed
+    return stack.enter_context(tarfile.TarFile(fileobj=bounded)), decompressed
+
+
+def _size_of(file: io.BufferedReader) -> int:
+    return os.fstat(file.fileno()).st_size
 
 
 def _open_zip_member(raw: Raw, member: str, archive: zipfile.ZipFile) -> zipfile.ZipExtFile:
@@ -179,20 +215,25 @@ def _open_zip_member(raw: Raw, member: str, archive: zipfile.ZipFile) -> zipfile
 def _open_tar_member(raw: Raw, member: str, archive: tarfile.TarFile, size: int) -> io.BufferedReader:
     """The stream of the first member of that name. size: of the archive's file, in bytes."""
     names: list[str] = []
+    for name, info in _tar_files(raw, archive, size):
+        if name == member:
+            stream = archive.extractfile(info)
+            assert isinstance(stream, io.BufferedReader)
+            return stream
+        names.append(name)
+    raise _no_member(raw, member, names)
+
+
+def _tar_files(raw: Raw, archive: tarfile.TarFile, size: int) -> Iterator[tuple[str, tarfile.TarInfo]]:
+    """Name and header of the regular files of an archive, in its order."""
     for count, info in enumerate(archive, 1):
         if info.size < 0:
             raise tarfile.ReadError(f"{info.name!r} has the size {info.size}")
         if count > limits.MAX_ARCHIVE_MEMBERS:
             raise too_many_members(raw)
         _refuse_expansion(raw, info.offset_data + info.size, size)
-        name = info.name.removeprefix("./")
-        if name == member and info.isreg():
-            stream = archive.extractfile(info)
-            assert isinstance(stream, io.BufferedReader)
-            return stream
         if info.isreg():
-            names.append(name)
-    raise _no_member(raw, member, names)
+            yield info.name.removeprefix("./"), info
 
 
 def _read_error(raw: Raw, error: Exception, count: int, lines: int = 0) -> SourceError:

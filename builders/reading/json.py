@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -95,6 +96,18 @@ def read_json_array(
     return _concat(frames, columns)
 
 
+def json_objects(raw: Raw, columns: Columns, *, optional: Collection[str] = ()) -> Iterator[pl.DataFrame]:
+    """Yield frames of a file that is one JSON array of objects or has one object per line: its first character says which.
+
+    The rules and errors are those of `json_lines`; in an array, errors number the records from 1. The file is read in pieces.
+    """
+    if not _begins_with_bracket(raw):
+        yield from json_lines(raw, columns, optional=optional)
+        return
+    for first, _, batch in _element_batches(raw, "[]", BATCH):
+        yield _frame(raw, "record", first, batch, columns, optional=optional)
+
+
 def json_members(raw: Raw, columns: Columns, *, key: str, optional: Collection[str] = ()) -> Iterator[pl.DataFrame]:
     """Yield frames of a file that is one JSON object of objects, {"name": {...}, ...}, about a megabyte at a time.
 
@@ -104,6 +117,15 @@ def json_members(raw: Raw, columns: Columns, *, key: str, optional: Collection[s
     for first, names, batch in _element_batches(raw, "{}", MEMBER_BATCH):
         frame = _frame(raw, "record", first, batch, columns, optional=optional)
         yield frame.insert_column(0, pl.Series(key, names, pl.String))
+
+
+def _begins_with_bracket(raw: Raw) -> bool:
+    """Whether the first byte of a file is `[`, after a byte order mark and spaces."""
+    with open_raw(replace(raw, watch=None)) as file:
+        head = file.read(len(codecs.BOM_UTF8)).removeprefix(codecs.BOM_UTF8).lstrip(SPACE)
+        while not head and (more := file.read(BATCH)):
+            head = more.lstrip(SPACE)
+    return head.startswith(b"[")
 
 
 def _concat(frames: Iterator[pl.DataFrame], columns: Columns) -> pl.DataFrame:

@@ -15,7 +15,7 @@ import polars as pl
 from builders.shaping.benchmark_index import find_matches
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, drop_each
-from builders.shaping.sampling import sample
+from builders.shaping.sampling import hash_order, sample
 from builders.shaping.text import fold_white_space
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ def make_pairs(
     *,
     size: int,
     negatives: int = 0,
+    most: int | None = None,
+    alike: pl.Expr | None = None,
     clean: bool = False,
     deduplicate: bool = True,
 ) -> Pairs:
@@ -64,7 +66,9 @@ def make_pairs(
     Empty positives leave their lists; rows with an empty query or without positives are dropped. deduplicate: of rows with the
     same query and positives the first is kept. clean: also what clean_pairs drops, and what the index has; else the latter is
     reported. If more than `size` rows are left, `size` of them are taken in hash order (builders.shaping.sampling), and stay in
-    the order of the source. negatives: how many each row gets, by fill_negatives; 0 for those of the source alone.
+    the order of the source. most: rows with more negatives keep as many of them, by limit_negatives. negatives: how many each row
+    gets, by fill_negatives; 0 for those of the source alone. alike: random ones come from rows with the same value of this, for
+    example of the same language.
     """
     kinds = pl.lit(PROVIDED).repeat_by(pl.col("negatives").list.len())
     frame, dropped = _drop_empty(rows.with_columns(negative_kinds=kinds).select(COLUMNS))
@@ -81,8 +85,14 @@ def make_pairs(
     if frame.height > size:
         chosen = sample(frame.select("id"), size, key="id", seed=f"training {config}")
         frame = frame.filter(pl.col("id").is_in(chosen["id"].implode()))
+    if most is not None:
+        frame = limit_negatives(frame, most, seed=f"training {config}")
     if negatives:
-        frame = fill_negatives(frame, document_pool(frame), negatives, seed=f"training {config}")
+        order = frame.with_columns(alike=pl.lit("") if alike is None else alike).with_row_index("row")
+        parts = [part.drop("alike") for part in order.partition_by("alike", maintain_order=True)]
+        seed = f"training {config}"
+        filled = [fill_negatives(part, document_pool(part), negatives, seed=seed) for part in parts]
+        frame = pl.concat(filled or [order.drop("alike")]).sort("row").drop("row")
     reported = () if clean else find_matches(frame, config, SPLIT, index)
     return Pairs(frame, dropped, reported, observed)
 
@@ -96,6 +106,22 @@ def document_pool(rows: pl.DataFrame) -> list[str]:
 def fold_texts(texts: pl.Series) -> pl.Series:
     """The texts after folding of white space alone."""
     return texts.to_frame("text").select(fold_white_space(pl.col("text")))["text"]
+
+
+def limit_negatives(rows: pl.DataFrame, count: int, *, seed: str) -> pl.DataFrame:
+    """The rows with at most `count` of their negatives: the first in the hash order of `<position>:<id>`, in their old order.
+
+    Positions are from 0; see builders.shaping.sampling.hash_order.
+    """
+    lists = ["negatives", "negative_kinds"]
+    texts = rows.select("id", *lists).filter(pl.col("negatives").list.len() > count).explode(lists)
+    texts = texts.with_columns(position=pl.int_range(pl.len()).over("id"))
+    keys = texts.select(pl.format("{}:{}", "position", "id")).to_series()
+    texts = texts.with_columns(hash=hash_order(keys, seed))
+    kept = texts.filter(pl.struct("hash", "position").rank("ordinal").over("id") <= count)
+    shorter = kept.group_by("id", maintain_order=True).agg(lists).rename({name: f"kept {name}" for name in lists})
+    joined = rows.join(shorter, on="id", how="left", maintain_order="left")
+    return joined.with_columns(pl.coalesce(f"kept {name}", name).alias(name) for name in lists).select(rows.columns)
 
 
 def fill_negatives(rows: pl.DataFrame, pool: Sequence[str], count: int, *, seed: str) -> pl.DataFrame:

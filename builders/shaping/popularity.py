@@ -41,6 +41,7 @@ class PairSet:
     config, rows: of the set. read: batches of the source, from its raw files: number (Int64: the id in the source), query and
     positive (String, may be null), the columns of `popularity`, and what the conditions need. popularity: columns of numbers, the
     most important first; without any, all rows are alike. checks: conditions of rows to drop, by reason, in their order.
+    unique_queries: of rows with equal queries the first stays.
     """
 
     config: str
@@ -48,6 +49,7 @@ class PairSet:
     read: Callable[[Mapping[str, Raw]], Iterator[pl.DataFrame]]
     popularity: tuple[str, ...] = ()
     checks: Mapping[str, pl.Expr] = field(default_factory=lambda: MappingProxyType({}))
+    unique_queries: bool = True
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def select_pool(
     one: PairSet,
     files: Mapping[str, Raw],
     source: str,
-    tokens: Measurements,
+    tokens: Measurements | None,
     scratch: Path,
     *,
     times: int = TIMES,
@@ -124,7 +126,7 @@ def select_pool(
     parts: list[Path] = []
     dropped: list[Dropped] = []
     for rows, of_batch in _candidates(one, files, source):
-        short, of_length = drop_long(rows, tokens, limit)
+        short, of_length = drop_long(rows, tokens, limit) if tokens else (rows, ())
         dropped += [*of_batch, *of_length]
         numbered = short.with_columns(row=pl.int_range(total, total + short.height, dtype=pl.UInt32))
         total += short.height
@@ -138,7 +140,7 @@ def select_pool(
     pool = ranked.head(times * one.rows)
     observed = {
         f"rows of {one.config} in the source": read,
-        f"rows of {one.config} of at most {limit} tokens a text": total,
+        **({f"rows of {one.config} of at most {limit} tokens a text": total} if tokens else {}),
         f"rows of {one.config} after deduplication": ranked.height,
         f"rows of {one.config} in the pool": pool.height,
     }
@@ -209,6 +211,7 @@ def _rank(rows: pl.DataFrame, one: PairSet, prefix: str) -> tuple[pl.DataFrame, 
             ("the query and positive", ["query hash", "positive hash"]),
             ("the query", ["query hash"]),
         )
+        if one.unique_queries or what != "the query"
     }
     ranked, dropped = drop_each(ranked, conditions, split=SPLIT, key="number")
     if not one.popularity:

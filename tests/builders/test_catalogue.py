@@ -53,6 +53,30 @@ def test_training_data_are_in_no_benchmark_and_not_in_all() -> None:
     assert all(definition_of(name).dataset.group == "training" for name in names("training"))
 
 
+def test_training_data_of_a_source_of_a_benchmark_are_listed_as_training(tmp_path: Path) -> None:
+    path = tmp_path / "rumteb" / "one.py"
+    path.parent.mkdir()
+    path.write_text(
+        '@dataset("one-pairs", task=Contrastive(("a",)), needs=())\ndef pairs(raw):\n    ...\n'
+        '@dataset("one-search", task=Retrieval(), needs=(), benchmark="rumteb")\ndef search(raw):\n    ...\n'
+        '@dataset("one-else", task=Retrieval(), needs=())\ndef other(raw):\n    ...\n',
+        encoding="utf-8",
+    )
+    found = catalogue.read_catalogue(tmp_path)
+    assert {name: entry.group for name, entry in found.items()} == {
+        "one-pairs": "training",
+        "one-search": "rumteb",
+        "one-else": "other",
+    }
+
+
+def test_the_group_that_a_builder_declares_is_that_of_the_dataset_as_loaded() -> None:
+    groups = {name: entry.group for name, entry in catalogue.entries().items()}
+    assert groups == {name: definition_of(name).dataset.group for name in groups}
+    assert "miracl-contrastive" in names("training")
+    assert "miracl-contrastive" not in names("all", "rumteb")
+
+
 def test_several_names_mean_each_dataset_once() -> None:
     assert names("rubq", "rubq-retrieval", "rubq") == ["rubq-reranking", "rubq-retrieval"]
 

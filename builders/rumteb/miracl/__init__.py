@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from builders.prompts import ConfigPrompts
 from builders.raw_files import github, hub
 from builders.rumteb.miracl.candidates import choose_candidates, rank_passages
 from builders.rumteb.miracl.judgements import merge_duplicates, read_judgements, refuse_missing_passages
@@ -15,9 +16,14 @@ from builders.rumteb.miracl.passages import (
     is_duplicate,
     read_passages,
 )
+from builders.rumteb.miracl.titles import ARTICLES, CONFIG, texts_to_measure, title_pairs
+from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
+from builders.shaping.contrastive import CLEANED, make_pairs
+from builders.shaping.lengths import LIMIT, measure_tokens, read_tokens, tokens_file
+from builders.shaping.popularity import TIMES, select_pool
 from builders.shaping.sampling import list_candidates
 from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
-from builders.tasks import Reranking, Retrieval
+from builders.tasks import Contrastive, Reranking, Retrieval
 
 JUDGED = "5b819c1a45c8a0a3ec9426f476694f44a29dfaf3"
 CORPUS = "d921ec7e349ce0d28daf30b2da9da5ee698bef0d"
@@ -50,7 +56,10 @@ SOURCE = Source(
             sha256="f877b43c7f53b76aab25e406e5a607ef1c5adba4ffaa11e1b252a4326735a19b",
         ),
         **{shard: hub("miracl/miracl-corpus", CORPUS, f"miracl-corpus-v1.0-ru/{shard}.jsonl.gz") for shard in SHARDS},
+        "tokens": tokens_file("miracl"),
+        "index": INDEX_FILE,
     },
+    measurements=(measure_tokens(SHARDS, texts_to_measure),),
 )
 
 
@@ -151,6 +160,48 @@ def reranking(raw: RawFiles, *, candidates: int = 100, clean: bool = False) -> T
     }
     observed["candidates that BM25 added"] = pairs.height - judgements.height
     return Tables({config: {"dev": frame} for config, frame in frames.items()}, dropped, observed)
+
+
+@dataset(
+    "miracl-contrastive",
+    pretty_name="MIRACL title-paragraph training pairs (Russian)",
+    task=Contrastive((CONFIG,)),
+    needs=(*SHARDS, "tokens", "index"),
+    versions={
+        "1.0.0": "The set MIRACL Title-Paragraph of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        "2.0.0": Version(CLEANED, {"clean": True}),
+    },
+    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("clustering",)),)),
+    citation=("snegirev2025rumteb",),
+    sample={"rows": 12},
+)
+def contrastive(
+    raw: RawFiles,
+    *,
+    rows: int = 100_000,
+    articles: int = ARTICLES,
+    times: int = TIMES,
+    max_tokens: int = LIMIT,
+    clean: bool = False,
+) -> Tables:
+    """Which first paragraphs belong to a title?
+
+    The first `articles` of the corpus in hash order: a row is the title and the article's passages from the first one, joined by
+    line feeds, as many as have at most `max_tokens` together and follow each other without a gap
+    (builders.rumteb.miracl.titles). builders.shaping.popularity.select_pool drops articles whose first passage alone is too long
+    and repeated rows, and takes `times` * `rows` of the others; `rows` are drawn of these in hash order. `clean` also drops what
+    builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id (String:
+    `miracl:miracl-title-paragraph:<number of the article>`); query (String); positives (List(String), one each); negatives,
+    negative_kinds (List(String), empty).
+
+    Raises SourceError for texts whose tokens were not counted.
+    """
+    tokens, index = read_tokens(raw.whole("tokens")), read_benchmark_index(raw.whole("index"))
+    pairs = title_pairs(rows, articles, tokens, max_tokens)
+    pool = select_pool(pairs, raw.files, SOURCE.name, tokens, raw.scratch, times=times, limit=max_tokens)
+    made = make_pairs(pool.rows, CONFIG, index, size=rows, clean=clean, deduplicate=False)
+    observed = made.observed | pool.observed
+    return Tables({CONFIG: {"train": made.rows}}, (*pool.dropped, *made.dropped), observed, made.reported)
 
 
 def _counts(judgements: pl.DataFrame, passages: pl.LazyFrame) -> dict[str, int]:

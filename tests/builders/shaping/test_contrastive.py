@@ -7,7 +7,8 @@ from hashlib import blake2b
 import polars as pl
 
 from builders.shaping.benchmark_index import BenchmarkIndex, hash_texts
-from builders.shaping.contrastive import clean_pairs, document_pool, fill_negatives, make_pairs
+from builders.shaping.contrastive import clean_pairs, document_pool, fill_negatives, limit_negatives, make_pairs
+from builders.shaping.sampling import hash_order
 
 NOTHING = BenchmarkIndex({"exact": pl.Series([], dtype=pl.UInt64), "folded": pl.Series([], dtype=pl.UInt64)})
 
@@ -112,3 +113,24 @@ def test_texts_of_the_index_are_reported_and_dropped_when_cleaning() -> None:
     cleaned = make_pairs(frame, "set", index, size=9, clean=True)
     assert cleaned.rows.select("id", "negatives").rows() == [("s:2", ["f"])]
     assert cleaned.reported == ()
+
+
+def test_of_too_many_negatives_those_first_in_hash_order_stay_in_their_old_order() -> None:
+    texts = [f"n{number}" for number in range(9)]
+    frame = with_kinds(rows(("q", ["p"], texts), ("r", ["p"], texts[:3]), ("s", ["p"], [])))
+    limited = limit_negatives(frame, 4, seed="s")
+    hashes = hash_order(pl.Series([f"{number}:s:0" for number in range(9)]), "s")
+    chosen = sorted(sorted(range(9), key=hashes.to_list().__getitem__)[:4])
+    assert limited["negatives"].to_list() == [[f"n{number}" for number in chosen], texts[:3], []]
+    assert limited["negative_kinds"].list.len().to_list() == [4, 3, 0]
+    assert limited.drop("negatives", "negative_kinds").equals(frame.drop("negatives", "negative_kinds"))
+
+
+def test_random_negatives_can_come_from_rows_that_are_alike() -> None:
+    frame = rows(*((f"q{number}", [f"{word}{number}"], []) for number in range(6) for word in ("дом", "house")))
+    is_russian = pl.col("positives").list.first().str.starts_with("д")
+    made = make_pairs(frame, "c", NOTHING, size=100, negatives=3, alike=is_russian).rows
+    assert made["id"].to_list() == frame["id"].to_list()
+    for (positive,), negatives in zip(made["positives"], made["negatives"], strict=True):
+        assert len(negatives) == 3
+        assert {text[0] for text in negatives} == {positive[0]}

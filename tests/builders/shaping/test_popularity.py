@@ -184,3 +184,11 @@ def test_a_text_that_was_not_measured_is_an_error(tmp_path: Path) -> None:
     tokens = read_tokens(write_tokens(tmp_path / "tokens.parquet", {"q1": 1}))
     with pytest.raises(SourceError, match="1 text not measured"):
         select_pool(pair_set(rows_of(1), 1), {}, "x", tokens, tmp_path)
+
+
+def test_without_token_counts_no_text_is_too_long_and_without_unique_queries_they_may_repeat(tmp_path: Path) -> None:
+    rows: list[Row] = [(1, "q", "p1", 3, 0), (2, "q", "p2", 2, 0), (3, "q", "p1", 1, 0), (4, "r", "p1", 0, 0)]
+    pool = select_pool(pair_set(rows, 4, unique_queries=False), {}, "x", None, tmp_path)
+    assert ids(pool) == [1, 2, 4]
+    assert dropped(pool) == {"the query and positive of a row ranked above it": ("x:s:3",)}
+    assert not [name for name in pool.observed if "tokens" in name]

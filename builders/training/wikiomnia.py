@@ -1,0 +1,97 @@
+"""WikiOmnia: questions that a model wrote about the summaries of Russian Wikipedia (Pisarevskaya and Shavrina, 2022)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from builders.prompts import ConfigPrompts
+from builders.raw_files import hub
+from builders.reading import json_objects
+from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
+from builders.shaping.contrastive import CLEANED, make_pairs
+from builders.shaping.popularity import TIMES, PairSet, select_pool
+from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.tasks import Contrastive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from builders.spec import Raw
+
+NAME = "wikiomnia"
+CONFIG = "wikiomnia"
+QUESTION = {"title": pl.String, "summary": pl.String, "question": pl.String}
+
+SOURCE = Source(
+    name=NAME,
+    title="WikiOmnia, questions about the summaries of Russian Wikipedia",
+    license="apache-2.0",
+    license_note="The card on the Hub states this licence. The summaries are of Russian Wikipedia (CC BY-SA), the questions were"
+    " written by a model.",
+    homepage="https://huggingface.co/datasets/RussianNLP/wikiomnia",
+    citation="pisarevskaya2022wikiomnia",
+    annotations=("machine-generated",),
+    files={
+        "train": hub(
+            "RussianNLP/wikiomnia",
+            "f8024be",
+            "dummy/wikiomnia_ruT5_filtered/wikiomnia_ruT5_filtered_train.json",
+            bytes=4_278_635_364,
+        ),
+        "index": INDEX_FILE,
+    },
+)
+
+
+@dataset(
+    "wikiomnia-contrastive",
+    pretty_name="WikiOmnia training pairs (Russian)",
+    languages=("rus-Cyrl",),
+    task=Contrastive((CONFIG,)),
+    needs=("train", "index"),
+    versions={
+        "1.0.0": "The set WikiOmnia of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        "2.0.0": Version(CLEANED, {"clean": True}),
+    },
+    prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("search_query", "search_document")),)),
+    citation=("snegirev2025rumteb",),
+    sample={"rows": 9},
+)
+def contrastive(
+    raw: RawFiles,
+    *,
+    rows: int = 100_000,
+    times: int = TIMES,
+    negatives: int = 7,
+    title: bool = False,
+    clean: bool = False,
+) -> Tables:
+    """Which summary of an article answers a question?
+
+    The filtered file of the source, an array or lines of JSON: a question is the query, the summary that it was written about the
+    positive, both without white space at their ends; answers are not used. title: the article's title is the first line of the
+    positive. builders.shaping.popularity.select_pool drops empty and repeated rows and takes `times` * `rows` of all others, the
+    first in hash order; the first `rows` of these are the set. All negatives are random
+    (builders.shaping.contrastive.fill_negatives; the pool is all summaries of the config, each once, as several questions may
+    have one). `clean` also drops what builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has, before
+    `rows` are taken. Columns: id (String: `wikiomnia:wikiomnia:<record in the file, from 0>`); query (String); positives
+    (List(String), one); negatives (List(String)); negative_kinds (List(String): random).
+    """
+
+    def read(files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
+        record = 0
+        for batch in json_objects(files["train"], QUESTION, optional=tuple(QUESTION)):
+            number = pl.int_range(record, record + batch.height, dtype=pl.Int64)
+            positive = pl.concat_str("title", "summary", separator="\n") if title else pl.col("summary")
+            yield batch.select(number.alias("number"), query="question", positive=positive)
+            record += batch.height
+
+    pairs = PairSet(CONFIG, rows, read, unique_queries=False)
+    pool = select_pool(pairs, raw.files, NAME, None, raw.scratch, times=times)
+    counts = {f"different summaries of {CONFIG} in the pool": pool.rows["positives"].n_unique()}
+    index = read_benchmark_index(raw.whole("index"))
+    made = make_pairs(pool.rows, CONFIG, index, size=rows, negatives=negatives, clean=clean, deduplicate=False)
+    observed = made.observed | pool.observed | counts
+    return Tables({CONFIG: {"train": made.rows}}, (*pool.dropped, *made.dropped), observed, made.reported)

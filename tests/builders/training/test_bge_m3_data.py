@@ -1,0 +1,117 @@
+"""BGE-M3's data: which files of the archive are read, in which order, and the negatives of rows."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builders.errors import SourceError
+from tests.support.reading import make_tar
+from tests.support.training import build_golden
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import polars as pl
+
+    from builders.spec import Tables
+
+NAME = "bge-m3-contrastive"
+FILE = "bge-m3-data.tar.gz"
+
+
+def table(tables: Tables, config: str) -> pl.DataFrame:
+    return tables.frames[config]["train"].lazy().collect()
+
+
+def change_members(change: Callable[[dict[str, bytes]], object]) -> Callable[[Path], object]:
+    """Rewrites the archive of the golden sample."""
+
+    def rewrite(raw: Path) -> None:
+        with tarfile.open(fileobj=io.BytesIO(gzip.decompress((raw / FILE).read_bytes()))) as archive:
+            members = {info.name: archive.extractfile(info).read() for info in archive if info.isreg()}  # type: ignore[union-attr]
+        change(members)
+        (raw / FILE).write_bytes(make_tar(members, "w:gz"))
+
+    return rewrite
+
+
+def test_rows_come_by_language_and_length_wherever_their_files_are_in_the_archive(tmp_path: Path) -> None:
+    def reverse(members: dict[str, bytes]) -> None:
+        items = list(members.items())[::-1]
+        members.clear()
+        members.update(items)
+
+    expected, turned = (
+        build_golden(NAME, tmp_path / "as it is"),
+        build_golden(NAME, tmp_path / "reversed", change_members(reverse)),
+    )
+    for config in ("miracl", "mr-tydi"):
+        assert table(turned, config).equals(table(expected, config))
+    assert turned.observed == expected.observed
+    numbers = [name.split(":")[2] for name in table(expected, "miracl")["id"]]
+    assert numbers == [
+        *("english-0-0", "english-0-2", "russian-0-0", "russian-0-1"),
+        *("russian-0-2", "russian-500-0", "russian-500-1"),
+    ]
+
+
+def test_random_negatives_have_the_language_of_their_row(tmp_path: Path) -> None:
+    tables = build_golden(NAME, tmp_path)
+    for config in ("miracl", "mr-tydi"):
+        texts = table(tables, config).explode("negatives", "negative_kinds").filter(negative_kinds="random")
+        assert texts.height
+        assert (texts["negatives"].str.contains(r"\p{Cyrillic}") == texts["id"].str.contains("russian")).all()
+
+
+def test_of_more_than_seven_negatives_seven_of_the_source_are_kept(tmp_path: Path) -> None:
+    rows = table(build_golden(NAME, tmp_path), "miracl")
+    for name in ("bge_m3_data:miracl:russian-500-0", "bge_m3_data:miracl:english-0-0"):
+        row = rows.filter(id=name).row(0, named=True)
+        assert row["negative_kinds"] == ["provided"] * 7
+        assert row["negatives"] == sorted(row["negatives"]), "in the order of the source"
+
+
+@pytest.mark.parametrize("config", ["miracl", "mr-tydi"])
+def test_each_reading_gives_the_rows_that_every_build_counts(config: str, tmp_path: Path) -> None:
+    tables = build_golden(NAME, tmp_path, row_per="pair")
+    rows = table(tables, config)
+    languages = rows["id"].str.extract(r":([a-z]+)-[0-9]")
+    for language, repeated in (("russian", 0), ("english", config == "miracl")):
+        counted = tables.observed[f"pairs of a query and a positive of {config}, {language}"]
+        assert (languages == language).sum() == counted - repeated
+    assert rows["id"].is_unique().all()
+    assert (rows["positives"].list.len() == 1).all()
+
+
+def test_an_archive_without_one_set_in_one_language_is_refused(tmp_path: Path) -> None:
+    def leave_out(members: dict[str, bytes]) -> None:
+        for name in [name for name in members if "mr-tydi_russian" in name]:
+            members[name.replace("mr-tydi_russian", "mr-tydi_rus")] = members.pop(name)
+
+    with pytest.raises(SourceError, match="no file of mr-tydi, russian"):
+        build_golden(NAME, tmp_path, change_members(leave_out))
+
+
+def test_one_part_in_two_folders_is_refused(tmp_path: Path) -> None:
+    def copy(members: dict[str, bytes]) -> None:
+        members["old/miracl_ru_len-0-700.jsonl"] = b""
+
+    with pytest.raises(SourceError, match="two files of one part") as caught:
+        build_golden(NAME, tmp_path, change_members(copy))
+    assert "old/miracl_ru_len-0-700.jsonl" in str(caught.value.found)
+
+
+def test_passages_that_are_one_string_are_refused_with_file_and_line(tmp_path: Path) -> None:
+    def change(members: dict[str, bytes]) -> None:
+        name = "bge-m3-data/MIRACL/miracl_ru_len-0-500.jsonl"
+        members[name] += '{"query": "Кто?", "pos": "Он.", "neg": []}\n'.encode()
+
+    with pytest.raises(SourceError, match="pos has the wrong type") as caught:
+        build_golden(NAME, tmp_path, change_members(change))
+    assert str(caught.value.where).endswith("miracl_ru_len-0-500.jsonl, line 4")
