@@ -18,8 +18,9 @@ from builders.rumteb.miracl.passages import (
 )
 from builders.rumteb.miracl.titles import ARTICLES, CONFIG, texts_to_measure, title_pairs
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import CLEANED, make_pairs
+from builders.shaping.contrastive import make_pairs
 from builders.shaping.lengths import LIMIT, measure_tokens, read_tokens, tokens_file
+from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
 from builders.shaping.popularity import TIMES, select_pool
 from builders.shaping.sampling import list_candidates
 from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
@@ -58,6 +59,7 @@ SOURCE = Source(
         **{shard: hub("miracl/miracl-corpus", CORPUS, f"miracl-corpus-v1.0-ru/{shard}.jsonl.gz") for shard in SHARDS},
         "tokens": tokens_file("miracl"),
         "index": INDEX_FILE,
+        **mined_files("miracl-contrastive", (CONFIG,)),
     },
     measurements=(measure_tokens(SHARDS, texts_to_measure),),
 )
@@ -167,14 +169,16 @@ def reranking(raw: RawFiles, *, candidates: int = 100, clean: bool = False) -> T
     pretty_name="MIRACL title-paragraph training pairs (Russian)",
     task=Contrastive((CONFIG,)),
     needs=(*SHARDS, "tokens", "index"),
-    versions={
-        "1.0.0": "The set MIRACL Title-Paragraph of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
-        "2.0.0": Version(CLEANED, {"clean": True}),
-    },
+    versions=training_versions(
+        "The set MIRACL Title-Paragraph of the ruMTEB paper's Table 6, as far as the paper says how it was made.",
+        (CONFIG,),
+    ),
+    mining=mining((CONFIG,)),
     prompts=Prompts("", configs=(ConfigPrompts(CONFIG, ("clustering",)),)),
     citation=("snegirev2025rumteb",),
-    sample={"rows": 12},
+    sample={"rows": 12, "mined_ranks": (2, 4)},
 )
+@with_mined
 def contrastive(
     raw: RawFiles,
     *,

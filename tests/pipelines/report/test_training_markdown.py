@@ -1,0 +1,21 @@
+"""The table of docs/training.md is what the builders say."""
+
+from __future__ import annotations
+
+from builders import catalogue
+from pipelines.report.training_markdown import training_markdown
+from pipelines.report.training_table import SETS
+from tests.support.paths import ROOT
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert training_markdown() in (ROOT / "docs" / "training.md").read_text("utf-8"), (
+        "generate it: python -m pipelines.report.training_markdown"
+    )
+
+
+def test_every_set_of_the_paper_is_a_config_of_a_dataset_and_every_config_is_a_set() -> None:
+    built = [(one["dataset"], one["config"]) for one in SETS]
+    training = [catalogue.load(entry).dataset for entry in catalogue.entries().values() if entry.group == "training"]
+    assert len(built) == len(set(built)) == 54
+    assert set(built) == {(dataset.name, config) for dataset in training for config in dataset.task.configs}
