@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from builders.errors import ReleaseError
 from pipelines.release import shared_pairs
 from pipelines.release.shared_pairs import find_sets, find_shared_pairs
+from tests.support.paths import ROOT
 from tests.support.training_releases import pair, write_training_release
 
 if TYPE_CHECKING:
@@ -85,6 +87,16 @@ def test_sets_of_several_releases_are_compared_in_batches_with_the_same_result(
     monkeypatch.setattr(shared_pairs, "BATCH_ROWS", 2)
     assert find_shared_pairs(sets) == whole
     assert (whole[0].pairs, whole[0].query) == (2, "query 5")
+
+
+def test_the_golden_samples_of_xnli_and_ru_wanli_share_a_pair(tmp_path: Path) -> None:
+    sets = {}
+    for source, name in (("xnli", "xnli"), ("ru_wanli", "ru-wanli")):
+        rows = ROOT / "tests" / "golden" / source / f"{name}-contrastive" / "2.0.0" / f"{name}.train.jsonl"
+        sets[name] = [json.loads(line) for line in rows.read_text("utf-8").splitlines()]
+    [shared] = compare(tmp_path, sets)
+    assert (shared.pairs, shared.folded_pairs) == (0, 1), "the two are typed differently"
+    assert shared.query.startswith("Концерт перенесли на субботу")
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
