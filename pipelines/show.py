@@ -19,6 +19,7 @@ EXAMPLES = """\
   embedding-datasets show rumteb             a benchmark: its tasks and sizes, beside those of its paper
   embedding-datasets show rarb               a group
   embedding-datasets show training           training data, beside the table of the paper
+  embedding-datasets show training --overlaps    pairs that two sets of built training data share
   embedding-datasets show rubq-retrieval     one dataset: its recipe, options, versions and raw files
   embedding-datasets show cedr@1.0.0         the same for one version: its options, rows, dropped rows, findings
   embedding-datasets show --sources rumteb   what a group needs: raw files, sizes, who may have them"""
@@ -33,6 +34,8 @@ def main() -> int:
     datasets = command.resolve_datasets(options.names or ["all", "training"])
     if options.sources:
         return _show_sources([definition for definition, _ in datasets], as_json=options.json)
+    if options.overlaps:
+        return _show_overlaps(datasets, options.output, as_json=options.json)
     described = [describe(definition, version, options.output) for definition, version in datasets]
     if options.json:
         for row in described:
@@ -62,6 +65,32 @@ def _show_sources(definitions: Sequence[Definition], *, as_json: bool) -> int:
             command.print_json(sources.as_json(source))
     else:
         print(sources_page.sources_page(listed))
+    return 0
+
+
+def _show_overlaps(datasets: Sequence[tuple[Definition, str]], output: Path, *, as_json: bool) -> int:
+    from builders.errors import ReleaseError, UsageError
+    from builders.spec import TRAINING
+    from pipelines.release.shared_pairs import find_sets, find_shared_pairs
+    from pipelines.report import shared_pairs_page
+    from pipelines.stages import show_stages
+
+    names = [
+        (definition.dataset.name, version) for definition, version in datasets if definition.dataset.group == TRAINING
+    ]
+    if not names:
+        raise UsageError("--overlaps is for training data", todo="embedding-datasets show training --overlaps")
+    sets, missing = find_sets(names, output)
+    if not sets:
+        todo = "build some: embedding-datasets build training; or name the folder with the releases: --output DIR"
+        raise ReleaseError("no training data to compare", where=str(output), found="no release of these", todo=todo)
+    with show_stages("overlaps"):
+        shared = find_shared_pairs(sets)
+    if as_json:
+        for one in shared:
+            command.print_json(shared_pairs_page.as_json(one))
+    else:
+        command.print_page(shared_pairs_page.shared_pairs_page(shared, sets, missing, command.width()))
     return 0
 
 
@@ -145,6 +174,11 @@ def parser() -> argparse.ArgumentParser:
         "--sources",
         action="store_true",
         help="the raw files of the sources: size, who may have them, digest, cost of a build",
+    )
+    arguments.add_argument(
+        "--overlaps",
+        action="store_true",
+        help="the pairs and queries that sets of training data share, of the releases below --output",
     )
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset (or a source), for programs")
     return arguments
