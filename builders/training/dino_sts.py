@@ -123,6 +123,6 @@ def _count_variants(files: dict[str, Raw]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for form, file in files.items():
         of_top = _read_sentences(file)[0]["positives"].list.len()
-        counts[f"{form}: sentences with a positive"] = (of_top > 0).sum()
+        counts[f"{form}: sentences with a positive"] = int((of_top > 0).sum())
         counts[f"{form}: pairs of the top label"] = int(of_top.sum())
     return counts
