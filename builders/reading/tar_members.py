@@ -32,7 +32,7 @@ def take_members(raw: Raw, pattern: re.Pattern[str], folder: Path) -> list[TarMe
     Read in one pass; those that match are stored in `folder`, as bytes, under numbers and not their names. `raw.limit` is that of
     each of them.
 
-    Raises SourceError for an archive that is damaged, of which no file matches, or that has one of these twice.
+    Raises SourceError for an archive that is damaged, has no file that matches, or has one of these twice.
     """
     members: list[TarMember] = []
     others: list[str] = []
