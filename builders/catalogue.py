@@ -200,9 +200,15 @@ def _matching(name: str) -> list[Entry]:
 
 
 def _named(name: str, every: list[Entry]) -> list[Entry]:
-    if fold(name) == "all":  # training data belong to no benchmark: name them
-        return [entry for entry in every if entry.group != TRAINING]
-    return [entry for entry in every if fold(name) in map(fold, (entry.group, entry.source, entry.dataset))]
+    """The entries of a group, a source or a dataset. Training data belong to no benchmark: `all` leaves them out, and so does a
+    source that has other datasets too, because they need raw files that those do not.
+    """
+    evaluated = [entry for entry in every if entry.group != TRAINING]
+    if fold(name) == "all":
+        return evaluated
+    named = [entry for entry in every if fold(name) in map(fold, (entry.group, entry.dataset))]
+    of_source = [entry for entry in every if fold(entry.source) == fold(name)]
+    return named or [entry for entry in of_source if entry in evaluated] or of_source
 
 
 def _nearest(name: str, names: Iterable[str]) -> list[str]:

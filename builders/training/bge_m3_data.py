@@ -75,15 +75,16 @@ def contrastive(
 ) -> Tables:
     """Which passages of Wikipedia answer a question?
 
-    The files of both sets in English and Russian of the source's archive, English first, by the smallest length of a file. A row
-    is a question with its passages (`pos`) and negatives (`neg`); other keys, such as scores, are not used. row_per: "query" for
-    that, "pair" for one row a positive. Of more than `negatives` as many are kept (builders.shaping.contrastive.limit_negatives);
-    random ones fill up the others (builders.shaping.contrastive.fill_negatives; the pool is all documents of the config in that
-    language). Of rows with equal query and positives the first is kept, and of more than `miracl_rows` or `mr_tydi_rows` rows as
-    many are drawn in hash order. `clean` also drops what builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has.
-    Columns: id (String: `bge_m3_data:<config>:<language>-<smallest length of the file>-<line in it, from 0>`, with row_per "pair"
-    and the number of the positive, from 0); query (String); positives, negatives (List(String)); negative_kinds (List(String):
-    provided or random).
+    The files of both sets in English and Russian of the source's archive, English first, by the smallest length of a file. A
+    row is a question with its passages (`pos`) and negatives (`neg`); other keys, such as scores, are not used. row_per:
+    "query" for that, "pair" for one row a positive. Of more than `negatives` as many are kept
+    (builders.shaping.contrastive.limit_negatives); random ones fill up the others (builders.shaping.contrastive.fill_negatives;
+    the pool is all documents of the config in that language). Of rows with equal query and positives the first is kept, and of
+    more than `miracl_rows` or `mr_tydi_rows` rows as many are drawn in hash order. `clean` also drops what
+    builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id (String:
+    `bge_m3_data:<config>:<language>-<smallest length of the file>-<line in it, from 0>`, with row_per "pair" and the number of
+    the positive, from 0); query (String); positives, negatives (List(String)); negative_kinds (List(String): provided or
+    random).
 
     Raises SourceError for an archive without files of some set and language, ValueError for another `row_per`.
     """

@@ -229,3 +229,12 @@ def test_builds_agree_whatever_the_hash_seed_the_threads_the_locale_the_time_zon
 def test_every_dataset_has_a_title_of_its_own() -> None:
     titles = {name: definition_of(name).dataset.pretty_name for name in NAMES}
     assert len(set(titles.values())) == len(titles)
+
+
+def test_the_name_of_a_source_does_not_mean_training_data_beside_its_other_datasets() -> None:
+    assert [entry.dataset for entry, _ in catalogue.resolve(["miracl"])] == [
+        "miracl-retrieval-ru",
+        "miracl-reranking-ru",
+    ]
+    assert [entry.dataset for entry, _ in catalogue.resolve(["miracl-contrastive"])] == ["miracl-contrastive"]
+    assert [entry.dataset for entry, _ in catalogue.resolve(["medi"])] == ["medi-contrastive"]

@@ -36,7 +36,7 @@ def test_the_table_has_both_sets_the_share_and_an_example_and_names_what_is_not_
     assert lines[2].split() == ["sberquad", "xnli", "1", "50.0%", "0", "2", "who", "|", "ann"]
     page = " ".join(" ".join(lines).split())
     assert "2 sets compared, 1 of them a sample or a part." in page
-    assert "not built, not compared: habr-contrastive," in page
+    assert "not built, not compared: " in page
 
 
 @pytest.mark.parametrize("width", [80, 140])
