@@ -78,9 +78,16 @@ def _explode(texts: pl.DataFrame, column: str) -> pl.DataFrame:
     return lists.explode("text").with_columns(place=pl.int_range(pl.len()).over("position"))
 
 
+def _fold(table: pl.DataFrame) -> pl.DataFrame:
+    """The same rows with folded texts; each different text is folded once, as a random negative is one in many rows."""
+    folded = table.select(pl.col("text").unique()).with_columns(folded=fold_text(pl.col("text")))
+    joined = table.select("position", "text").join(folded, on="text", maintain_order="left")
+    return joined.select("position", text="folded")
+
+
 def _equal_rows(some: pl.DataFrame, others: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     """The positions of the rows that have a text of both tables, exactly and after folding."""
-    folded, folded_others = (table.with_columns(text=fold_text(pl.col("text"))) for table in (some, others))
+    folded, folded_others = map(_fold, (some, others))
     return tuple(  # type: ignore[return-value]
         one.join(other, on=["position", "text"], how="semi")["position"].unique()
         for one, other in ((some, others), (folded, folded_others))
@@ -90,7 +97,7 @@ def _equal_rows(some: pl.DataFrame, others: pl.DataFrame) -> tuple[pl.Series, pl
 def _repeating_rows(some: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
     """The positions of the rows that have a text twice, exactly and after folding."""
     is_repeated = ~pl.struct("position", "text").is_first_distinct()
-    folded = some.with_columns(text=fold_text(pl.col("text")))
+    folded = _fold(some)
     return some.filter(is_repeated)["position"].unique(), folded.filter(is_repeated)["position"].unique()
 
 
@@ -113,9 +120,10 @@ def _find_text_conditions(
         return []
     text, suspect = pl.col("text"), pl.col("suspect")
     forms = TextForms(received=text, own=text, suspect=suspect, of_retrieval=True)
-    marked = documents.with_columns(suspect=suspects(text)).select(
-        "position", **{f"{kind} {part}": applies(forms) for (kind, part), applies in TEXT_CONDITIONS.items()}
-    )
+    different = documents.select(text.unique()).with_columns(suspect=suspects(text))
+    conditions = {f"{kind} {part}": applies(forms) for (kind, part), applies in TEXT_CONDITIONS.items()}
+    marked = different.select("text", **conditions).filter(pl.any_horizontal(list(conditions)))
+    marked = documents.select("position", "text").join(marked, on="text").drop("text")
     findings = []
     for kind in dict.fromkeys(kind for kind, _ in TEXT_CONDITIONS):
         columns = [f"{one} {part}" for one, part in TEXT_CONDITIONS if one == kind]
