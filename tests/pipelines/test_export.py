@@ -93,7 +93,7 @@ def test_a_source_a_dataset_with_its_version_and_a_folder_are_names_of_a_release
             ReleaseError,
             ["ru_wanli has not been built", "embedding-datasets build ru_wanli", "--releases DIR"],
         ),
-        ("training", ReleaseError, ["releases have not been built", "ru-hnp-contrastive", "build training"]),
+        ("training", ReleaseError, ["releases have not been built", "miracl-contrastive", "build training"]),
         ("cedr", UsageError, ["cedr-classification is not training data", "Classification", "show training"]),
         ("all", UsageError, ["is not training data"]),
         ("nowhere/at/all", UsageError, ["no such folder"]),
