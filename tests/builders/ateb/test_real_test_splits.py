@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CLASSIFICATIONS = ("esnli-classification", "vitaminc-classification")
 ALL = (*CLASSIFICATIONS, "hhrlhf-harmlessness-classification")
+LARGEST = "vitaminc-classification"
 # How many rows version 2.0.0 drops from each test split, by a key word of the reason.
 DROPPED = {
     "esnli-classification": {},
@@ -53,7 +54,9 @@ def test_another_process_with_one_thread_builds_the_same_rows(
     assert hashes == {name: real_release(name).manifest.content_sha256 for name in ALL}
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == LARGEST else ()) for name in ALL]
+)
 def test_a_cleaned_version_has_no_duplicates_conflicts_or_damaged_texts_and_loses_no_other_row(
     name: str, real_release: Callable[..., BuildResult]
 ) -> None:

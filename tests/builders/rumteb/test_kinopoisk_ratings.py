@@ -313,14 +313,14 @@ def test_texts_without_numbers_are_unchanged(texts: list[str]) -> None:
     assert clean(*texts) == texts
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(words.map(lambda text: "Я" + text + "я"), st.sampled_from(["10 из 10", "7/10", "9 баллов", "**8,5 из 10**!"]))
 def test_removing_a_rating_on_its_own_line_keeps_the_text_before_and_after(text: str, rating: str) -> None:
     texts = (f"{text}\n\n{rating}", f"\n{rating}\n\n{text}", f"{text}\n\n{rating}\n\n{text}")
     assert clean(*texts) == [text, f"\n{text}", f"{text}\n\n{text}"]
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(st.text("1089 ,./\\—:()\nизбаловцеквт", max_size=60))
 def test_no_internal_markers_remain_in_a_text(text: str) -> None:
     [after] = clean(text)

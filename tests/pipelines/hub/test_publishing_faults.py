@@ -71,7 +71,9 @@ def test_after_a_fault_at_any_request_the_hub_holds_complete_releases_and_the_ne
         assert_published(hub, outcomes, version, *before)
 
 
-@pytest.mark.parametrize(("version", "before"), [("2.0.0", "1.0.0"), ("1.0.0", "2.0.0")])
+@pytest.mark.parametrize(
+    ("version", "before"), [("2.0.0", "1.0.0"), pytest.param("1.0.0", "2.0.0", marks=pytest.mark.slow)]
+)
 def test_a_hub_that_disconnects_at_any_request_is_an_error_and_the_next_run_finishes(
     hub: LoopbackHub,
     options: PublishOptions,
