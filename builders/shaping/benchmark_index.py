@@ -6,12 +6,10 @@ docs/contamination.md describes the file. Read here are its columns of hashes of
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,7 +18,8 @@ from builders.errors import SourceError
 from builders.raw_files import by_hand
 from builders.reported import Reported
 from builders.shaping.file_headers import read_header
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_texts
+from builders.shaping.short_hashes import hash_texts
 
 if TYPE_CHECKING:
     from builders.spec import Raw
@@ -50,12 +49,16 @@ class BenchmarkIndex:
 
     def kinds_of(self, texts: pl.Series) -> pl.Series:
         """The first kind by which the index has each text; null for a text that it does not have."""
-        found = pl.Series(texts.name, [None] * len(texts), pl.String)
+        different = texts.alias("text").unique()  # a random negative is one in many rows
+        found = pl.Series("kind", [None] * len(different), pl.String)
         for kind in reversed(self.hashes):
-            compared = texts if kind == "exact" else texts.to_frame("text").select(fold_text(pl.col("text")))["text"]
-            is_in = hash_texts(compared).is_in(self.hashes[kind].implode())
-            found = pl.select(pl.when(is_in).then(pl.lit(kind)).otherwise(found)).to_series()
-        return found
+            hashes = pl.Series(hash_texts(different if kind == "exact" else fold_texts(different)), dtype=pl.UInt64)
+            is_in = hashes.is_in(self.hashes[kind].implode())
+            found = pl.select(kind=pl.when(is_in).then(pl.lit(kind)).otherwise(found)).to_series()
+        kinds = pl.DataFrame([different, found])
+        return (
+            texts.to_frame("text").join(kinds, on="text", how="left", maintain_order="left")["kind"].alias(texts.name)
+        )
 
     def has(self, texts: pl.Series) -> pl.Series:
         """Whether the index has each text, by any kind (Boolean)."""
@@ -94,12 +97,6 @@ def find_matches(rows: pl.DataFrame, config: str, split: str, index: BenchmarkIn
             ids = tuple(found["id"].unique(maintain_order=True))
             reported.append(Reported("query_in_benchmark_test", config, split, column, ids, detail))
     return tuple(reported)
-
-
-def hash_texts(texts: pl.Series) -> pl.Series:
-    """BLAKE2b of each text in UTF-8, 8 bytes read as a little-endian number (UInt64); 0 for an empty text."""
-    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() if text else bytes(8) for text in texts)
-    return pl.Series(texts.name, np.frombuffer(b"".join(digests), "<u8").astype(np.uint64), pl.UInt64)
 
 
 def _read_tables(raw: Raw, header: bytes) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from builders.shaping.benchmark_index import find_matches
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_lists, fold_text
 from builders.shaping.rows import drop, drop_each
 from builders.shaping.sampling import hash_order, sample
 from builders.shaping.text import fold_white_space
@@ -100,12 +100,8 @@ def make_pairs(
 def document_pool(rows: pl.DataFrame) -> list[str]:
     """The different positives and negatives of a table, without empty ones, sorted by their UTF-8 bytes."""
     documents = pl.concat([rows[column].explode(empty_as_null=False).alias("text") for column in LISTS[:2]]).unique()
-    return sorted(documents.filter(fold_texts(documents) != "").to_list(), key=str.encode)
-
-
-def fold_texts(texts: pl.Series) -> pl.Series:
-    """The texts after folding of white space alone."""
-    return texts.to_frame("text").select(fold_white_space(pl.col("text")))["text"]
+    filled = documents.to_frame().filter(fold_white_space(pl.col("text")) != "")["text"]
+    return sorted(filled.to_list(), key=str.encode)
 
 
 def limit_negatives(rows: pl.DataFrame, count: int, *, seed: str) -> pl.DataFrame:
@@ -136,7 +132,7 @@ def fill_negatives(rows: pl.DataFrame, pool: Sequence[str], count: int, *, seed:
     kinds: list[list[str]] = []
     key = seed.encode()
     folded_pool = pl.DataFrame({"text": pool}, {"text": pl.String}).select(fold_text(pl.col("text")))["text"].to_list()
-    lists_of_folded = [pl.col(name).list.eval(fold_text(pl.element())).alias(f"folded {name}") for name in LISTS[:2]]
+    lists_of_folded = [fold_lists(name).alias(f"folded {name}") for name in LISTS[:2]]
     table = rows.select("id", *LISTS[1:], fold_text(pl.col("query")), *lists_of_folded)
     for name, provided, of, query, *others in table.iter_rows():
         taken = {query, *others[0], *others[1]}
@@ -175,7 +171,7 @@ def clean_pairs(rows: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     is_repeated = ~pl.struct("row", "folded").is_first_distinct()
     negatives, more = _drop_texts(negatives, "a negative repeats an earlier one", is_repeated)
     kept = _with_lists(numbered, positives, negatives)
-    folded = pl.col("positives").list.eval(fold_text(pl.element())).list.sort()
+    folded = fold_lists("positives").list.sort()
     conditions = {
         "no positive is left": pl.col("positives").list.len() == 0,
         f"{REPEATED}, ignoring case, punctuation and white space": ~pl.struct(

@@ -20,6 +20,16 @@ def fold_text(text: pl.Expr) -> pl.Expr:
     return pl.when(words == "").then(fold_white_space(lower)).otherwise(words)
 
 
+def fold_texts(texts: pl.Series) -> pl.Series:
+    """Each text after fold_text."""
+    return texts.alias("text").to_frame().select(fold_text(pl.col("text")))["text"]
+
+
+def fold_lists(column: str) -> pl.Expr:
+    """A column of lists (List(String)) with each text after fold_text."""
+    return pl.col(column).list.eval(fold_text(pl.element()))
+
+
 def fold_case(text: pl.Expr, *, start: bool = True) -> pl.Expr:
     """The text in lower case, with every run of white space as one space, without the punctuation that ends a sentence.
 

@@ -19,10 +19,9 @@ import pyarrow.parquet as pq
 from builders.errors import SourceError
 from builders.reading.errors import shorten
 from builders.shaping.file_headers import read_header
+from builders.shaping.short_hashes import hash_messages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy.typing as npt
 
     from builders.spec import Raw
@@ -132,18 +131,13 @@ def content_digest(keys: Array, values: Array) -> str:
 
 def hash_texts(texts: pl.Series) -> Array:
     """BLAKE2b of each text in UTF-8: 8 bytes, read as a little-endian number (uint64)."""
-    return _hashes(text.encode() for text in texts)
+    return hash_messages(text.encode() for text in texts)
 
 
 def hash_pairs(first: pl.Series, second: pl.Series) -> Array:
     """BLAKE2b of each pair, as hash_texts: the bytes of the first text in decimal digits, a colon, the first text, the second."""
     pairs = zip((text.encode() for text in first), (text.encode() for text in second), strict=True)
-    return _hashes(b"%d:%b%b" % (len(one), one, other) for one, other in pairs)
-
-
-def _hashes(messages: Iterable[bytes]) -> Array:
-    digests = b"".join(hashlib.blake2b(message, digest_size=8).digest() for message in messages)
-    return np.frombuffer(digests, "<u8").astype(np.uint64)
+    return hash_messages(b"%d:%b%b" % (len(one), one, other) for one, other in pairs)
 
 
 def _remeasure(raw: Raw) -> str:

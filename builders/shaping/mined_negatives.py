@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from builders.errors import SourceError
 from builders.shaping.contrastive import document_pool
 from builders.shaping.file_headers import read_header
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_lists, fold_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -143,7 +143,9 @@ def add_mined(rows: pl.DataFrame, ranking: Ranking, count: int) -> pl.DataFrame:
     of the ranked table, a negative that the source provides, or one that is drawn already. A row that the ranking does not have
     gets an empty list.
     """
-    texts = rows.select("id", fold_text(pl.col("query")), "negative_kinds", *map(_folded, ("positives", "negatives")))
+    texts = rows.select(
+        "id", fold_text(pl.col("query")), "negative_kinds", *map(fold_lists, ("positives", "negatives"))
+    )
     lists: list[list[str]] = []
     for name, query, kinds, positives, negatives in texts.iter_rows():
         provided = [text for text, kind in zip(negatives, kinds, strict=True) if kind == "provided"]
@@ -157,7 +159,7 @@ def add_mined(rows: pl.DataFrame, ranking: Ranking, count: int) -> pl.DataFrame:
 
 
 def _positives_of_shared_queries(rows: pl.DataFrame) -> dict[str, set[str]]:
-    folded = rows.select(fold_text(pl.col("query")), _folded("positives"))
+    folded = rows.select(fold_text(pl.col("query")), fold_lists("positives"))
     shared = (
         folded.filter(pl.col("query").is_duplicated())
         .group_by("query")
@@ -200,10 +202,6 @@ def _draw(name: str, left: list[int], folded: Sequence[str | None], taken: set[s
             taken.add(folded[place])
             drawn.append(place)
     return drawn
-
-
-def _folded(column: str) -> pl.Expr:
-    return pl.col(column).list.eval(fold_text(pl.element()))
 
 
 def _digest(texts: Iterable[str], count: int | None = None) -> Digest:

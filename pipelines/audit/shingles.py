@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,7 +140,7 @@ def read_words(texts: pl.Series) -> Words:
     unusual = _unusual_bytes(text_bytes, symbols)
     if len(unusual):
         rows = np.unique(np.searchsorted(text_starts, unusual, side="right") - 1)
-        folded = texts.gather(rows).alias("text").to_frame().select(fold_text(pl.col("text")))["text"]
+        folded = fold_texts(texts.gather(rows))
         text_bytes, text_starts = _read_bytes(texts.scatter(rows, folded))
         symbols = _read_symbols(text_bytes)
         symbols[symbols == UNUSUAL] = LEAD

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from builders.shaping.folding import fold_texts
+from builders.shaping.short_hashes import hash_texts
 from pipelines.audit.minhash import BANDS, MIN_COMMON_BANDS
-from pipelines.corpus_scan.fingerprints import compute_bands, fold_texts, hash_texts, rough_without_words
+from pipelines.corpus_scan.fingerprints import compute_bands, rough_without_words
 from pipelines.corpus_scan.lookup import expand_ranges
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_texts
+from builders.shaping.short_hashes import hash_texts
 from pipelines.audit.minhash import BANDS, band_numbers
 from pipelines.audit.shingles import FACTORS, Ragged, Words, read_words, rough_shingles, stack_rows, take_rows
 
@@ -97,20 +98,9 @@ def fingerprint_texts(texts: pl.Series) -> Fingerprints:
     return Fingerprints(exact, folded_numbers, hash_texts(words_of(folded)), rough, anchor, counts, bands)
 
 
-def fold_texts(texts: pl.Series) -> pl.Series:
-    """The folded texts (builders.shaping.folding)."""
-    return texts.alias("text").to_frame().select(fold_text(pl.col("text")))["text"]
-
-
 def words_of(folded: pl.Series) -> pl.Series:
     """The words of folded texts, letters and digits alone, with a space between two."""
     return folded.str.replace_all(NOT_A_WORD, " ").str.strip_chars(" ")
-
-
-def hash_texts(texts: pl.Series) -> Array:
-    """The first 8 bytes of BLAKE2b of each text in UTF-8 (uint64, little-endian); 0 for an empty text."""
-    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() if text else bytes(8) for text in texts)
-    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
 def rough_without_words(folded_numbers: Array) -> Array:

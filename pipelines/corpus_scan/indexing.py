@@ -19,10 +19,11 @@ import pyarrow as pa
 from builders import tasks
 from builders.batches import map_in_order
 from builders.errors import SourceError, UsageError
+from builders.shaping.short_hashes import hash_texts
 from pipelines.audit.row_names import hash_values
 from pipelines.audit.tables import available_splits, count_rows, row_id, text_layouts
 from pipelines.corpus_scan.corpus_batch import label_texts
-from pipelines.corpus_scan.fingerprints import fingerprint_texts, hash_texts
+from pipelines.corpus_scan.fingerprints import fingerprint_texts
 from pipelines.corpus_scan.index_file import MAX_ENTRIES, SCHEMA, IndexTable, write_index
 from pipelines.corpus_scan.table_texts import table_texts
 from pipelines.stages import stage

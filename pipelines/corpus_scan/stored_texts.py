@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from builders.shaping.short_hashes import hash_texts
 from pipelines.audit.tables import text_layouts
-from pipelines.corpus_scan.fingerprints import hash_texts
 from pipelines.corpus_scan.indexing import BATCH_ROWS, interleave
 from pipelines.corpus_scan.table_texts import texts_with
 from pipelines.stages import stage

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
+from builders.shaping.folding import fold_texts
+from builders.shaping.short_hashes import hash_texts
 from pipelines.audit.exact_shingles import COMPARED_PAIRS, EXACT_ROWS, count_shared, exact_shingles
 from pipelines.audit.minhash import BANDS, MIN_COMMON_BANDS, ROWS_PER_BAND
 from pipelines.audit.shingles import stack_rows, take_rows
-from pipelines.corpus_scan.fingerprints import fold_texts, hash_texts, words_of
+from pipelines.corpus_scan.fingerprints import words_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

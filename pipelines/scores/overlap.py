@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
-from builders.shaping.folding import fold_text
+from builders.shaping.folding import fold_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import polars as pl
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def fold(texts: pl.Series) -> list[str]:
     """The texts in NFKC and lower case, without punctuation (builders.shaping.folding)."""
-    folded: list[str] = texts.alias("text").to_frame().select(fold_text(pl.col("text"))).to_series().to_list()
+    folded: list[str] = fold_texts(texts).to_list()
     return folded
 
 

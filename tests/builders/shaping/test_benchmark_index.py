@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from builders.shaping.benchmark_index import BenchmarkIndex, hash_texts, read_benchmark_index
+from builders.shaping.benchmark_index import BenchmarkIndex, read_benchmark_index
+from builders.shaping.short_hashes import hash_texts
 from builders.spec import Raw
 from pipelines.corpus_scan.fingerprints import fingerprint_texts
 from pipelines.corpus_scan.index_file import read_index
@@ -26,7 +27,7 @@ def read(path: Path, *kinds: str) -> BenchmarkIndex:
 
 def test_hashes_are_those_of_the_index() -> None:
     texts = pl.Series(["Курс рубля вырос на 0,5%.", "", ":)", "  a  b "])
-    assert hash_texts(texts).to_list()[0:3:2] == fingerprint_texts(texts).exact.tolist()[0:3:2]
+    assert hash_texts(texts).tolist()[0:3:2] == fingerprint_texts(texts).exact.tolist()[0:3:2]
     assert hash_texts(texts)[1] == 0
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError
-from builders.shaping.benchmark_index import BenchmarkIndex, hash_texts
+from builders.shaping.benchmark_index import BenchmarkIndex
 from builders.shaping.contrastive import COLUMNS, document_pool
 from builders.shaping.file_headers import header_metadata
 from builders.shaping.mined_negatives import (
@@ -25,6 +25,7 @@ from builders.shaping.mined_negatives import (
     queries_digest,
     read_ranking,
 )
+from builders.shaping.short_hashes import hash_texts
 from builders.spec import Raw
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def test_a_cleaned_selection_of_rows_gets_the_same_negatives_without_texts_of_be
     assert [negatives] == mined(ranking)[2:]
     text = "Яблоки растут в саду."
     assert text in negatives
-    index = BenchmarkIndex({"exact": hash_texts(pl.Series([text])).sort()})
+    index = BenchmarkIndex({"exact": pl.Series(hash_texts(pl.Series([text]))).sort()})
     [cleaned] = mined(ranking, rows=rows, index=index)
     assert set(negatives) - set(cleaned) == {text}
 

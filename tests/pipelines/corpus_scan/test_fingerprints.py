@@ -7,17 +7,11 @@ import hashlib
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.corpus_scan.fingerprints import (
-    CHUNK_ROWS,
-    chunk_offsets,
-    fingerprint_texts,
-    fold_texts,
-    probe_digest,
-    read_runs,
-)
+from builders.shaping.folding import fold_texts
+from pipelines.corpus_scan.fingerprints import CHUNK_ROWS, chunk_offsets, fingerprint_texts, probe_digest, read_runs
 
 LETTERS = st.text("abйЁёЖ é№ﬁǅ😀,.-!\u00a0\u00ad\u2026x12+", max_size=30)
 USUAL = st.text("abйЁёЖ №.,!-x12+\u00a0\u00ad", max_size=30)
@@ -49,7 +43,6 @@ def test_texts_that_differ_in_case_and_punctuation_share_all_but_the_exact_numbe
         assert numbers[0] == numbers[1]
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(LETTERS, LETTERS), min_size=1, max_size=20))
 def test_texts_that_fold_alike_have_the_same_rough_number(pairs: list[tuple[str, str]]) -> None:
     texts = [text for text, _ in pairs] + [text.upper() for text, _ in pairs] + [text for _, text in pairs]
@@ -60,7 +53,6 @@ def test_texts_that_fold_alike_have_the_same_rough_number(pairs: list[tuple[str,
         assert rough.setdefault(folded, number) == number
 
 
-@settings(max_examples=80, deadline=None)
 @given(USUAL, USUAL, USUAL)
 def test_a_run_has_the_number_of_the_text_that_it_is(before: str, text: str, after: str) -> None:
     inner, outer = read_runs(series(text)), read_runs(series("one", f"{before} . {text} . {after}"))

@@ -15,10 +15,10 @@ import pytest
 
 from builders import tasks
 from builders.errors import UsageError
+from builders.shaping.short_hashes import hash_texts
 from pipelines.audit.row_names import name_rows
 from pipelines.audit.tables import model_input
 from pipelines.corpus_scan import indexing
-from pipelines.corpus_scan.fingerprints import hash_texts
 from pipelines.corpus_scan.index_file import read_index
 from pipelines.corpus_scan.indexing import IndexedDataset, index_tables
 from tests.support.benchmark_tables import classification, retrieval, sentence, similarity
