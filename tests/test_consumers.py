@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,9 +18,7 @@ if TYPE_CHECKING:
 
     from pipelines.make import BuildResult
 
-MTEB = pytest.mark.skipif(
-    importlib.util.find_spec("mteb") is None, reason="mteb is not installed: pip install '.[consumers]'"
-)
+MTEB = pytest.mark.extra("mteb")
 MANY = "medi-contrastive"  # 30 configs, which all look like one; other training data are read in CI
 EVERY = [pytest.param(name, marks=pytest.mark.slow if name == MANY else ()) for name in NAMES]
 BARE = {"ru-scibench-grnti-classification", "ru-scibench-oecd-classification"}

@@ -30,10 +30,7 @@ if TYPE_CHECKING:
     from pipelines.make import BuildResult
 
 pytestmark = [
-    pytest.mark.skipif(
-        importlib.util.find_spec("mlcroissant") is None,
-        reason="mlcroissant is not installed: pip install '.[consumers]'",
-    ),
+    pytest.mark.extra("mlcroissant"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # mlcroissant uses rdflib and pandas as they were
 ]
 # One golden sample of each task type.

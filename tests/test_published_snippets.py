@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import os
@@ -122,9 +121,7 @@ def test_the_loading_code_of_a_published_card_gives_every_table_when_pasted_alon
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    importlib.util.find_spec("mteb") is None, reason="mteb is not installed: pip install '.[consumers]'"
-)
+@pytest.mark.extra("mteb")
 def test_the_mteb_code_of_a_published_card_scores_when_pasted_alone(
     hub: LoopbackHub, golden_release: Callable[[str], BuildResult], tmp_path: Path
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import pytest
 
 from builders.tasks import EVALUATED
 from pipelines.release import folder
-from tests.support.consumer_process import MTEB, ORG, Published, publish_releases, run_consumer
+from tests.support.consumer_process import ORG, Published, publish_releases, run_consumer
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.releases import definition_of
 
@@ -20,9 +19,7 @@ if TYPE_CHECKING:
 
     from pipelines.make import BuildResult
 
-DUCKDB = pytest.mark.skipif(
-    importlib.util.find_spec("duckdb") is None, reason="duckdb is not installed: pip install '.[consumers]'"
-)
+DUCKDB = pytest.mark.extra("duckdb")
 ONE_PER_TASK_TYPE = (
     "rubq-retrieval",
     "rubq-reranking",
@@ -71,7 +68,7 @@ def test_pandas_polars_and_duckdb_read_the_built_rows_from_the_hub(published: Pu
                 assert read[f"{repo} {config} {split}"] == {"pandas": rows, "polars": rows, "duckdb": rows}
 
 
-@MTEB  # it comes with sentence-transformers
+@pytest.mark.extra("sentence_transformers")
 def test_sentence_transformers_evaluates_each_kind_of_task(published: Published, tmp_path: Path) -> None:
     repos = {}
     for evaluator, (name, _) in EVALUATORS.items():

@@ -1,7 +1,7 @@
 """Models as mteb takes them: objects with its EncoderProtocol, which keep the embeddings that they compute.
 
-A bundled model embeds each text alone, on as many threads as it likes, to the same bits. Other models are loaded by mteb, which
-knows their prompts; those of the models in the ruMTEB paper are the paper's.
+A bundled model embeds each text alone; on one machine the number of its threads changes no bit. Other models are loaded by mteb,
+which knows their prompts; those of the models in the ruMTEB paper are the paper's.
 """
 
 from __future__ import annotations

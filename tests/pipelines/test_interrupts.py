@@ -13,8 +13,8 @@ from typing import TextIO
 import pytest
 
 from tests.support.paths import ROOT
+from tests.support.processes import LONGEST
 
-LONGEST = 120  # seconds until a test gives up; nothing takes as long
 BUILD = [sys.executable, "-m", "pipelines.build", "rumteb", "--sample", "--force"]
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="process groups and /proc")
@@ -131,8 +131,10 @@ def test_ctrl_c_at_any_moment_ends_a_build_and_all_its_processes(jobs: str, tmp_
         output, log = tmp_path / str(moment), tmp_path / f"{moment}.log"
         command = [sys.executable, "-X", "importtime", *BUILD[1:], "--jobs", jobs, "--output", str(output)]
         with log.open("w") as stderr, start(*command, stderr=stderr) as process:
+            deadline = time.monotonic() + LONGEST
             while "| pipelines\n" not in log.read_text():  # before that, Python itself starts
                 assert process.poll() is None
+                assert time.monotonic() < deadline
                 time.sleep(0.01)
             time.sleep(0.1 * moment)
             started = children(process.pid) if process.poll() is None else []

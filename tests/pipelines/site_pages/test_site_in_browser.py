@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from functools import partial
 from http.server import HTTPServer, SimpleHTTPRequestHandler
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +35,9 @@ def browser() -> Iterator[Any]:
     executable = next(filter(None, map(shutil.which, BROWSERS)), None)
     if executable is None:
         pytest.skip(f"no browser found: {', '.join(BROWSERS)}")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=executable)
+    # Chromium makes a socket in TMPDIR, and the path of a socket has at most 107 bytes.
+    with TemporaryDirectory(dir="/tmp") as folder, playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=executable, env=os.environ | {"TMPDIR": folder})
         yield chromium
         chromium.close()
 
