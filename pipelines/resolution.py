@@ -15,14 +15,7 @@ from glob import has_magic
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-import datasets
 import fsspec
-from datasets import BuilderConfig, DownloadConfig
-from datasets.data_files import get_data_patterns, resolve_pattern, sanitize_patterns
-from datasets.load import infer_module_for_data_files
-from datasets.packaged_modules import _ALL_ALLOWED_EXTENSIONS, _MODULE_TO_EXTENSIONS
-from datasets.utils.file_utils import is_relative_path
-from datasets.utils.metadata import MetadataConfigs
 from fsspec.spec import AbstractFileSystem
 
 from builders import limits
@@ -30,6 +23,8 @@ from builders.errors import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from datasets import DownloadConfig
 
 Files = dict[str, dict[str, list[str]]]  # config -> split -> paths
 
@@ -39,8 +34,6 @@ OWN_PATTERNS = 60  # the patterns that `datasets` tries where there are none: 53
 CONFIG_KEYS = ("config_name", "data_files", "data_dir", "default")  # what decides which files are read
 # What the functions of `datasets` raise for front matter that they do not expect.
 REFUSALS = (ValueError, TypeError, AttributeError, LookupError, AssertionError, OSError, RuntimeError, re.error)
-
-datasets.logging.set_verbosity_error()  # it writes to stderr by itself, past pipelines/safe_text.py
 
 
 def resolve_files(paths: Iterable[str], front_matter: Mapping[str, Any], where: str) -> Files:
@@ -123,6 +116,10 @@ def declared_configs(front_matter: Mapping[str, Any], card: str) -> dict[str, di
 
     Raises SourceError for malformed ones.
     """
+    from datasets import BuilderConfig, logging
+    from datasets.utils.metadata import MetadataConfigs
+
+    logging.set_verbosity_error()  # `datasets` writes to stderr by itself, past pipelines/safe_text.py
     configs = front_matter.get("configs") or []
     if not isinstance(configs, list) or not all(isinstance(one, dict) and "config_name" in one for one in configs):
         raise _malformed("configs", card, "a list, with config_name and data_files for each config")
@@ -153,6 +150,8 @@ def declared_configs(front_matter: Mapping[str, Any], card: str) -> dict[str, di
 
 def _patterns(config: Mapping[str, Any]) -> Iterator[Any]:
     """The patterns of a config, whatever their split."""
+    from datasets.data_files import sanitize_patterns
+
     if config.get("data_files") is not None:
         for patterns in sanitize_patterns(config["data_files"]).values():
             yield from patterns
@@ -190,6 +189,8 @@ def _refuse_much_matching(configs: Mapping[str, Mapping[str, Any]], listing: _Li
 
 def _resolve_without_configs(listing: _Listing, where: str) -> dict[str, list[str]]:
     """The splits of a repository without `configs`: only files of the format that most of them have."""
+    from datasets.packaged_modules import _MODULE_TO_EXTENSIONS
+
     splits = _own_splits(listing, "", where)
     extensions = "|".join(map(re.escape, _MODULE_TO_EXTENSIONS[_infer_format(splits, where)]))
     of_format = re.compile(rf".*({extensions})(\..+)?$")
@@ -198,6 +199,8 @@ def _resolve_without_configs(listing: _Listing, where: str) -> dict[str, list[st
 
 def _own_splits(listing: _Listing, folder: str, where: str) -> dict[str, list[str]]:
     """The files below a folder by the names of splits in their paths: the patterns that `datasets` tries."""
+    from datasets.data_files import get_data_patterns
+
     try:
         patterns = get_data_patterns(_base(folder), download_config=_options(listing))
     except REFUSALS as error:
@@ -208,6 +211,8 @@ def _own_splits(listing: _Listing, folder: str, where: str) -> dict[str, list[st
 
 def _config_splits(listing: _Listing, config: str, data_files: Any, folder: str, card: str) -> dict[str, list[str]]:
     """The files of a config, by split; as in `datasets`, patterns without a split belong to `train`."""
+    from datasets.data_files import sanitize_patterns
+
     if data_files is None:
         try:
             return _own_splits(listing, folder, card)
@@ -231,6 +236,9 @@ def _matching_files(listing: _Listing, patterns: list[str], folder: str) -> list
 
     Raises FileNotFoundError for a name without wildcards that matches no file, as `datasets` does.
     """
+    from datasets.data_files import resolve_pattern
+    from datasets.packaged_modules import _ALL_ALLOWED_EXTENSIONS
+
     matching: list[str] = []
     for pattern in patterns:
         try:
@@ -246,6 +254,8 @@ def _base(folder: str) -> str:
 
 
 def _options(listing: _Listing) -> DownloadConfig:
+    from datasets import DownloadConfig
+
     return DownloadConfig(storage_options={PROTOCOL: {"listing": listing}})
 
 
@@ -254,6 +264,8 @@ def _infer_format(splits: Mapping[str, list[str]], where: str) -> str:
 
     Archives are not looked into.
     """
+    from datasets.load import infer_module_for_data_files
+
     plain = {split: [path for path in files if not path.endswith(".zip")] for split, files in splits.items()}
     try:
         module, _ = infer_module_for_data_files(plain)
@@ -265,6 +277,8 @@ def _infer_format(splits: Mapping[str, list[str]], where: str) -> str:
 
 def _inside(pattern: str, card: str) -> str:
     """A pattern or folder that is relative to the listing and stays in it. Raises SourceError for any other."""
+    from datasets.utils.file_utils import is_relative_path
+
     if not is_relative_path(pattern) or "::" in pattern or ".." in PurePosixPath(pattern).parts:
         what = "the front matter names files outside the dataset"
         todo = "load such a dataset yourself, and check a folder with its files"

@@ -24,8 +24,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import polars as pl
-from bs4 import BeautifulSoup
-from bs4.exceptions import ParserRejectedMarkup
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,6 +100,9 @@ def fold_white_space(text: pl.Expr) -> pl.Expr:
 
 
 def _parse(html: str) -> str | None:
+    from bs4 import BeautifulSoup
+    from bs4.exceptions import ParserRejectedMarkup
+
     # BeautifulSoup warns about texts that look like file names or XML. Warning filters are global, hence the lock.
     with _SOUP_LOCK, warnings.catch_warnings(action="ignore", category=UserWarning):
         try:

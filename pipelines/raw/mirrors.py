@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-import httpx
-
 from builders.errors import UsageError
 from pipelines.raw.urls import LOOPBACK
 
@@ -116,6 +114,8 @@ def _parse(entry: str) -> Mirror:
         return FolderMirror(Path(entry).expanduser().absolute())
     if scheme == "file" and rest.startswith("/"):
         return FolderMirror(Path(unquote(rest)))
+    import httpx
+
     try:
         url = httpx.URL(entry)
     except httpx.InvalidURL:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import httpx
+import httpx  # noqa: TID253 - only `fetch --probe` imports this module
 
 from builders.errors import SourceError
 from pipelines.raw.probe_answers import Answer, Judgement, judge, read_answer

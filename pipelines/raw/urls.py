@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import httpx
 import huggingface_hub
 
 from builders.errors import SourceError
@@ -13,6 +12,8 @@ from builders.raw_files import ByHand, GitHub, Https, Hub, Member
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import httpx
 
     from builders.raw_files import Location
 
@@ -48,6 +49,8 @@ def https_check(name: str, url: str, todo: str) -> Callable[[httpx.Request], Non
 
     name, todo: for the SourceError that the check raises.
     """
+
+    import httpx
 
     def is_plain_loopback(url: httpx.URL) -> bool:
         return url.scheme == "http" and url.host in LOOPBACK

@@ -10,8 +10,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from datasets.info import DatasetInfosDict
-from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
 from builders.errors import SourceError
 from cards.front_matter_parser import parse_front_matter, split_front_matter
@@ -63,6 +61,8 @@ def find_loading_faults(paths: Iterable[str], card: bytes, manifest: Manifest, r
 
 def _read_by_the_library(card: bytes) -> str:
     """The front matter as huggingface_hub finds it."""
+    from huggingface_hub.repocard import REGEX_YAML_BLOCK
+
     match = REGEX_YAML_BLOCK.search(card.decode("utf-8", "replace"))
     return match[2].strip() if match else ""
 
@@ -133,6 +133,8 @@ def _compare_infos(front_matter: Mapping[str, Any], manifest: Manifest) -> list[
     """How the columns, splits and row counts of `dataset_info`, where it is given, differ from those of the manifest."""
     if front_matter.get("dataset_info") is None:
         return []
+    from datasets.info import DatasetInfosDict
+
     try:
         infos = DatasetInfosDict.from_dataset_card_data({"dataset_info": front_matter["dataset_info"]})
         tables = _by_config(manifest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import sys
 from dataclasses import replace
@@ -168,16 +167,8 @@ def no_texts(_: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
     return iter(())
 
 
-def installed(*names: str) -> bool:
-    return all(importlib.util.find_spec(name) is not None for name in names)
-
-
-needs_tokenizer = pytest.mark.skipif(
-    not installed("tokenizers", "transformers"), reason="transformers is not installed"
-)
-needs_encoder = pytest.mark.skipif(
-    not installed("sentence_transformers", "torch"), reason="sentence-transformers is not installed"
-)
+needs_tokenizer = pytest.mark.extra("transformers")
+needs_encoder = pytest.mark.extra("sentence_transformers", "torch")
 
 
 @pytest.fixture(scope="module")
@@ -327,8 +318,8 @@ def test_a_model_from_the_hub_is_named_by_its_commit(
     assert (asked["revision"], asked["local_files_only"]) == (None, False)
 
 
+@needs_tokenizer
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("transformers")
     with pytest.raises(UsageError, match="no model found"):
         load_model(measure_tokens((), no_texts), tmp_path)
 

@@ -158,7 +158,7 @@ FAULTS = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(faults=st.lists(FAULTS, max_size=5), pin=st.sampled_from([PINNED, UNKNOWN, Pin(git_blob=BLOB)]))
 def test_the_file_is_the_same_whatever_the_server_does(
     tmp_path_factory: pytest.TempPathFactory, faults: list[Fault], pin: Pin

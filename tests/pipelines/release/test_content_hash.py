@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import ReleaseError
@@ -82,7 +82,6 @@ def frame_of(columns: dict[str, str], rows: list[tuple[Any, ...]]) -> pl.DataFra
 
 
 @given(tables(), st.integers(1, 5))
-@settings(max_examples=80, deadline=None)
 def test_the_hash_is_what_its_docstring_says_however_the_frame_is_chunked(
     tmp_path_factory: pytest.TempPathFactory, table: tuple[dict[str, str], list[tuple[Any, ...]]], cut: int
 ) -> None:
