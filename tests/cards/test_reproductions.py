@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from cards.evidence import Evidence
 from cards.render import render
 from cards.reproductions import FOLDER, decode_rebuild, read_rebuilds
 from pipelines.release.ledger import read_ledger
+from tests.support.paths import ROOT
 from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
@@ -124,6 +126,13 @@ def test_a_recorded_rebuild_has_the_rows_of_the_ledger_and_its_raw_files(path: P
     assert rebuild.content_sha256 == entry.content_sha256
     assert rebuild.raw == {f"{definition.source.name}/{name}": digest for name, digest in entry.raw.items()}
     assert not rebuild.tools["commit"].endswith("-dirty"), "nobody else can check out its code"
+
+
+@pytest.mark.history
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_a_recorded_rebuild_names_a_commit_of_this_repository(path: Path) -> None:
+    commit = decode_rebuild(path.read_bytes(), str(path)).tools["commit"]
+    subprocess.run(["git", "merge-base", "--is-ancestor", commit, "HEAD"], cwd=ROOT, check=True)
 
 
 def test_every_recorded_file_is_read_and_none_holds_text_of_a_dataset() -> None:
