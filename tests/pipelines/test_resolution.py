@@ -67,7 +67,7 @@ def files_of_library(folder: Path, front_matter: dict[str, Any]) -> Files | None
     return files if all(several for splits in files.values() for several in splits.values()) else None
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(repository=repositories())
 def test_files_are_resolved_as_the_library_resolves_them(repository: tuple[list[str], dict[str, Any]]) -> None:
     listing, front_matter = repository

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
-from hypothesis import settings as hypothesis_settings
 from polars.testing import assert_frame_equal
 
 from builders.ateb.lmsys_arena import PATH as BATTLES
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from builders.spec import Tables
 
 CONFIGS = ("corpus", "queries", "qrels", "top_ranked")
-
-quick = hypothesis_settings(deadline=None, max_examples=80)
 
 
 def golden_raw(name: str) -> Path:

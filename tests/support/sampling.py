@@ -6,7 +6,6 @@ import json
 from collections import Counter
 
 import polars as pl
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from builders.shaping import sampling
@@ -14,7 +13,6 @@ from builders.shaping import sampling
 SEED = "kinopoisk"
 CLASSES = ("Bad", "Neutral", "Good")
 
-quick = settings(deadline=None, max_examples=60)
 ids = st.text(max_size=6)
 reviews = st.dictionaries(ids, st.sampled_from(CLASSES), max_size=40)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.ateb import par3
@@ -49,7 +49,6 @@ def read_rows(tables: Tables) -> pl.DataFrame:
     return tables.frames["default"]["test"].lazy().collect()
 
 
-@settings(deadline=None, max_examples=50)
 @given(books=BOOKS)
 def test_in_a_cleaned_version_no_pair_is_repeated_or_has_both_labels(
     books: list[list[tuple[str, str]]], tmp_path_factory: pytest.TempPathFactory
@@ -67,7 +66,6 @@ def test_in_a_cleaned_version_no_pair_is_repeated_or_has_both_labels(
     assert rows.height // 2 + sum(dropped.count for dropped in tables.dropped) == sum(map(len, books))
 
 
-@settings(deadline=None, max_examples=50)
 @given(sides=SIDES, apart=st.integers(1, 4))
 def test_every_paragraph_has_one_pair_of_each_label_or_is_counted_as_dropped(
     sides: list[tuple[str, str]], apart: int, tmp_path_factory: pytest.TempPathFactory

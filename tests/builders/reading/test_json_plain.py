@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
@@ -81,7 +81,6 @@ def parse_strictly(lines: Sequence[bytes], monkeypatch: pytest.MonkeyPatch) -> p
             return None
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     st.lists(JSON_LINE | st.just(GOOD) | st.sampled_from(ODD + SPACED), min_size=1, max_size=6),
     st.sampled_from([b"\n", b"\r\n"]),
@@ -96,7 +95,6 @@ def test_the_rows_are_those_of_the_strict_parser_or_none(texts: list[bytes], end
         assert frame.schema == AB
 
 
-@settings(deadline=None)
 @given(st.lists(JSON_LINE, min_size=1, max_size=6))
 def test_lines_as_programs_write_them_are_parsed(texts: list[bytes]) -> None:
     lines = [text + b"\n" for text in texts]

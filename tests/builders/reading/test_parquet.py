@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -344,7 +343,6 @@ FLAT = {"paper_id": list(range(50)), "title": ["текст"] * 50, "abstract": [
     ],
     ids=["flat", "nested"],
 )
-@hypothesis_settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_a_corrupt_file_gives_rows_or_a_source_error_never_a_traceback(
     table: dict[str, Any],

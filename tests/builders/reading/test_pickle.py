@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
@@ -44,7 +44,6 @@ def read_error(folder: Path, data: bytes) -> SourceError:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@settings(deadline=None, max_examples=50)
 @given(value=DATA)
 def test_plain_data_survive_every_protocol(protocol: int, value: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
     assert read_pickle(write_pickle(tmp_path_factory.getbasetemp(), pickle.dumps(value, protocol))) == value

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import Stemmer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.miracl import inflected, library, made_up
@@ -92,7 +92,6 @@ WORDS = (
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(TEXTS, min_size=1, max_size=4),
     st.lists(st.lists(TEXTS | st.none(), max_size=6), max_size=5),

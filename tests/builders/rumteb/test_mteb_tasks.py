@@ -26,10 +26,12 @@ TASKS = {
 }
 
 
+@pytest.mark.extra("mteb")
 @pytest.mark.filterwarnings("default")  # warnings of mteb and its libraries are not ours to fix
 @pytest.mark.parametrize("name", TASKS)
 def test_mtebs_built_in_task_loads_our_release(name: str, golden_release: Callable[[str], BuildResult]) -> None:
-    mteb = pytest.importorskip("mteb", reason="mteb is not installed")
+    import mteb
+
     release = golden_release(name)
     task = mteb.get_task(TASKS[name])
     if task.metadata.is_multilingual:
@@ -45,6 +47,7 @@ def test_mtebs_built_in_task_loads_our_release(name: str, golden_release: Callab
         assert columns <= set(theirs.columns)
 
 
+@pytest.mark.extra("mteb")
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize(
     ("name", "task_name"), [("miracl-retrieval-ru", "MIRACLRetrieval"), ("miracl-reranking-ru", "MIRACLReranking")]
@@ -52,7 +55,8 @@ def test_mtebs_built_in_task_loads_our_release(name: str, golden_release: Callab
 def test_mtebs_multilingual_retrieval_task_loads_our_release(
     name: str, task_name: str, golden_release: Callable[..., BuildResult]
 ) -> None:
-    mteb = pytest.importorskip("mteb", reason="mteb is not installed")
+    import mteb
+
     release = golden_release(name)
     task = mteb.get_task(task_name, hf_subsets=["ru"])
     task.metadata = task.metadata.model_copy(update={"dataset": {"path": str(release.release_dir), "revision": "main"}})

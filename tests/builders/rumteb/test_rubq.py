@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.rubq import PARAGRAPHS, QUESTIONS, made, make_raw
@@ -59,7 +59,6 @@ def build(raw: Raw, name: str, limit: int | None = None, **options: Any) -> Tabl
         return made(Path(temporary), name, limit, **options)
 
 
-@settings(max_examples=60, deadline=None)
 @given(raw_sets(), st.integers(0, 3))
 def test_reranking_judges_every_candidate_of_every_kept_question(raw: Raw, least: int) -> None:
     questions, paragraphs = raw
@@ -86,7 +85,6 @@ def test_reranking_judges_every_candidate_of_every_kept_question(raw: Raw, least
     assert sum(dropped.count for dropped in tables.dropped) == len(questions) - len(expected)
 
 
-@settings(max_examples=40, deadline=None)
 @given(raw_sets(), st.randoms(use_true_random=False))
 def test_the_order_of_candidates_depends_only_on_the_ids_of_candidate_and_question(raw: Raw, random: Any) -> None:
     questions, paragraphs = json.loads(json.dumps(raw))
@@ -102,7 +100,6 @@ def test_the_order_of_candidates_depends_only_on_the_ids_of_candidate_and_questi
         assert hash_order(pl.Series(pairs, dtype=pl.String), RERANKING).is_sorted()
 
 
-@settings(max_examples=60, deadline=None)
 @given(raw_sets(), st.sampled_from(["page and text", "text"]))
 def test_merging_moves_links_to_the_first_paragraph_without_duplicates(raw: Raw, same: str) -> None:
     questions, paragraphs = raw
@@ -131,7 +128,6 @@ def test_merging_moves_links_to_the_first_paragraph_without_duplicates(raw: Raw,
     }
 
 
-@settings(max_examples=60, deadline=None)
 @given(raw_sets(), st.integers(0, 2))
 def test_cleaned_versions_have_every_text_once_relevant_if_any_of_its_paragraphs_is(raw: Raw, least: int) -> None:
     questions, paragraphs = raw

@@ -6,7 +6,6 @@ loaded and run like the real one.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 import sys
@@ -26,10 +25,7 @@ from tests.support.stsb_ru import CLASSIFIER, ROWS, build_tables, csv_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-needs_model = pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None,
-    reason="transformers and torch are not installed: pip install '.[acceptability]'",
-)
+needs_model = pytest.mark.extra("torch", "transformers")
 
 
 def accept_even_lengths(sentences: list[str]) -> list[bool]:
@@ -219,11 +215,12 @@ def test_a_model_that_is_not_a_binary_classifier_is_refused(folder: str, wrong: 
         decisions.load_classifier(str(path), None)
 
 
-@pytest.mark.parametrize("missing", ["torch", "transformers"])
+@pytest.mark.parametrize(
+    "missing",
+    ["torch", pytest.param("transformers", marks=pytest.mark.extra("torch"))],  # torch would be named first
+)
 def test_without_the_extra_the_error_says_what_to_install(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    if missing == "transformers" and importlib.util.find_spec("torch") is None:
-        pytest.skip("torch is not installed and would be named first")
     with pytest.raises(UsageError, match="deciding needs transformers and torch") as caught:
         decisions.load_classifier("anything", None)
     assert "pip install '.[acceptability]'" in str(caught.value)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Question = tuple[str, list[str], int]
 
-quick = settings(deadline=None, max_examples=60)
 TEXTS = st.sampled_from(["", " ", "a", "a ", "A", "\u00e4", "a\u0308", "b", "line\nbreak", "ß", "ss"])
 
 
@@ -60,7 +59,6 @@ def test_questions_become_queries_documents_and_judgements() -> None:
     assert rows(options, "qrels") == [("q-q-0", "q-d-0", 1), ("q-q-1", "q-d-1", 1)]
 
 
-@quick
 @given(QUESTIONS, POOLS)
 def test_the_option_pool_is_the_distinct_options_in_order_of_first_occurrence(
     questions: list[Question], others: list[list[list[str]]]
@@ -72,7 +70,6 @@ def test_the_option_pool_is_the_distinct_options_in_order_of_first_occurrence(
     assert tables.observed["options in the pool before equal ones were merged"] == len(texts)
 
 
-@quick
 @given(QUESTIONS)
 def test_the_gold_pool_is_the_distinct_gold_options_in_order_of_first_occurrence(questions: list[Question]) -> None:
     answers = dict.fromkeys(options[gold] for _, options, gold in questions)
@@ -80,7 +77,6 @@ def test_the_gold_pool_is_the_distinct_gold_options_in_order_of_first_occurrence
     assert rows(tables, "corpus") == [(f"p-d-{j}", "", text) for j, text in enumerate(answers)]
 
 
-@quick
 @given(QUESTIONS, POOLS)
 def test_every_query_has_one_judgement_for_the_text_of_its_gold_option(
     questions: list[Question], others: list[list[list[str]]]
@@ -95,7 +91,6 @@ def test_every_query_has_one_judgement_for_the_text_of_its_gold_option(
         assert rows(tables, "queries") == [(f"p-q-{i}", query) for i, (query, _, _) in enumerate(questions)]
 
 
-@quick
 @given(QUESTIONS, POOLS)
 def test_other_splits_only_add_documents_at_the_end(questions: list[Question], others: list[list[list[str]]]) -> None:
     alone = build_option_pool(make_questions(questions), [], prefix="p", split="test")

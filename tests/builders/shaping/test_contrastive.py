@@ -6,9 +6,10 @@ from hashlib import blake2b
 
 import polars as pl
 
-from builders.shaping.benchmark_index import BenchmarkIndex, hash_texts
+from builders.shaping.benchmark_index import BenchmarkIndex
 from builders.shaping.contrastive import clean_pairs, document_pool, fill_negatives, limit_negatives, make_pairs
 from builders.shaping.sampling import hash_order
+from builders.shaping.short_hashes import hash_texts
 
 NOTHING = BenchmarkIndex({"exact": pl.Series([], dtype=pl.UInt64), "folded": pl.Series([], dtype=pl.UInt64)})
 
@@ -98,8 +99,8 @@ def test_a_sample_stays_in_the_order_of_the_source() -> None:
 
 def test_texts_of_the_index_are_reported_and_dropped_when_cleaning() -> None:
     index = BenchmarkIndex({
-        "exact": hash_texts(pl.Series(["Who opened the door today?"])).sort(),
-        "folded": hash_texts(pl.Series(["who opened the door today"])).sort(),
+        "exact": pl.Series(hash_texts(pl.Series(["Who opened the door today?"]))).sort(),
+        "folded": pl.Series(hash_texts(pl.Series(["who opened the door today"]))).sort(),
     })  # fmt: skip
     frame = rows(
         ("Who opened the door today?", ["a"], []),

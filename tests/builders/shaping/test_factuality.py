@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
@@ -42,7 +42,6 @@ def test_the_text_is_atebs_with_both_sides_unchanged(tmp_path: Path) -> None:
     }
 
 
-@settings(deadline=None, max_examples=50)
 @given(premise=TEXTS, hypothesis=TEXTS)
 def test_no_character_of_either_side_is_lost_or_added(premise: str, hypothesis: str) -> None:
     rows = pl.DataFrame({"premise": [premise], "hypothesis": [hypothesis], "label": [1]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
@@ -60,7 +60,6 @@ def test_merged_rows_are_counted_and_observations_are_kept() -> None:
     assert merged.observed == {"seen": 7}
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=8))
 def test_a_cleaned_gold_pool_has_every_answer_and_no_duplicates(pairs: list[tuple[str, str]]) -> None:
     schema = {"query": pl.String, "options": pl.List(pl.String), "gold": pl.Int64}

@@ -39,7 +39,6 @@ from tests.support.preference_pairs import (
     dropped_counts,
     frame,
     guess_preferences,
-    quick,
 )
 
 if TYPE_CHECKING:
@@ -155,7 +154,6 @@ def test_further_columns_of_a_prompt_are_kept_beside_its_pairs() -> None:
     assert frame(rerank_pairs(pairs, split="test"), "queries").rows() == [("p-0", "ask p", "xsum")]
 
 
-@quick
 @given(RATINGS)
 def test_pairs_are_all_combinations_of_two_systems_of_each_prompt(rows: list[Rating]) -> None:
     by_prompt: dict[str, dict[str, list[float]]] = {}
@@ -170,7 +168,6 @@ def test_pairs_are_all_combinations_of_two_systems_of_each_prompt(rows: list[Rat
     assert paired_rows(rows) == expected
 
 
-@quick
 @given(RATINGS, st.randoms(use_true_random=False))
 def test_the_order_of_ratings_only_affects_the_order_of_prompts(rows: list[Rating], random: Any) -> None:
     shuffled = random.sample(rows, len(rows))
@@ -258,7 +255,6 @@ def reason_of(pair: Pair) -> str | None:
     return EQUAL if a.strip() == b.strip() else None
 
 
-@quick
 @given(PAIRS)
 def test_every_input_pair_is_either_kept_or_counted_as_dropped(pairs: list[Pair]) -> None:
     tables = rerank(pairs)
@@ -270,7 +266,6 @@ def test_every_input_pair_is_either_kept_or_counted_as_dropped(pairs: list[Pair]
     assert tables.observed["pairs in test"] == frame(tables, "queries").height + dropped
 
 
-@quick
 @given(PAIRS)
 def test_every_other_pair_can_be_read_back_from_the_tables(pairs: list[Pair]) -> None:
     tables = rerank(pairs)
@@ -283,7 +278,6 @@ def test_every_other_pair_can_be_read_back_from_the_tables(pairs: list[Pair]) ->
     assert {query: (queries[query], dict(ranked)) for query, ranked in candidates(tables).items()} == expected
 
 
-@quick
 @given(PAIRS)
 def test_tables_follow_the_rules_of_their_task(pairs: list[Pair]) -> None:
     tables = rerank([*pairs, ("q", "better", "worse", True)])
@@ -291,14 +285,12 @@ def test_tables_follow_the_rules_of_their_task(pairs: list[Pair]) -> None:
     assert integrity.check_integrity(Reranking(), frames, ("test",)) == []
 
 
-@quick
 @given(PAIRS)
 def test_swapped_responses_give_the_same_rows(pairs: list[Pair]) -> None:
     swapped = [(query, b, a, None if preferred is None else not preferred) for query, a, b, preferred in pairs]
     assert_same_tables(rerank(pairs), rerank(swapped))
 
 
-@quick
 @given(PAIRS, PAIRS)
 def test_further_pairs_do_not_change_the_rows_of_others(pairs: list[Pair], more: list[Pair]) -> None:
     few, many = rerank(pairs), rerank(pairs + more)
@@ -306,7 +298,6 @@ def test_further_pairs_do_not_change_the_rows_of_others(pairs: list[Pair], more:
         assert_frame_equal(frame(few, config), frame(many, config).head(frame(few, config).height))
 
 
-@quick
 @given(PAIRS, st.randoms(use_true_random=False))
 def test_the_order_of_pairs_and_chunks_only_affect_the_order_of_rows(pairs: list[Pair], random: Any) -> None:
     rows = list(make_pairs(pairs).iter_slices(1))
@@ -410,7 +401,6 @@ def test_in_a_cleaned_version_queries_in_several_splits_stay_in_the_last_one() -
     assert [dropped.split for dropped in alone.dropped] == ["validation"]
 
 
-@quick
 @given(st.lists(st.tuples(st.sampled_from("qQ"), TEXTS, TEXTS, st.booleans()), max_size=12))
 def test_cleaning_leaves_clean_pairs_and_drops_none_of_them(pairs: list[Pair]) -> None:
     numbers, reasons = rerank_clean(*pairs)

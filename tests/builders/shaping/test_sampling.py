@@ -26,7 +26,6 @@ from tests.support.sampling import (
     counts,
     ids,
     keys,
-    quick,
     reviews,
     table,
 )
@@ -56,7 +55,6 @@ def test_the_order_of_rows_never_changes() -> None:
     assert keys(sampling.sort_by_hash(rows, key="id", seed="kinopoisk")) == ["10", "a", "", "отзыв", "review-1", "-7"]
 
 
-@quick
 @given(st.lists(ids, unique=True), st.integers() | st.text(min_size=1, max_size=12))
 def test_the_order_is_the_same_in_plain_python(names: list[str], seed: str | int) -> None:
     def sort_key(name: str) -> tuple[int, bytes]:
@@ -67,7 +65,6 @@ def test_the_order_is_the_same_in_plain_python(names: list[str], seed: str | int
     assert keys(sampling.sort_by_hash(rows, key="id", seed=seed)) == sorted(names, key=sort_key)
 
 
-@quick
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)), st.lists(st.integers(0, 2**64 - 1)))
 def test_an_integer_is_hashed_as_its_digits(signed: list[int], unsigned: list[int]) -> None:
     for numbers, dtype in ((signed, pl.Int64), (unsigned, pl.UInt64)):
@@ -89,7 +86,6 @@ def test_different_seeds_give_different_samples() -> None:
     assert 150 < len(first & second) < 350  # a quarter of a quarter is expected: 250 of 4000
 
 
-@quick
 @given(reviews, reviews, st.data())
 def test_added_rows_change_a_sample_only_by_pushing_rows_out(
     old: dict[str, str], more: dict[str, str], data: st.DataObject
@@ -102,7 +98,6 @@ def test_added_rows_change_a_sample_only_by_pushing_rows_out(
     assert len(before - after) == len(after & set(added)) <= len(added)
 
 
-@quick
 @given(reviews, reviews)
 def test_added_rows_change_a_sample_per_class_only_within_their_class(
     old: dict[str, str], more: dict[str, str]
@@ -118,7 +113,6 @@ def test_added_rows_change_a_sample_per_class_only_within_their_class(
         assert len(was - now) <= sum(of == label for of in added.values())
 
 
-@quick
 @given(reviews, st.data())
 def test_a_larger_sample_begins_with_the_smaller_one(rows: dict[str, str], data: st.DataObject) -> None:
     large = data.draw(st.integers(0, len(rows)))
@@ -127,7 +121,6 @@ def test_a_larger_sample_begins_with_the_smaller_one(rows: dict[str, str], data:
     assert_frame_equal(sampling.sample(table(rows), small, key="id", seed=SEED), larger.head(small))
 
 
-@quick
 @given(reviews)
 def test_a_larger_sample_per_class_begins_each_class_with_the_smaller_one(rows: dict[str, str]) -> None:
     rows = {f"one {label}": label for label in CLASSES} | rows
@@ -139,7 +132,6 @@ def test_a_larger_sample_per_class_begins_each_class_with_the_smaller_one(rows: 
         assert_frame_equal(smaller.filter(of_class), larger.filter(of_class).head(enough - 1))
 
 
-@quick
 @given(reviews)
 def test_a_sample_per_class_has_n_rows_of_each_class_all_in_hash_order(rows: dict[str, str]) -> None:
     rows = {f"one {label}": label for label in CLASSES} | rows
@@ -149,7 +141,7 @@ def test_a_sample_per_class_has_n_rows_of_each_class_all_in_hash_order(rows: dic
     assert_frame_equal(sample, sampling.sort_by_hash(sample, key="id", seed=SEED))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.integers(0, 2**32), st.lists(st.integers(1, 3999), unique=True, max_size=12))
 def test_neither_input_order_nor_chunks_change_a_choice(shuffle: int, cuts: list[int]) -> None:
     rows = corpus()

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from builders.shaping import sampling
-from tests.support.sampling import CLASSES, SEED, corpus, counts, ids, keys, quick, reviews, table
+from tests.support.sampling import CLASSES, SEED, corpus, counts, ids, keys, reviews, table
 
 
-@quick
 @given(reviews, st.data())
 def test_splits_have_their_sizes_of_each_class_and_share_no_row(rows: dict[str, str], data: st.DataObject) -> None:
     rows = {f"one {label}": label for label in CLASSES} | rows
@@ -30,7 +29,6 @@ def test_splits_have_their_sizes_of_each_class_and_share_no_row(rows: dict[str, 
     assert set(keys(together)) == set(keys(whole))
 
 
-@quick
 @given(reviews, st.data())
 def test_splits_of_all_rows_are_cut_from_the_hash_order_one_after_another(
     rows: dict[str, str], data: st.DataObject
@@ -42,7 +40,6 @@ def test_splits_of_all_rows_are_cut_from_the_hash_order_one_after_another(
     assert_frame_equal(pl.concat(splits.values()), sampling.sample(table(rows), train + test, key="id", seed=SEED))
 
 
-@quick
 @given(reviews, st.data())
 def test_stratified_splits_take_the_same_share_of_each_class(rows: dict[str, str], data: st.DataObject) -> None:
     rows = rows | {"one": "Good"}
@@ -74,7 +71,6 @@ def test_shares_are_rounded_by_largest_remainder() -> None:
     assert counts(test) == {"Bad": 5, "Neutral": 3, "Good": 2}  # of 5.3, 3.1 and 1.6
 
 
-@quick
 @given(st.sets(ids, min_size=1), st.data())
 def test_classes_with_equal_remainders_are_ordered_by_hash_and_not_by_name(
     names: set[str], data: st.DataObject
@@ -94,7 +90,6 @@ def test_each_distinct_list_of_labels_is_a_class() -> None:
     assert sampling.sample_per_class(rows, 3, by="label", key="id", seed=SEED).height == 12
 
 
-@quick
 @given(st.lists(st.integers(1, 4), min_size=6, max_size=20), st.data())
 def test_a_group_is_never_in_two_splits(group_sizes: list[int], data: st.DataObject) -> None:
     rows = pl.DataFrame([{"id": f"{g}/{n}", "event": g} for g, size in enumerate(group_sizes) for n in range(size)])

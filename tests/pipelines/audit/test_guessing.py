@@ -6,7 +6,7 @@ from itertools import product
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.audit.guessing import rank_correlation, strength_of_labels, strength_within_groups
@@ -23,7 +23,6 @@ def split_numbers(rows: list[tuple[int, int, bool]]) -> tuple[list[int], list[in
     return [number for _, number, label in rows if label], [number for _, number, label in rows if not label]
 
 
-@settings(deadline=None, max_examples=60)
 @given(ROWS)
 def test_a_strength_is_the_share_of_all_pairs_of_rows_that_are_guessed_right(rows: list[tuple[int, int, bool]]) -> None:
     having, others = split_numbers(rows)
@@ -37,7 +36,6 @@ def test_a_strength_is_the_share_of_all_pairs_of_rows_that_are_guessed_right(row
     assert strength == pytest.approx(compare_all(having, others))
 
 
-@settings(deadline=None, max_examples=60)
 @given(ROWS)
 def test_within_groups_it_is_the_mean_over_the_groups_with_both_kinds_of_rows(
     rows: list[tuple[int, int, bool]],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
@@ -48,7 +48,6 @@ def test_a_query_matches_a_document_with_and_without_its_title_and_the_title_alo
     assert (finding.count, finding.examples) == (3, ("q0", "q1", "q2"))
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.sampled_from("ab"), min_size=4, max_size=4),
     st.dictionaries(st.tuples(st.sampled_from("qrs"), st.integers(0, 3)), st.integers(0, 1), min_size=1),

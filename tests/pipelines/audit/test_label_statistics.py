@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.audit.label_statistics import count_labels
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 11), unique=True, max_size=4), min_size=1))
 def test_labels_are_in_ascending_order_after_rows_without_a_label(rows: list[list[int]]) -> None:
     counted = Counter(label for row in rows for label in (row or [None]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
@@ -365,7 +365,6 @@ def test_nothing_is_downloaded_or_written_and_another_process_agrees(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=200))
 def test_the_detectors_accept_any_text(text: str) -> None:
     assert len(foreign_languages([text], {"en"})) == 1

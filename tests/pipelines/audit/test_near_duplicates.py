@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders.shaping.folding import fold_text
@@ -96,7 +96,6 @@ def edit_text(text: str, rng: random.Random) -> str:
     return " ".join(words + ["ещё"] * rng.choice([0, 0, 1, 3]))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(1, 2))
 @example(1, 1, 1)
 def test_the_result_is_that_of_comparing_all_pairs(seed: int, splits: int, columns: int) -> None:

@@ -7,7 +7,7 @@ from collections import defaultdict
 
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders import tasks
@@ -796,7 +796,6 @@ def fold(text: str) -> str:
     return " ".join(words.split()) or " ".join(lower.split())
 
 
-@settings(max_examples=80, deadline=None)
 @given(*[st.lists(st.tuples(TEXT, st.integers(0, 2)), min_size=1, max_size=8)] * 2)
 @example([("a", 0)], [("A", 1), ("a ", 1)])
 def test_duplicates_leaks_and_conflicts_are_those_that_plain_python_finds(

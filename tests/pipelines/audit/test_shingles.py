@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.shaping.folding import fold_text
@@ -35,7 +35,6 @@ def fold_texts(texts: list[str]) -> list[str]:
     return pl.DataFrame({"text": texts}, {"text": pl.String}).select(fold_text(pl.col("text")))["text"].to_list()
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(TEXT, max_size=6), st.integers(1, 6))
 def test_folding_a_text_first_changes_nothing(texts: list[str], long: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -49,7 +48,6 @@ def test_folding_a_text_first_changes_nothing_for_any_character() -> None:
     assert shingle_rows(texts) == shingle_rows(fold_texts(texts))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=6))
 def test_the_shingles_of_a_text_do_not_depend_on_other_texts(texts: list[str]) -> None:
     assert shingle_rows(texts) == [shingle_rows([text])[0] for text in texts]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders import tasks
@@ -265,7 +265,6 @@ def plain_documents(rows: list[tuple[str, str]]) -> list[str]:
     return [(title + " " + text).strip() if title else text.strip() for title, text in rows]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1), st.lists(st.tuples(TEXT, TEXT), min_size=1))
 @example([("\x1c", "\u3000a\x85"), ("", "a")], [("a", "b"), ("b", "a")])
 def test_texts_are_measured_as_plain_python_would(
@@ -290,7 +289,6 @@ def test_texts_are_measured_as_plain_python_would(
     assert sts["unique_pairs"] == len({tuple(sorted(pair)) for pair in pairs})
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), st.integers(0, 2), min_size=1))
 def test_judgements_are_counted_as_plain_python_would(judged: dict[tuple[str, str], int]) -> None:
     rows = [(query, document, score) for (query, document), score in judged.items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
@@ -42,7 +42,6 @@ def test_quantiles_are_lengths_that_occur() -> None:
     assert set(describe_sentences(["", "bees"]).text_length_quantiles.values()) == {0, 4}
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=300))
 def test_a_quantile_is_the_least_length_that_enough_texts_do_not_exceed(lengths: list[int]) -> None:
     quantiles = describe_sentences(["b" * length for length in lengths]).text_length_quantiles

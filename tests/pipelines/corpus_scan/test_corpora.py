@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import DatasetError, SourceError, UsageError
@@ -217,7 +217,6 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.sampl
 )
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12), st.integers(1, 200))
 def test_any_text_comes_back_from_any_format_and_any_partitions(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], size: int

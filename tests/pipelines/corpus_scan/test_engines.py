@@ -11,7 +11,6 @@ import sys
 import textwrap
 import time
 from functools import partial
-from importlib.util import find_spec
 from multiprocessing import active_children
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,9 +31,7 @@ if TYPE_CHECKING:
 
     from pipelines.corpus_scan.partitions import Partition
 
-needs_ray = pytest.mark.skipif(
-    find_spec("ray") is None, reason="Ray is not installed: pip install 'embedding-datasets[ray]'"
-)
+needs_ray = pytest.mark.extra("ray")
 
 
 def corpus(folder: Path, partitions: int = 12) -> tuple[Partition, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.corpus_scan.corpus_batch import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
@@ -155,7 +155,6 @@ def test_planted_leaks_are_all_found_and_nothing_else(tmp_path: Path, texts: lis
     assert matches["similarity"].min() >= 0.9
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_whatever_is_around_a_text_of_eight_words_it_is_contained(tmp_path_factory: Any, data: st.DataObject) -> None:
     words = st.lists(st.text("аябёЁyzA1", min_size=1, max_size=12), min_size=8, max_size=30)

@@ -6,7 +6,6 @@ import gzip
 import json
 import random
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -25,9 +24,7 @@ from tests.support.benchmark_tables import sentence, similarity, store_texts
 if TYPE_CHECKING:
     from pathlib import Path
 
-needs_ray = pytest.mark.skipif(
-    find_spec("ray") is None, reason="Ray is not installed: pip install 'embedding-datasets[ray]'"
-)
+needs_ray = pytest.mark.extra("ray")
 
 
 @pytest.fixture

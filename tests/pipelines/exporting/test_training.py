@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
     from pipelines.make import BuildResult
 
 DATASETS = ("ru-hnp-contrastive", "ru-wanli-contrastive")
-TRAINS = pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in ("sentence_transformers", "accelerate")),
-    reason="sentence-transformers and accelerate are not installed: pip install '.[consumers]'",
-)
 
 
 class Trainer:
@@ -152,7 +147,7 @@ def export_by_tag(published: Published, trainer: str, work: Path) -> Path:
 
 
 @pytest.mark.slow
-@TRAINS
+@pytest.mark.extra("accelerate", "sentence_transformers")
 def test_a_small_model_learns_from_a_release_by_tag(published: Published, tmp_path: Path) -> None:
     target = export_by_tag(published, "sentence-transformers", tmp_path)
     configs = {
