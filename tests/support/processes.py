@@ -31,7 +31,7 @@ LONGEST = 120  # seconds until a test gives up; nothing takes as long
 def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """Run a command in this process as `python -m pipelines.NAME` runs it, without a terminal; its output is kept in memory.
 
-    This saves a second of imports each time. What differs in a process, run with `run_process`.
+    This saves a second of imports each time. A test of what differs in a process starts one itself.
     """
     out, err = io.StringIO(), io.StringIO()
     name, *options = arguments
@@ -53,14 +53,6 @@ def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
             configure_logging()
     assert isinstance(code, int)
     return subprocess.CompletedProcess(list(arguments), code, out.getvalue(), err.getvalue())
-
-
-def run_process(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run a command in a separate process with empty standard input and no terminal."""
-    return subprocess.run(
-        [sys.executable, "-m", f"pipelines.{arguments[0]}", *arguments[1:]],
-        cwd=cwd, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
 
 
 def environment(hub: LoopbackHub, folder: Path, **more: str) -> dict[str, str]:
