@@ -26,10 +26,12 @@ def drop(
 
     Returns the other rows, in their order, and one Dropped, or none if no row meets the condition.
     """
-    marked = frame.with_columns(where.fill_null(value=False).alias("__dropped"))
-    keys = marked.filter("__dropped").get_column(key).cast(pl.String)
-    rest = marked.filter(~pl.col("__dropped")).drop("__dropped")
-    return rest, (Dropped(reason, keys.len(), split, tuple(keys.head(EXAMPLES))),) if keys.len() else ()
+    is_dropped = frame.with_columns(where.fill_null(value=False).alias("__dropped"))["__dropped"]
+    if not is_dropped.any():
+        return frame, ()
+    keys = frame[key].filter(is_dropped)
+    examples = tuple(keys.head(EXAMPLES).cast(pl.String))
+    return frame.filter(~is_dropped), (Dropped(reason, keys.len(), split, examples),)
 
 
 def drop_each(

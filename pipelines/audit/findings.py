@@ -6,6 +6,7 @@ Every family of findings (integrity, texts, duplicates, leaks, labels, judgement
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -51,19 +52,29 @@ def findings_where(
     the columns `twin` and `twin_split` its twin); without that column, its ids name it; without ids, it is the table itself.
     severity: that of the kind, unless given. Examples are added later, by `with_examples`.
     """
+    is_match = condition.fill_null(value=False)
+    counting = [pl.len().alias("total"), is_match.sum().alias("count")]
+    counted = rows.select(counting)
+    total, count = (counted if isinstance(counted, pl.DataFrame) else counted.collect(engine="streaming")).row(0)
+    if not count:
+        return []
     rows = rows.lazy()
     columns = rows.collect_schema().names()
     if "position" not in columns and "row" not in columns:
         name = row_id(columns)
         rows = rows.with_row_index("position") if name is None else rows.with_columns(row=name)
-    marked = rows.with_columns(condition.fill_null(value=False).alias("__match"))
-    counts = marked.select(pl.len().alias("total"), pl.col("__match").sum().alias("count")).collect(engine="streaming")
-    total, count = counts.row(0)
-    if not count:
-        return []
     finding = Finding(kind, severity or KINDS[kind].severity, *location, count, count / total, detail=detail)
-    kept = [column for column in ROW_COLUMNS if column in marked.collect_schema().names()]
-    return [FindingRows(finding, marked.filter("__match").select(kept))]
+    kept = [column for column in ROW_COLUMNS if column in rows.collect_schema().names()]
+    return [FindingRows(finding, rows.with_columns(is_match.alias("__match")).filter("__match").select(kept))]
+
+
+def findings_for_each(
+    rows: pl.LazyFrame | pl.DataFrame, conditions: Sequence[tuple[str, Location, pl.Expr]]
+) -> list[FindingRows]:
+    """The findings of several conditions, each with its kind and location; the rows are read once if none is met."""
+    is_met = {str(number): where.fill_null(value=False).any() for number, (_, _, where) in enumerate(conditions)}
+    met = compress(conditions, rows.lazy().select(**is_met).collect(engine="streaming").row(0))
+    return [one for kind, location, where in met for one in findings_where(kind, location, rows, where)]
 
 
 def table_finding(kind: str, config: str, split: str = "", column: str = "", *, detail: str = "") -> Finding:

@@ -14,7 +14,14 @@ import polars as pl
 from builders import tasks
 from builders.column_types import NAMES, type_name
 from builders.shaping.labels import label_key
-from pipelines.audit.findings import FindingRows, findings_where, table_finding, with_examples, without_rows
+from pipelines.audit.findings import (
+    FindingRows,
+    findings_for_each,
+    findings_where,
+    table_finding,
+    with_examples,
+    without_rows,
+)
 from pipelines.audit.tables import Frames, count_rows, read_column
 from pipelines.audit.training_labels import check_training_labels
 from pipelines.audit.training_pairs import check_training_pairs
@@ -92,19 +99,19 @@ def _check_rows(layout: tasks.Layout, split: str, frame: pl.LazyFrame) -> list[F
     schema = frame.collect_schema()
     if not count_rows(frame):
         return [_whole("empty_table", layout.config, split)]
-    findings = []
+    conditions = []
     for column, dtype in schema.items():
         is_null = pl.col(column).is_null()
         if isinstance(dtype, pl.List):
             is_null = is_null | pl.col(column).list.eval(pl.element().is_null()).list.any()
         kind = "null_text" if column in layout.text or column == "title" else "null_value"
-        findings += findings_where(kind, (layout.config, split, column), frame, is_null)
+        conditions.append((kind, (layout.config, split, column), is_null))
     if "id" in schema:
         location = (layout.config, split, "id")
-        findings += findings_where("duplicate_id", location, frame, ~pl.col("id").is_first_distinct())
+        conditions.append(("duplicate_id", location, ~pl.col("id").is_first_distinct()))
         if schema["id"] == pl.String():
-            findings += findings_where("empty_id", location, frame, pl.col("id") == "")
-    return findings
+            conditions.append(("empty_id", location, pl.col("id") == ""))
+    return findings_for_each(frame, conditions)
 
 
 def _check_task(task: tasks.Task, frames: Frames, split: str, *, sample: bool) -> list[FindingRows]:

@@ -107,6 +107,8 @@ def _find_condition(kind: str, survey: pl.DataFrame, location: Location) -> list
     """The finding for the texts to which a part of a kind applies; its detail counts the parts that have a name."""
     columns = {part: condition_column(kind, part, location[2]) for one, part in TEXT_CONDITIONS if one == kind}
     counts = {part: survey[column].sum() for part, column in columns.items()}
+    if not any(counts.values()):
+        return []
     detail = ", ".join(f"{part} {count:,}" for part, count in counts.items() if part and count)
     return findings_where(kind, location, survey, pl.any_horizontal(columns.values()), detail=detail)
 

@@ -12,7 +12,7 @@ import polars as pl
 from builders.shaping.folding import fold_text
 from builders.tasks import NEGATIVE_KINDS
 from pipelines.audit.duplicates import FOLDED_DETAIL
-from pipelines.audit.findings import findings_where
+from pipelines.audit.findings import findings_for_each, findings_where
 from pipelines.audit.text_patterns import CHARACTER, suspects
 from pipelines.audit.texts import TEXT_CONDITIONS, TextForms
 from pipelines.audit.training_kinds import MIN_NEGATIVES
@@ -30,15 +30,13 @@ def check_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[F
     has_empty = positives.list.eval(~pl.element().str.contains(CHARACTER)).list.any()
     is_unknown = kinds.list.eval(~pl.element().is_in(NEGATIVE_KINDS)).list.any()
     conditions = [
-        ("empty_query", "query", ~query.str.contains(CHARACTER)),
-        ("query_without_positive", "positives", positives.list.len() == 0),
-        ("empty_positive", "positives", has_empty),
-        ("negatives_without_kinds", "negative_kinds", negatives.list.len() != kinds.list.len()),
-        ("unknown_negative_kind", "negative_kinds", is_unknown),
+        ("empty_query", (config, split, "query"), ~query.str.contains(CHARACTER)),
+        ("query_without_positive", (config, split, "positives"), positives.list.len() == 0),
+        ("empty_positive", (config, split, "positives"), has_empty),
+        ("negatives_without_kinds", (config, split, "negative_kinds"), negatives.list.len() != kinds.list.len()),
+        ("unknown_negative_kind", (config, split, "negative_kinds"), is_unknown),
     ]
-    return [
-        one for kind, column, where in conditions for one in findings_where(kind, (config, split, column), frame, where)
-    ]
+    return findings_for_each(frame, conditions)
 
 
 def audit_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[FindingRows]:
@@ -105,6 +103,8 @@ def _find_rows(
     kind: str, location: tuple[str, str, str], texts: pl.DataFrame, rows: tuple[pl.Series, pl.Series]
 ) -> list[FindingRows]:
     """The findings for rows that meet a condition exactly, and for those that meet it only after folding."""
+    if rows[1].is_empty():  # equal texts are equal after folding
+        return []
     exact, folded = map(_is_in, rows)
     return [
         *findings_where(kind, location, texts, exact),
@@ -123,6 +123,8 @@ def _find_text_conditions(
     different = documents.select(text.unique()).with_columns(suspect=suspects(text))
     conditions = {f"{kind} {part}": applies(forms) for (kind, part), applies in TEXT_CONDITIONS.items()}
     marked = different.select("text", **conditions).filter(pl.any_horizontal(list(conditions)))
+    if marked.is_empty():
+        return []
     marked = documents.select("position", "text").join(marked, on="text").drop("text")
     findings = []
     for kind in dict.fromkeys(kind for kind, _ in TEXT_CONDITIONS):
