@@ -18,6 +18,8 @@ from cards import markdown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701 - Markdown, not HTML
+
 
 def release_numbers(
     task: tasks.Task, rows: Mapping[tuple[str, str], int], options: Mapping[str, Any], observed: Mapping[str, int]
@@ -40,14 +42,14 @@ def fill_placeholders(text: str, numbers: Mapping[str, Mapping[str, Any]], where
     Raises ValueError for a placeholder without a number, and for a malformed one.
     """
     try:
-        return _environment().from_string(text).render(numbers)
+        return _compile(text).render(numbers)
     except jinja2.TemplateError as error:
         raise ValueError(f"{where}: {error.message}") from error
 
 
 @cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701 - Markdown, not HTML
+def _compile(text: str) -> jinja2.Template:
+    return _ENVIRONMENT.from_string(text)
 
 
 def _as_text(value: Any) -> str:
