@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ import pytest
 from tests.support.paths import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 COMMANDS = {
@@ -71,21 +71,31 @@ NETWORK = {
 }  # fmt: skip
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
 def module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-def imports_of(path: Path) -> Iterator[tuple[str, int]]:
+@cache
+def imports_of(path: Path) -> list[tuple[str, int]]:
     """The full names of what a file imports, type checking included, with their lines."""
-    names = {module_name(other) for other in MODULES}
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    found = []
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, node.lineno) for alias in node.names)
+            found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}: relative import"
-            for alias in node.names:
-                full = f"{node.module}.{alias.name}"
-                yield (full if full in names else str(node.module)), node.lineno
+            full = [f"{node.module}.{alias.name}" for alias in node.names]
+            found += [(name if name in NAMES else str(node.module), node.lineno) for name in full]
+    return found
+
+
+NAMES = [module_name(path) for path in MODULES]
 
 
 def layer_of(module: str) -> tuple[int, str]:
@@ -97,25 +107,24 @@ def layer_of(module: str) -> tuple[int, str]:
     pytest.fail(f"{module} is in no layer: name it in LAYERS, and in docs/architecture.md")
 
 
-@pytest.mark.parametrize("path", MODULES, ids=module_name)
-def test_a_module_imports_only_what_is_below_it(path: Path) -> None:
-    if module_name(path) == "pipelines":
-        return
-    layer, member = layer_of(module_name(path))
-    for name, line in imports_of(path):
-        if name.split(".")[0] not in PACKAGES or name == "pipelines":
+def test_a_module_imports_only_what_is_below_it() -> None:
+    for path, name in zip(MODULES, NAMES, strict=True):
+        if name == "pipelines":
             continue
-        if name == "pipelines.command":
-            assert module_name(path).removeprefix("pipelines.") in COMMANDS | {"command_line"}, (
-                f"{path}:{line}: only commands import command"
-            )
-            continue
-        imported, other = layer_of(name)
-        assert imported < layer or other == member, f"{path}:{line}: {module_name(path)} imports {name}"
+        layer, member = layer_of(name)
+        for imported, line in imports_of(path):
+            if imported.split(".")[0] not in PACKAGES or imported == "pipelines":
+                continue
+            where = f"{path}:{line}: {name} imports {imported}"
+            if imported == "pipelines.command":
+                assert name.removeprefix("pipelines.") in COMMANDS | {"command_line"}, where
+                continue
+            below, other = layer_of(imported)
+            assert below < layer or other == member, where
 
 
 def test_no_two_modules_of_the_packages_import_each_other_in_a_circle() -> None:
-    graph = {module_name(path): {name for name, _ in imports_of(path)} for path in MODULES}
+    graph = {name: {imported for imported, _ in imports_of(path)} for path, name in zip(MODULES, NAMES, strict=True)}
     finished: set[str] = set()
 
     def visit(module: str, trail: tuple[str, ...]) -> None:
@@ -139,21 +148,18 @@ SLOW = tuple(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in MODULES if path.parent.name != "pipelines" and module_name(path) not in LAZY],
-    ids=module_name,
-)
-def test_imports_are_at_the_top(path: Path) -> None:
-    tree = ast.parse(path.read_text("utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    hidden = [
-        node.lineno
-        for one in functions
-        for node in ast.walk(one)
-        if isinstance(node, ast.Import | ast.ImportFrom) and not _is_slow(node)
-    ]
-    assert not hidden, f"{path}: imports inside functions in lines {hidden}"
+def test_imports_are_at_the_top() -> None:
+    for path, name in zip(MODULES, NAMES, strict=True):
+        if path.parent.name == "pipelines" or name in LAZY:
+            continue
+        functions = [one for one in ast.walk(tree_of(path)) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+        hidden = [
+            node.lineno
+            for one in functions
+            for node in ast.walk(one)
+            if isinstance(node, ast.Import | ast.ImportFrom) and not _is_slow(node)
+        ]
+        assert not hidden, f"{path}: imports inside functions in lines {hidden}"
 
 
 def _is_slow(node: ast.Import | ast.ImportFrom) -> bool:
