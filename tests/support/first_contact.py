@@ -2,9 +2,9 @@
 
     upstream = published_files()             content by path: /raw.githubusercontent.com/<repo>/<commit>/<file>, ...
     with FaultyServer(upstream) as server:
-        build(server, folder, "rumteb")      embedding-datasets build rumteb, in a process of its own
+        build(server, folder, "rumteb")      embedding-datasets build rumteb
 
-In that process every source pins its golden file where it pins its real one, by the same kind of digest; a file that no
+There every source pins its golden file where it pins its real one, by the same kind of digest; a file that no
 source pins is met for the first time. The numbers of the recipes are those of the golden samples. Folders, lock file and ledger
 are below `folder`.
 """
@@ -26,15 +26,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import pytest
+
 from builders import catalogue
 from builders.raw_files import Member
 from pipelines import build as build_command
 from pipelines import command, make
 from pipelines.raw import locations
-from pipelines.raw.download import Patience
+from pipelines.raw.download import DownloadRequest, Patience
 from pipelines.raw.file_request import stored_file
-from pipelines.raw.urls import file_url
+from pipelines.raw.urls import HUB, file_url
 from tests.support.paths import ROOT
+from tests.support.processes import run
 from tests.support.raw_files import TOKEN, git_blob, sha256
 
 if TYPE_CHECKING:
@@ -85,14 +88,16 @@ def published_files() -> dict[str, bytes]:
 
 def build(server: FaultyServer, folder: Path, *arguments: str, defect: str = "") -> subprocess.CompletedProcess[str]:
     """Run a build to its end. defect: a dataset whose recipe raises an exception that no command expects."""
-    process = start_build(server, folder, *arguments, defect=defect)
-    stdout, stderr = process.communicate()
-    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_TOKEN", TOKEN)
+        patch.setenv("NO_PROXY", "*")
+        _publish_golden_files(patch, server.url, folder, defect)
+        return run("build", *arguments, "--output", str(folder / "outputs"))
 
 
-def start_build(server: FaultyServer, folder: Path, *arguments: str, defect: str = "") -> subprocess.Popen[str]:
+def start_build(server: FaultyServer, folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """Start a build in a process of its own."""
-    job = json.dumps({"server": server.url, "folder": str(folder), "arguments": arguments, "defect": defect})
+    job = json.dumps({"server": server.url, "folder": str(folder), "arguments": arguments})
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
     environment = inherited | {"HF_TOKEN": TOKEN, "HF_HOME": str(folder / "hf"), "NO_PROXY": "*"}
     return subprocess.Popen(
@@ -172,18 +177,26 @@ def _settings(folder: Path, options: argparse.Namespace) -> RawSettings:
         cache=folder / "cache",
         lock=folder / "raw.lock.json",
         patience=Patience(sleep=lambda _: None),
+        hub=HUB,  # the tests' own environment names another
     )
+
+
+def _publish_golden_files(patch: pytest.MonkeyPatch, server: str, folder: Path, defect: str = "") -> None:
+    """Make the commands of this process take golden files for published ones, and a loopback server for all others."""
+    patch.setattr(catalogue, "load", partial(_load, defect))
+    patch.setattr(command, "raw_settings", partial(_settings, folder))
+    patch.setattr(make, "BuildSettings", partial(make.BuildSettings, ledger=folder / "ledger.json"))
+
+    def download(request: DownloadRequest, target: Path, patience: Patience) -> Any:
+        return download_file(replace(request, url=server + server_path(request.url)), target, patience)
+
+    patch.setattr(locations, "download_file", download)
 
 
 def main() -> None:
     job = json.loads(sys.argv[1])
     folder = Path(job["folder"])
-    catalogue.load = partial(_load, job["defect"])
-    command.raw_settings = partial(_settings, folder)
-    locations.download_file = lambda request, target, patience: download_file(
-        replace(request, url=job["server"] + server_path(request.url)), target, patience
-    )
-    make.BuildSettings = partial(make.BuildSettings, ledger=folder / "ledger.json")  # type: ignore[misc, assignment]
+    _publish_golden_files(pytest.MonkeyPatch(), job["server"], folder)
     sys.argv = ["build", *job["arguments"], "--output", str(folder / "outputs")]
     command.run(build_command.main)
 
