@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -78,7 +77,7 @@ def test_json_output_is_one_object_per_dataset(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "names", [("cedr", "document_mt", "rubq", "terra"), pytest.param(("all",), marks=pytest.mark.slow)], ids=" ".join
+    "names", [("cedr", "rubq", "terra"), pytest.param(("all",), marks=pytest.mark.slow)], ids=" ".join
 )
 def test_parallel_jobs_give_the_same_result(tmp_path: Path, names: tuple[str, ...]) -> None:
     one = run("build", *names, "--sample", "--json", "--output", str(tmp_path / "one"))
@@ -347,9 +346,7 @@ def test_show_of_one_dataset_prints_its_recipe_options_and_raw_files() -> None:
         assert word in page
 
 
-@pytest.mark.parametrize(
-    "name", ["headline-classification", "miracl-reranking-ru", "ria-news-retrieval", "shp-reranking"]
-)
+@pytest.mark.parametrize("name", ["headline-classification", "miracl-reranking-ru", "ria-news-retrieval"])
 def test_an_output_folder_name_may_contain_glob_characters(name: str, settings: BuildSettings, tmp_path: Path) -> None:
     outcome = make(definition_of(name), "1.0.0", replace(settings, output=tmp_path / "[a]*?"))
     assert check_release(outcome.release_dir, language_sample=SAMPLE).report["problems"] == []
@@ -371,8 +368,8 @@ def test_check_exits_with_0_for_a_sound_release_and_1_for_a_damaged_one(tmp_path
 
 
 def test_a_build_writes_no_progress_bar_to_a_pipe(tmp_path: Path) -> None:
-    process = run("build", "ateb", "--sample", "--output", str(tmp_path))
-    assert re.fullmatch(r"(\d+) datasets: \1 built\n", process.stderr)
+    process = run("build", "rubq", "--sample", "--output", str(tmp_path))
+    assert process.stderr == "2 datasets: 2 built\n"
 
 
 def test_every_command_module_has_a_main_function() -> None:

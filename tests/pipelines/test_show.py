@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +11,7 @@ import pytest
 from builders.spec import version_key
 from pipelines.release import figures, ledger
 from pipelines.report import benchmark_table
-from tests.support.paths import ROOT
+from tests.support.processes import run
 from tests.support.releases import NAMES, definition_of
 
 if TYPE_CHECKING:
@@ -24,8 +22,7 @@ if TYPE_CHECKING:
 
 
 def show(*arguments: str) -> str:
-    command = [sys.executable, "-m", "pipelines.show", *arguments]
-    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    process = run("show", *arguments)
     assert process.returncode == 0, process.stderr
     return process.stdout
 

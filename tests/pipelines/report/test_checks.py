@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from itertools import product
@@ -12,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+from huggingface_hub import HfApi, constants
 
 from builders.errors import ReleaseError
 from cards.manifest import encode
 from pipelines import check
 from pipelines.audit.languages import SAMPLE
+from pipelines.hub import client
 from pipelines.make import make
 from pipelines.report.checks import check_release
 from tests.support.foreign import finding_counts, report_of, write_card
 from tests.support.loopback_hub import Commit, LoopbackHub, Repo
 from tests.support.paths import ROOT
-from tests.support.processes import environment
+from tests.support.processes import run
 from tests.support.releases import definition_of, sample_settings, write_dataset
 from tests.support.tables import clean_tables, with_rows, with_value
 
@@ -166,11 +167,12 @@ def push(hub: LoopbackHub, dataset_dir: Path) -> str:
 
 
 def check_on_hub(hub: LoopbackHub, tmp_path: Path, *arguments: str) -> tuple[int, list[dict[str, Any]], str]:
-    """The command in a process of its own: its exit code, reports and stderr."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pipelines.check", *arguments, "--json"], cwd=ROOT, stdin=subprocess.DEVNULL,
-        env=environment(hub, tmp_path, HF_TOKEN=""), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    """The exit code, reports and stderr of the command."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client, "HfApi", lambda endpoint, **options: HfApi(endpoint=endpoint or hub.url, **options))
+        patch.setattr(constants, "HF_TOKEN_PATH", "/nowhere/token")
+        patch.setenv("EMBEDDING_DATASETS_CACHE", str(tmp_path / "cache"))
+        done = run("check", *arguments, "--json")
     assert "Traceback" not in done.stderr
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
