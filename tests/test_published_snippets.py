@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -60,35 +59,28 @@ def blocks(hub: LoopbackHub, name: str, version: str) -> list[str]:
     return re.findall(r"(?ms)^```python\n(.*?)^```$", card)
 
 
-def run(hub: LoopbackHub, block: str, file: Path) -> dict[str, Any]:
-    """Run a block in a process of its own, in an empty folder, with empty caches."""
-    file.parent.mkdir(parents=True)
-    file.write_text(block, "utf-8")
-    settings = {"HF_ENDPOINT": hub.url, "HF_HOME": str(file.parent / "hf"), "HF_HUB_DISABLE_XET": "1"}
-    process = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "support" / "run_snippet.py"), str(file)],
-        cwd=file.parent, env=os.environ | settings | {"MTEB_CACHE": str(file.parent)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert process.returncode == 0, f"{block}\n{process.stderr[-4000:]}"
-    variables: dict[str, Any] = json.loads(file.with_suffix(".json").read_text("utf-8"))
-    return variables
-
-
 def run_blocks(
     hub: LoopbackHub, golden_release: Callable[[str], BuildResult], tmp_path: Path, *, mteb: bool
 ) -> list[tuple[str, dict[str, Any]]]:
-    """The name of the dataset and the variables of each block of the cards with mteb, or without; two blocks at a time."""
+    """The name of the dataset and the variables of each block of the cards with mteb, or without; caches are empty at first."""
     found = [
         (name, block)
         for name in DATASETS
         for block in blocks(hub, name, golden_release(name).version)
         if ("import mteb" in block) is mteb
     ]
-    with ThreadPoolExecutor(2) as pool:
-        files = [tmp_path / str(number) / "block.py" for number in range(len(found))]
-        variables = pool.map(run, [hub] * len(found), [block for _, block in found], files)
-        return list(zip([name for name, _ in found], variables, strict=True))
+    files = [tmp_path / f"block_{number}.py" for number in range(len(found))]
+    for file, (_, block) in zip(files, found, strict=True):
+        file.write_text(block, "utf-8")
+    settings = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_DISABLE_XET": "1"}
+    process = subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "support" / "run_snippet.py"), *map(str, files)],
+        cwd=tmp_path, env=os.environ | settings | {"MTEB_CACHE": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr[-4000:]
+    variables = [json.loads(file.with_suffix(".json").read_text("utf-8")) for file in files]
+    return list(zip([name for name, _ in found], variables, strict=True))
 
 
 def test_the_datasets_cover_every_task_type() -> None:

@@ -1,7 +1,8 @@
 """Run a block of Python code from a card as whoever pastes it does; test_published_snippets.py sets HF_ENDPOINT.
 
-`python run_snippet.py BLOCK.py` runs the block unchanged and writes its variables to BLOCK.json: the rows of its tables, by
-variable and split, and the main scores of its mteb results. Only the model of mteb is replaced, by one that needs no download.
+`python run_snippet.py BLOCK.py ...` runs each block unchanged, in a process of its own, and writes its variables to BLOCK.json:
+the rows of its tables, by variable and split, and the main scores of its mteb results. Only the model of mteb is replaced, by one
+that needs no download.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,7 @@ def variables(namespace: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-if __name__ == "__main__":
-    file = Path(sys.argv[1])
+def run(file: Path) -> None:
     block = file.read_text("utf-8")
     if "mteb.get_model(" in block:
         import mteb
@@ -35,4 +36,19 @@ if __name__ == "__main__":
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(block, file.name, "exec"), namespace)
     file.with_suffix(".json").write_text(json.dumps(variables(namespace), ensure_ascii=False), "utf-8")
-    os._exit(0)  # after streaming, a pyarrow thread may abort the normal interpreter exit
+
+
+if __name__ == "__main__":
+    import datasets  # noqa: F401 - once, not in each child
+
+    for argument in sys.argv[1:]:
+        child = os.fork()
+        if child == 0:
+            try:
+                run(Path(argument))
+            except Exception:  # noqa: BLE001 - shown, and told by the exit code
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)  # after streaming, a pyarrow thread may abort the normal interpreter exit
+        if os.waitpid(child, 0)[1]:
+            sys.exit(1)

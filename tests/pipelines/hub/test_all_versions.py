@@ -68,7 +68,7 @@ def run(hub: LoopbackHub, checkout_dir: Path, tmp_path: Path) -> Run:
     def run(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         process = subprocess.run(
             [sys.executable, "-m", f"pipelines.{command}", *arguments], cwd=checkout_dir, stdin=subprocess.DEVNULL,
-            env=environment(hub, tmp_path, PYTHONPATH=str(checkout_dir), PYTHONDONTWRITEBYTECODE="1"),
+            env=environment(hub, tmp_path, PYTHONPATH=str(checkout_dir)),
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert WRITER not in process.stdout + process.stderr

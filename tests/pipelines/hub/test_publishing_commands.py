@@ -86,7 +86,7 @@ def test_publish_check_and_diff_work_as_commands(hub: LoopbackHub, checkout_dir:
     def run(command: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         process = subprocess.run(
             [sys.executable, "-m", f"pipelines.{command}", *arguments], cwd=checkout_dir, stdin=subprocess.DEVNULL,
-            env=environment(hub, tmp_path, PYTHONPATH=str(checkout_dir), PYTHONDONTWRITEBYTECODE="1", **variables),
+            env=environment(hub, tmp_path, PYTHONPATH=str(checkout_dir), **variables),
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert WRITER not in process.stdout + process.stderr
