@@ -50,7 +50,7 @@ OTHER_FAULTS = [fault for fault in FAULTS if fault != USUAL_FAULT]
 # A version, the versions published before it, and a fault. An older version is on a branch of its own, which takes many requests.
 CASES = [
     ("2.0.0", ("1.0.0",), USUAL_FAULT),
-    ("1.0.0", (), USUAL_FAULT),
+    pytest.param("1.0.0", (), USUAL_FAULT, marks=pytest.mark.slow),
     *(pytest.param("2.0.0", ("1.0.0",), fault, marks=pytest.mark.slow) for fault in OTHER_FAULTS),
     *(pytest.param("1.0.0", ("2.0.0",), fault, marks=pytest.mark.slow) for fault in FAULTS),
 ]
