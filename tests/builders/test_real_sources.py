@@ -43,8 +43,9 @@ def test_another_process_with_one_thread_builds_the_same_rows(
     tmp_path: Path,
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pipelines.build", *(f"{name}@1.0.0" for name in names), "--json", "--offline", "--jobs", str(jobs),
-         "--raw-dir", str(real_sources), "--output", str(tmp_path / "out"), "--cache", str(tmp_path / "cache")],
+        [sys.executable, "-m", "pipelines.build", *(f"{name}@1.0.0" for name in names), "--json", "--offline",
+         "--jobs", str(jobs), "--raw-dir", str(real_sources), "--output", str(tmp_path / "out"),
+         "--cache", str(tmp_path / "cache")],
         cwd=ROOT, env=os.environ | {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "7"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
