@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def complete_release(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., BuildResult]:
-    """Build a dataset of COMPLETE from its real raw files, version 1.0.0 unless given, once per session."""
-    settings = sample_settings(tmp_path_factory.mktemp("real"))
+def complete_release(real_sources: Path, shared_folder: Path) -> Callable[..., BuildResult]:
+    """Build a dataset of COMPLETE from its real raw files, version 1.0.0 unless given, once for all workers."""
+    settings = sample_settings(shared_folder / "real")
     settings = replace(settings, sample=False, raw=replace(settings.raw, raw_dir=real_sources))
     results = dict[tuple[str, str], BuildResult]()
 

@@ -28,7 +28,7 @@ def clean(*texts: str, thorough: bool = True) -> list[str]:
     return [known[text] for text in texts]
 
 
-def clean_texts(texts: list[str], thorough: bool) -> dict[str, str]:
+def clean_texts(texts: list[str | None], thorough: bool) -> dict[str | None, str]:
     after = pl.select(remove_ratings(pl.Series("text", texts, pl.String), thorough=thorough)).to_series()
     return dict(zip(texts, after, strict=True))
 
@@ -43,8 +43,8 @@ def known_texts() -> frozenset[str]:
 
 
 @cache
-def clean_known_texts(thorough: bool) -> dict[str, str]:
-    return clean_texts(sorted(known_texts()), thorough)
+def clean_known_texts(thorough: bool) -> dict[str | None, str]:
+    return clean_texts([*sorted(known_texts()), None], thorough)
 
 
 REMOVED = {
@@ -307,45 +307,44 @@ def test_the_examples_of_a_rule_are_matched_by_that_rule(rules: tuple[Rule, ...]
 words = st.text("абвгдёЖЮя,—()!?« \u00a0\n", max_size=40)
 
 
-@settings(max_examples=8)
-@given(st.lists(words, max_size=5))
-def test_texts_without_numbers_are_unchanged(texts: list[str]) -> None:
-    assert clean(*texts) == texts
+RATINGS = st.sampled_from(["10 из 10", "7/10", "9 баллов", "**8,5 из 10**!"])
 
 
-@settings(max_examples=4)
-@given(words.map(lambda text: "Я" + text + "я"), st.sampled_from(["10 из 10", "7/10", "9 баллов", "**8,5 из 10**!"]))
-def test_removing_a_rating_on_its_own_line_keeps_the_text_before_and_after(text: str, rating: str) -> None:
-    texts = (f"{text}\n\n{rating}", f"\n{rating}\n\n{text}", f"{text}\n\n{rating}\n\n{text}")
-    assert clean(*texts) == [text, f"\n{text}", f"{text}\n\n{text}"]
-
-
-@settings(max_examples=4)
-@given(st.text("1089 ,./\\—:()\nизбаловцеквт", max_size=60))
-def test_no_internal_markers_remain_in_a_text(text: str) -> None:
-    [after] = clean(text)
-    assert not {GAP, SHIELD} & set(after)
-    assert len(after) <= len(text)
+@settings(max_examples=5)  # of many texts: the regular expressions are compiled for every example
+@given(
+    st.lists(words, max_size=20),
+    st.lists(st.tuples(words, RATINGS), max_size=10),
+    st.lists(st.text("1089 ,./\\—:()\nизбаловцеквт", max_size=60), max_size=20),
+)
+def test_only_ratings_are_removed_and_no_internal_markers_remain(
+    plain: list[str], rated: list[tuple[str, str]], others: list[str]
+) -> None:
+    expected = {text: text for text in plain}
+    for words, rating in rated:
+        text = f"Я{words}я"
+        expected |= {f"{text}\n\n{rating}": text, f"\n{rating}\n\n{text}": f"\n{text}"}
+        expected[f"{text}\n\n{rating}\n\n{text}"] = f"{text}\n\n{text}"
+    after = clean(*expected, *others)
+    assert after[: len(expected)] == list(expected.values()), "only a rating on its own line is removed"
+    for old, new in zip(others, after[len(expected) :], strict=True):
+        assert not {GAP, SHIELD} & set(new)
+        assert len(new) <= len(old)
 
 
 def test_a_null_stays_null() -> None:
-    assert pl.select(remove_ratings(pl.Series([None, "7/10"], dtype=pl.String))).to_series().to_list() == [None, ""]
+    assert clean_known_texts(True)[None] is None
 
 
 def read_contents(path: Path) -> list[str]:
     return [json.loads(line)["content"] for line in path.read_text("utf-8").splitlines()]
 
 
-def test_the_real_record_loses_only_its_rating(real_sources: Path) -> None:
-    [content] = read_contents(real_sources / "kinopoisk" / "blinoff.record0.jsonl")
-    assert content.endswith("\n\n10 из\u00a010")
-    assert clean(content) == [content.removesuffix("\n\n10 из\u00a010")]
-
-
 @pytest.mark.parametrize("thorough", [True, False])
 def test_1669_of_2473_real_reviews_have_ratings_and_none_remains(real_sources: Path, thorough: bool) -> None:
-    before = read_contents(real_sources / "kinopoisk" / "kinopoisk.standin.jsonl")
-    after = clean(*before, thorough=thorough)
+    names = "blinoff.record0.jsonl", "kinopoisk.standin.jsonl"
+    record, *before = (text for name in names for text in read_contents(real_sources / "kinopoisk" / name))
+    cleaned_record, *after = clean(record, *before, thorough=thorough)
+    assert record == f"{cleaned_record}\n\n10 из\u00a010"
     assert len(before) == 2473
     assert sum(old != new for old, new in zip(before, after, strict=True)) == 1669
     assert clean(*after, thorough=thorough) == after

@@ -45,9 +45,9 @@ def read(tables: Tables, config: str) -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Invented raw files: 4,000 passages, 150 questions. Tests must not change them."""
+    """Invented raw files: 1,500 passages, 60 questions. Tests must not change them."""
     folder = tmp_path_factory.mktemp("miracl")
-    make_raw(folder, 4_000, 150, stems=1_500)
+    make_raw(folder, 1_500, 60, stems=600)
     return folder
 
 
@@ -143,7 +143,7 @@ def test_no_list_of_the_cleaned_version_has_the_same_title_and_text_twice(raw: P
         lists = read(tables, "top_ranked").explode("corpus-ids").join(texts, on="corpus-ids")
         twice = lists.filter(pl.struct("query-id", "content").is_duplicated())
         assert twice.is_empty() == clean
-        assert read(tables, "top_ranked")["corpus-ids"].list.len().to_list() == [60] * 150
+        assert read(tables, "top_ranked")["corpus-ids"].list.len().to_list() == [60] * 60
 
 
 def test_the_cleaned_candidates_are_those_of_a_corpus_without_duplicates(raw: Path, tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_more_candidates_only_add_to_the_lists(raw: Path) -> None:
 def test_a_limit_leaves_out_questions_but_no_passages(raw: Path) -> None:
     tables = build(raw, RETRIEVAL, limit=3)
     assert read(tables, "queries").rows() == [tuple(topic) for topic in read_lines(raw / TOPICS)[:3]]
-    assert read(tables, "corpus").height == 4_000
+    assert read(tables, "corpus").height == 1_500
     assert set(read(tables, "qrels")["query-id"]) == set(read(tables, "queries")["id"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -9,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from builders.errors import RecipeError, SourceError
+from builders.reading import read_csv
 from builders.rumteb import ru_sci_bench
 from builders.rumteb.ru_sci_bench.papers import read_labels
 from builders.rumteb.ru_sci_bench.rubrics import GRNTI, OECD
@@ -18,6 +20,7 @@ from tests.support.recipes import frame
 from tests.support.releases import definition_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 # Rows of the real tables of labels.
@@ -28,6 +31,15 @@ LABELLED = {
     ("oecd", "test"): 18_897,
 }
 RUBRICS = {"grnti": GRNTI, "oecd": OECD}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def read_every_table_once() -> Iterator[None]:
+    """Reading the tables of labels takes longer than all that is tested here of their rows."""
+    once = cache(lambda raw, columns: read_csv(raw, dict(columns)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"{read_labels.__module__}.read_csv", lambda raw, columns: once(raw, tuple(columns.items())))
+        yield
 
 
 @pytest.mark.parametrize(("kind", "split"), LABELLED)
@@ -42,7 +54,7 @@ def test_the_real_tables_of_labels_have_the_published_rows_and_codes(kind: str, 
     assert codes.height == len(RUBRICS[kind])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def papers(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Raw]:
     """The real labels of all 194,071 papers, with invented texts, because the real texts are not available."""
     folder = real_sources / "ru_sci_bench"
@@ -91,7 +103,10 @@ def add_leaks(papers: dict[str, Raw], kind: str, folder: Path) -> dict[str, Raw]
     return papers | {"texts": Raw("texts", folder / "leaks.parquet")}
 
 
-@pytest.mark.parametrize(("kind", "train", "test", "cluster"), [("grnti", 950, 90, 1050), ("oecd", 900, 100, 1000)])
+@pytest.mark.parametrize(
+    ("kind", "train", "test", "cluster"),
+    [("grnti", 950, 90, 1050), pytest.param("oecd", 900, 100, 1000, marks=pytest.mark.slow)],
+)
 def test_cleaned_versions_have_their_full_size_although_the_splits_share_texts(
     kind: str, train: int, test: int, cluster: int, papers: dict[str, Raw], tmp_path: Path
 ) -> None:

@@ -1,10 +1,10 @@
-"""RuBQ's two recipes, on generated raw files with the size and the format of the real ones."""
+"""RuBQ's two recipes, on generated raw files with the format of the real ones: smaller in CI, of the real size when slow."""
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,53 +26,68 @@ def rows(tables: Tables, config: str) -> list[tuple[Any, ...]]:
 
 
 @dataclass(frozen=True)
-class RealSize:
-    """Raw files of the real size, and the tables built from them."""
+class Size:
+    """The numbers of questions and paragraphs, and of those that have the page and text, or the text only, of another one."""
 
+    questions: int
+    paragraphs: int
+    copies: int
+    twins: int
+
+
+REAL = Size(2_330, 56_952, 126, 53)
+SMALL = Size(700, 8_000, 40, 15)
+
+
+@dataclass(frozen=True)
+class Built:
+    """Raw files of a size, and the tables built from them."""
+
+    size: Size
     generated: Planted
     reranking: Tables
     retrieval: Tables
     folder: Path
 
 
-@pytest.fixture(scope="module")
-def real_size(tmp_path_factory: pytest.TempPathFactory) -> RealSize:
-    folder = tmp_path_factory.mktemp("rubq")
-    generated = make_raw(folder)
-    return RealSize(generated, made(folder, RERANKING), made(folder, RETRIEVAL), folder)
+@pytest.fixture(scope="module", params=[SMALL, pytest.param(REAL, marks=pytest.mark.slow)], ids=["small", "real"])
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    folder, size = tmp_path_factory.mktemp("rubq"), request.param
+    generated = make_raw(folder, *astuple(size))
+    return Built(size, generated, made(folder, RERANKING), made(folder, RETRIEVAL), folder)
 
 
-def test_every_table_has_the_generated_rows(real_size: RealSize) -> None:
+def test_every_table_has_the_generated_rows(built: Built) -> None:
     for tables, expected in (
-        (real_size.reranking, real_size.generated.reranking),
-        (real_size.retrieval, real_size.generated.retrieval),
+        (built.reranking, built.generated.reranking),
+        (built.retrieval, built.generated.retrieval),
     ):
         assert {config: frame(tables, config=config).height for config in tables.frames} == expected
-    assert real_size.retrieval.observed == real_size.generated.observed
-    assert real_size.generated.observed == {
-        "paragraphs": 56_952,
-        "paragraphs distinct by page and text": 56_826,
-        "paragraphs distinct by text": 56_773,
+    assert built.retrieval.observed == built.generated.observed
+    size = built.size
+    assert built.generated.observed == {
+        "paragraphs": size.paragraphs,
+        "paragraphs distinct by page and text": size.paragraphs - size.copies,
+        "paragraphs distinct by text": size.paragraphs - size.copies - size.twins,
     }
-    assert find_defects(RERANKING, real_size.reranking) == []
-    assert find_defects(RETRIEVAL, real_size.retrieval) == []
+    assert find_defects(RERANKING, built.reranking) == []
+    assert find_defects(RETRIEVAL, built.retrieval) == []
 
 
-def test_every_question_and_every_paragraph_is_kept_or_counted(real_size: RealSize) -> None:
-    merged, unanswered = real_size.retrieval.dropped
-    assert (merged.reason, merged.count) == ("merged into an earlier paragraph with the same page and text", 126)
-    assert frame(real_size.retrieval, config="corpus").height + merged.count == 56_952
-    assert frame(real_size.retrieval, config="queries").height + unanswered.count == 2_330
-    dropped = real_size.reranking.dropped
-    assert frame(real_size.reranking, config="queries").height + sum(one.count for one in dropped) == 2_330
+def test_every_question_and_every_paragraph_is_kept_or_counted(built: Built) -> None:
+    merged, unanswered = built.retrieval.dropped
+    reason = "merged into an earlier paragraph with the same page and text"
+    assert (merged.reason, merged.count) == (reason, built.size.copies)
+    assert frame(built.retrieval, config="corpus").height + merged.count == built.size.paragraphs
+    assert frame(built.retrieval, config="queries").height + unanswered.count == built.size.questions
+    dropped = built.reranking.dropped
+    assert frame(built.reranking, config="queries").height + sum(one.count for one in dropped) == built.size.questions
     assert dropped[0] == unanswered, "both recipes drop the same unanswered questions"
 
 
-def test_the_position_of_a_candidate_does_not_reveal_whether_it_answers(real_size: RealSize) -> None:
-    score = {(query, document): score for query, document, score in rows(real_size.reranking, "qrels")}
-    lists = [
-        [score[query, document] for document in ranked] for query, ranked in rows(real_size.reranking, "top_ranked")
-    ]
+def test_the_position_of_a_candidate_does_not_reveal_whether_it_answers(built: Built) -> None:
+    score = {(query, document): score for query, document, score in rows(built.reranking, "qrels")}
+    lists = [[score[query, document] for document in ranked] for query, ranked in rows(built.reranking, "top_ranked")]
     chances = [sum(scores) / len(scores) for scores in lists]
     deviation = math.sqrt(sum(chance * (1 - chance) for chance in chances))
     for position in (0, -1):
@@ -82,10 +97,10 @@ def test_the_position_of_a_candidate_does_not_reveal_whether_it_answers(real_siz
     assert abs(sum(positions) / len(positions) - 0.5) < 3 * math.sqrt(1 / 12 / len(positions))
 
 
-def test_merging_by_text_alone_leaves_one_paragraph_per_text(real_size: RealSize) -> None:
-    tables = made(real_size.folder, RETRIEVAL, same="text")
-    assert frame(tables, config="corpus").height == real_size.generated.observed["paragraphs distinct by text"]
-    assert tables.observed == real_size.retrieval.observed
+def test_merging_by_text_alone_leaves_one_paragraph_per_text(built: Built) -> None:
+    tables = made(built.folder, RETRIEVAL, same="text")
+    assert frame(tables, config="corpus").height == built.generated.observed["paragraphs distinct by text"]
+    assert tables.observed == built.retrieval.observed
     assert find_defects(RETRIEVAL, tables) == []
 
 
@@ -96,8 +111,8 @@ def test_the_generator_writes_the_same_bytes_every_time(tmp_path: Path) -> None:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-def test_the_generator_writes_the_format_of_the_real_file(real_sources: Path, real_size: RealSize) -> None:
-    files = (real_sources / "rubq" / "RuBQ_2.0_dev.json", real_size.folder / QUESTIONS)
+def test_the_generator_writes_the_format_of_the_real_file(real_sources: Path, built: Built) -> None:
+    files = (real_sources / "rubq" / "RuBQ_2.0_dev.json", built.folder / QUESTIONS)
     real, ours = (json.loads(file.read_bytes()) for file in files)
     for file, questions in zip(files, (real, ours), strict=True):
         assert file.read_bytes() == json.dumps(questions, ensure_ascii=False, indent=4).encode()
@@ -111,14 +126,15 @@ def test_the_generator_writes_the_format_of_the_real_file(real_sources: Path, re
     assert keys[0] == keys[1]
 
 
-def test_the_cleaned_corpus_has_one_document_per_text(real_size: RealSize) -> None:
-    tables = made(real_size.folder, RETRIEVAL, **definition_of(RETRIEVAL).dataset.options("2.0.0"))
+def test_the_cleaned_corpus_has_one_document_per_text(built: Built) -> None:
+    tables = made(built.folder, RETRIEVAL, **definition_of(RETRIEVAL).dataset.options("2.0.0"))
     short = sum(one.count for one in tables.dropped if "single character" in one.reason)
-    assert frame(tables, config="corpus").height == 56_773 - short
+    texts = built.generated.observed["paragraphs distinct by text"]
+    assert frame(tables, config="corpus").height == texts - short
     paragraphs = [one.count for one in tables.dropped if "paragraph with the same text" in one.reason]
-    assert sum(paragraphs) + short == 56_952 - frame(tables, config="corpus").height
-    assert frame(tables, config="corpus")["text"].n_unique() == 56_773 - short
+    assert sum(paragraphs) + short == built.size.paragraphs - frame(tables, config="corpus").height
+    assert frame(tables, config="corpus")["text"].n_unique() == texts - short
     assert frame(tables, config="queries")["text"].is_unique().all()
     assert find_defects(RETRIEVAL, tables) == []
-    reranking = made(real_size.folder, RERANKING, **definition_of(RERANKING).dataset.options("2.0.0"))
+    reranking = made(built.folder, RERANKING, **definition_of(RERANKING).dataset.options("2.0.0"))
     assert find_defects(RERANKING, reranking) == []

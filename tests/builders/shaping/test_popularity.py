@@ -140,7 +140,7 @@ def test_rows_that_no_set_can_use_are_dropped_by_their_first_reason(tmp_path: Pa
     }
 
 
-@pytest.mark.parametrize("batch", [1, 3, 7])
+@pytest.mark.parametrize("batch", [1, pytest.param(3, marks=pytest.mark.slow), 7])
 @pytest.mark.parametrize("batch_rows", [1, 4])
 @pytest.mark.parametrize("by", [("votes", "views"), ()], ids=["popularity", "hash order"])
 def test_batches_and_scratch_files_do_not_change_the_pool(

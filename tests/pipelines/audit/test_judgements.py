@@ -7,7 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
-from tests.support.tables import Tables, audit_rows, clean_tables, combine, quality_findings, with_rows, with_value
+from pipelines.audit.findings import with_examples
+from pipelines.audit.judgements import audit_judgements
+from pipelines.audit.survey import survey_tables
+from pipelines.audit.text_hashes import hash_seed
+from tests.support.tables import Tables, clean_tables, combine, quality_findings, with_rows, with_value
 
 
 def unjudged_twins(tables: Tables) -> tuple[int, tuple[str, ...]]:
@@ -77,8 +81,10 @@ def test_twins_are_those_that_plain_python_finds(
             if (query, texts[document]) in relevant and (query, document) not in judged
         }
         tables = {config: {"test": frame} for config, frame in frames.items()}
-        findings = audit_rows(task, tables, ("test",))
-        twins = [finding for finding in findings if finding.kind == "unjudged_twin"]
+        seed = hash_seed(task, tables)
+        corpus = survey_tables(task, tables, ("test",), seed, ())["corpus", "test"]
+        found = with_examples(audit_judgements(task, tables, "test", corpus, seed), tables)
+        twins = [one.finding for one in found if one.finding.kind == "unjudged_twin"]
         assert sum(finding.count for finding in twins) == len(expected)
         for finding in twins:
             assert set(finding.examples) <= expected

@@ -18,7 +18,6 @@ from builders.spec import Raw, RawFiles
 from cards.manifest import Finding
 from pipelines.audit import detectors, languages
 from pipelines.audit.languages import (
-    LARGE_TABLE,
     MAX_CHARACTERS,
     MIN_LETTERS,
     SAMPLE,
@@ -293,8 +292,10 @@ def test_additional_rows_can_only_push_others_out_of_a_sample(old: list[str], ne
     assert sampled_keys(more) & set(old) <= sampled_keys(old)
 
 
-def test_the_same_rows_of_a_large_table_are_always_checked() -> None:
-    rows = LARGE_TABLE + 50
+def test_the_same_rows_of_a_large_table_are_always_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = SAMPLE + 50
+    monkeypatch.setattr(languages, "LARGE_TABLE", large)
+    rows = large + 50
     keys = pl.Series([f"row {number}" for number in range(rows)])
     sampled = set(sample_rows(keys))
     inside = next(row for row in range(rows) if row in sampled)
@@ -304,8 +305,8 @@ def test_the_same_rows_of_a_large_table_are_always_checked() -> None:
     [finding] = wrong_languages(tasks.Clustering(), table, "rus-Cyrl")
     assert (finding.count, finding.examples) == (1, row_names(table, inside))
     assert (finding.share, finding.texts_checked) == (1 / SAMPLE, SAMPLE)
-    [finding] = wrong_languages(tasks.Clustering(), table.head(LARGE_TABLE), "rus-Cyrl")
-    assert finding.texts_checked == LARGE_TABLE
+    [finding] = wrong_languages(tasks.Clustering(), table.head(large), "rus-Cyrl")
+    assert finding.texts_checked == large
     [finding] = wrong_languages(tasks.Clustering(), table, "rus-Cyrl", size=None)
     assert (finding.count, finding.examples) == (2, row_names(table, *sorted((inside, outside))))
     assert (finding.share, finding.texts_checked) == (2 / rows, rows)

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+import polars as pl
 import pytest
 
-from tests.support.tables import clean_tables, combine, quality_findings, with_value
+from pipelines.audit.quality import audit_tables
+from pipelines.audit.texts import TEXT_CONDITIONS
+from tests.support.tables import TASKS, clean_tables, combine, quality_findings, with_value
+
+# Some of the texts here have white space around them.
+OF_ONE_TEXT = {"length_outlier", *(kind for kind, _ in TEXT_CONDITIONS)} - {"surrounding_whitespace"}
 
 FOUND = {
     "html_residue": [
@@ -107,31 +115,44 @@ NOT_FOUND = [
 ]
 
 
-def kinds_of(text: str) -> list[str]:
-    tables = with_value("default", "test", "sentences", 0, text)(clean_tables("Clustering"))
-    return [
-        finding.kind for finding in quality_findings("Clustering", tables) if finding.kind != "surrounding_whitespace"
-    ]
+SURROUNDED = ("{} after", "before {} after", "before {}")
+
+
+def kinds_of(texts: tuple[str, ...]) -> dict[str, list[str]]:
+    """The kinds of finding in each text by itself; the texts are the rows of one table."""
+    labels = [("wax", "honey")[row % 2] for row in range(len(texts))]
+    frames = {"default": {"test": pl.LazyFrame({"sentences": texts, "labels": labels})}}
+    kinds: dict[str, list[str]] = {text: [] for text in texts}
+    for one in audit_tables(TASKS["Clustering"], frames, ("test",)):
+        if one.finding.kind in OF_ONE_TEXT:
+            for position in one.rows.collect()["position"]:
+                kinds[texts[position]].append(one.finding.kind)
+    return kinds
+
+
+@cache
+def kinds_of_surrounded() -> dict[str, list[str]]:
+    texts = [*(text for several in FOUND.values() for text in several), *NOT_FOUND]
+    return kinds_of(tuple(form.format(text) for text in texts for form in SURROUNDED))
 
 
 @pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in FOUND.items() for text in texts])
 def test_what_does_not_belong_in_a_text_is_found(kind: str, text: str) -> None:
-    for surrounded in (f"{text} after", f"before {text} after", f"before {text}"):
-        assert kinds_of(surrounded) == [kind]
+    for form in SURROUNDED:
+        assert kinds_of_surrounded()[form.format(text)] == [kind]
 
 
 @pytest.mark.parametrize("text", NOT_FOUND)
 def test_what_looks_a_little_like_it_is_not_found(text: str) -> None:
-    assert kinds_of(f"{text} after") == []
-    if not text.strip().startswith("Human:"):
-        assert kinds_of(f"before {text} after") == kinds_of(f"before {text}") == []
+    for form in SURROUNDED[:1] if text.strip().startswith("Human:") else SURROUNDED:
+        assert kinds_of_surrounded()[form.format(text)] == []
 
 
 @pytest.mark.parametrize(
     ("text", "is_found"), [("Wax..", True), ("Wax.. \n", True), ("Wax...", False), ("W.. ax.", False)]
 )
 def test_only_two_full_stops_at_the_end_are_double(text: str, is_found: bool) -> None:
-    assert ("double_full_stop" in kinds_of(text)) == is_found
+    assert ("double_full_stop" in kinds_of((text,))[text]) == is_found
 
 
 LONG, SHORT = "The queen lays two thousand eggs a day", "They swarm in May"
@@ -153,7 +174,7 @@ LONG, SHORT = "The queen lays two thousand eggs a day", "They swarm in May"
     ],
 )
 def test_a_sentence_of_twenty_characters_may_occur_once(text: str, is_found: bool) -> None:
-    assert ("repeated_sentence" in kinds_of(text)) == is_found
+    assert ("repeated_sentence" in kinds_of((text,))[text]) == is_found
 
 
 def test_sentences_that_two_texts_share_are_not_repeated() -> None:
