@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import re
 import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -184,10 +185,13 @@ def each_request(
     release: tuple[Definition, dict[str, BuildResult]],
     version: str,
     before: Iterable[str],
+    *,
+    every: bool,
 ) -> Iterator[tuple[int, PublishOptions]]:
     """Yield the number of each request that publishing a version sends, and options to publish with, on a restored Hub.
 
     before: versions that are published already. The cache already holds them; the remaining downloads are enough for these tests.
+    every: every request, or only the last of each kind: requests that differ in a file, a commit or a number are of one kind.
     """
     dataset, outcomes = release
     options.cache.mkdir()
@@ -205,7 +209,10 @@ def each_request(
     with pytest.MonkeyPatch.context() as patch:  # long timeouts: on a loaded machine, a retry would add a request
         patch.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 10)
         publish(hub, dataset, outcomes[version], first, read=10.0)
-    for number in range(len(hub.log)):
+    kinds = {
+        re.sub(r"[0-9a-f]{40,}|[\w.-]+\.\w+|\d+", "*", str(request)): number for number, request in enumerate(hub.log)
+    }
+    for number in range(len(hub.log)) if every else sorted(kinds.values()):
         yield number, restore(str(number))
 
 

@@ -46,22 +46,31 @@ def test_a_commit_that_fails_verification_is_not_tagged_and_the_next_run_repairs
 
 
 USUAL_FAULT = "the answer is cut"
-OTHER_FAULTS = [fault for fault in FAULTS if fault != USUAL_FAULT]
-# A version, the versions published before it, and a fault. An older version is on a branch of its own, which takes many requests.
+# A version, the versions published before it, a fault, and whether it happens at every request. An older version is on a branch
+# of its own, which takes many requests.
 CASES = [
-    ("2.0.0", ("1.0.0",), USUAL_FAULT),
-    pytest.param("1.0.0", (), USUAL_FAULT, marks=pytest.mark.slow),
-    *(pytest.param("2.0.0", ("1.0.0",), fault, marks=pytest.mark.slow) for fault in OTHER_FAULTS),
-    *(pytest.param("1.0.0", ("2.0.0",), fault, marks=pytest.mark.slow) for fault in FAULTS),
+    ("2.0.0", ("1.0.0",), USUAL_FAULT, False),
+    *(
+        pytest.param(version, before, fault, True, marks=pytest.mark.slow)
+        for version, before in (("2.0.0", ("1.0.0",)), ("1.0.0", ("2.0.0",)), ("1.0.0", ()))
+        for fault in (FAULTS if before else [USUAL_FAULT])
+    ),
 ]
 
 
-@pytest.mark.parametrize(("version", "before", "fault"), CASES)
+@pytest.mark.parametrize(("version", "before", "fault", "every"), CASES)
 def test_after_a_fault_at_any_request_the_hub_holds_complete_releases_and_the_next_run_finishes(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, version: str, before: tuple[str, ...], fault: str
+    hub: LoopbackHub,
+    options: PublishOptions,
+    releases: Any,
+    version: str,
+    before: tuple[str, ...],
+    fault: str,
+    *,
+    every: bool,
 ) -> None:
     dataset, outcomes = releases()
-    for number, run_options in each_request(hub, options, (dataset, outcomes), version, before):
+    for number, run_options in each_request(hub, options, (dataset, outcomes), version, before, every=every):
         hub.fail(number, FAULTS[fault])
         with suppress(PublishError) if fault == "412" else nullcontext():  # the other faults pass, and retries succeed
             publish(hub, dataset, outcomes[version], run_options)
@@ -72,7 +81,12 @@ def test_after_a_fault_at_any_request_the_hub_holds_complete_releases_and_the_ne
 
 
 @pytest.mark.parametrize(
-    ("version", "before"), [("2.0.0", "1.0.0"), pytest.param("1.0.0", "2.0.0", marks=pytest.mark.slow)]
+    ("version", "before", "every"),
+    [
+        ("2.0.0", "1.0.0", False),
+        pytest.param("2.0.0", "1.0.0", True, marks=pytest.mark.slow),
+        pytest.param("1.0.0", "2.0.0", True, marks=pytest.mark.slow),
+    ],
 )
 def test_a_hub_that_disconnects_at_any_request_is_an_error_and_the_next_run_finishes(
     hub: LoopbackHub,
@@ -81,11 +95,13 @@ def test_a_hub_that_disconnects_at_any_request_is_an_error_and_the_next_run_fini
     monkeypatch: pytest.MonkeyPatch,
     version: str,
     before: str,
+    *,
+    every: bool,
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 10)
     dataset, outcomes = releases()
     states = set()
-    for number, run_options in each_request(hub, options, (dataset, outcomes), version, [before]):
+    for number, run_options in each_request(hub, options, (dataset, outcomes), version, [before], every=every):
         hub.fail(number, Fault(cut_request=0), always=True)
         with pytest.raises(PublishError) as caught:
             publish(hub, dataset, outcomes[version], run_options, retries=1, read=10.0)

@@ -138,15 +138,15 @@ def test_tags_of_somebody_else_do_not_make_a_version_an_older_one(
 
 
 @pytest.mark.parametrize(
-    "fault",
-    [pytest.param(fault, marks=() if fault == "the answer is cut" else pytest.mark.slow) for fault in FAULTS],
+    ("fault", "every"),
+    [("the answer is cut", False), *(pytest.param(fault, True, marks=pytest.mark.slow) for fault in FAULTS)],
 )
 def test_after_a_fault_at_any_request_of_a_take_over_the_next_run_finishes(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str, fault: str
+    hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str, fault: str, *, every: bool
 ) -> None:
     dataset, outcomes = releases()
     taking_over = replace(options, take_over=True)
-    for number, run_options in each_request(hub, taking_over, (dataset, outcomes), "1.0.0", []):
+    for number, run_options in each_request(hub, taking_over, (dataset, outcomes), "1.0.0", [], every=every):
         hub.fail(number, FAULTS[fault])
         try:
             publish(hub, dataset, outcomes["1.0.0"], run_options)
