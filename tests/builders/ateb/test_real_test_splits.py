@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from tests.support.paths import ROOT
-from tests.support.real_releases import read_table, warning_counts
+from tests.support.real_releases import COMPLETE, read_table, warning_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,13 +32,12 @@ DROPPED = {
 }
 
 
-def but_for_the_largest(names: tuple[str, ...]) -> list[ParameterSet]:
-    """The names as parameters; VitaminC, whose audit takes 14 seconds, is slow."""
-    slow = "vitaminc-classification"
-    return [pytest.param(name, marks=pytest.mark.slow if name == slow else ()) for name in names]
+def only(*quick: str, of: tuple[str, ...]) -> list[ParameterSet]:
+    """The names `of` as parameters, all but the quick ones slow: the audit of VitaminC takes 14 seconds."""
+    return [pytest.param(name, marks=() if name in quick else pytest.mark.slow) for name in of]
 
 
-@pytest.mark.parametrize("name", but_for_the_largest(CLASSIFICATIONS))
+@pytest.mark.parametrize("name", only("esnli-classification", of=CLASSIFICATIONS))
 def test_test_splits_are_built_from_the_pinned_files(name: str, real_release: Callable[[str], BuildResult]) -> None:
     manifest = real_release(name).manifest
     assert manifest.partial is True
@@ -61,11 +60,12 @@ def test_another_process_with_one_thread_builds_the_same_rows(
     assert hashes == {name: real_release(name).manifest.content_sha256 for name in ALL}
 
 
-@pytest.mark.parametrize("name", but_for_the_largest(ALL))
+@pytest.mark.parametrize("name", only("hhrlhf-harmlessness-classification", of=ALL))
 def test_a_cleaned_version_has_no_duplicates_conflicts_or_damaged_texts_and_loses_no_other_row(
-    name: str, real_release: Callable[..., BuildResult]
+    name: str, real_release: Callable[..., BuildResult], complete_release: Callable[..., BuildResult]
 ) -> None:
-    first, clean = real_release(name), real_release(name, "2.0.0")
+    build = complete_release if name in COMPLETE else real_release
+    first, clean = build(name), build(name, "2.0.0")
     assert [dropped.count for dropped in clean.manifest.dropped] == list(DROPPED[name].values())
     assert all(word in drop.reason for word, drop in zip(DROPPED[name], clean.manifest.dropped, strict=True))
     assert not {"duplicate_text", "conflicting_label"} & warning_counts(clean).keys()

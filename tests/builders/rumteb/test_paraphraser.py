@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import polars as pl
+import pytest
 
 from builders.shaping.folding import fold_text
 from pipelines.audit.duplicates import FOLDED_DETAIL
@@ -27,6 +28,7 @@ def test_the_real_files_have_the_published_pairs(complete_release: Callable[[str
     assert finding_counts(release)["duplicate_pair", "test", ""] == 25 + 1, "one only after folding"
 
 
+@pytest.mark.slow  # the newest version is much the same
 def test_the_cleaned_version_has_every_pair_once_with_one_score(complete_release: Callable[..., BuildResult]) -> None:
     release = complete_release("ru-paraphraser-sts", "2.0.0")
     for split, rows in (("train", 7198), ("test", 1892)):

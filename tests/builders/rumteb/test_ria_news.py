@@ -127,11 +127,14 @@ def test_an_article_that_beautifulsoup_cannot_parse_is_dropped_and_counted(
         ('{"text": "1", "title": "a"', "invalid JSON"),
     ],
 )
-def test_a_malformed_line_is_an_error_with_its_number(line: str, what: str, build: Callable[..., Tables]) -> None:
-    good = json.dumps({"text": "x" * 5000, "title": "a"}).encode() + b"\n"
+def test_a_malformed_line_is_an_error_with_its_number(
+    line: str, what: str, build: Callable[..., Tables], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builders.reading.json.BATCH", 20_000)
+    good = json.dumps({"text": "x" * 500, "title": "a"}).encode() + b"\n"
     with pytest.raises(SourceError, match=what) as caught:
-        build(data=good * 4000 + line.encode() + b"\n" + good)
-    assert caught.value.where == "ria_news/ria.json.gz, line 4001"
+        build(data=good * 400 + line.encode() + b"\n" + good)
+    assert caught.value.where == "ria_news/ria.json.gz, line 401"
 
 
 def test_rows_do_not_depend_on_batches_or_threads(

@@ -146,7 +146,7 @@ def test_rows_that_no_set_can_use_are_dropped_by_their_first_reason(tmp_path: Pa
 def test_batches_and_scratch_files_do_not_change_the_pool(
     by: tuple[str, ...], batch_rows: int, batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [(n, f"q{n % 17}", f"p{n % 5}" if n % 7 else "long", n * 7919 % 23, n % 3) for n in range(60)]
+    rows = [(n, f"q{n % 17}", f"p{n % 5}" if n % 7 else "long", n * 7919 % 23, n % 3) for n in range(40)]
     whole = pool_of(pair_set(rows, 4, popularity=by), tmp_path, long=("long",))
     monkeypatch.setattr(popularity, "BATCH_ROWS", batch_rows)
     pool = pool_of(pair_set(rows, 4, batch=batch, popularity=by), tmp_path, long=("long",))

@@ -184,7 +184,7 @@ def test_a_leak_is_found_among_many_texts_of_one_template_in_its_own_split(monke
 
 
 def test_all_near_duplicates_among_texts_of_one_template_are_found() -> None:
-    texts = [SENTENCE.replace("марте", f"марте {number:05d}") for number in range(0, 1000, 7)]
+    texts = [SENTENCE.replace("марте", f"марте {number:05d}") for number in range(0, 700, 7)]
     pairs = compare_all_pairs(texts, splits=[0] * len(texts), compared=[True] * len(texts))
     expected = sorted({row for row, _, _ in pairs})
     assert 0 < len(expected) < len(texts) - 1

