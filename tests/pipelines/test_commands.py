@@ -108,6 +108,7 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path, names: tuple[str, ..
         (["build", "rubq", "--jobs", "9" * 23], 2, ["--jobs", "to 2147483647"]),
         (["build", "rubq", "--sample", "--push", "org"], 2, ["--push publishes whole datasets", "--sample"]),
         (["build"], 2, ["NAME"]),
+        (["publish", "cedr-classification@1.0.0", "--org", "org", "--all-versions"], 2, ["leave @VERSION out"]),
         (["build", "rubq", "--raw-dir", "nowhere"], 2, ["nowhere", "--raw-dir"]),
         (["fetch", "nothing"], 2, ["no source, dataset or group"]),
         (["show", "nothing"], 2, ["no source, dataset or group"]),

@@ -137,10 +137,6 @@ def test_all_versions_are_published_from_the_oldest_to_the_newest_once_all_are_b
     again = run("publish", "cedr", "--org", "org", "--all-versions", "--json")
     assert [json.loads(line)["state"] for line in again.stdout.splitlines()] == ["already published"] * 3
 
-    named = run("publish", f"{CEDR}@1.0.0", "--org", "org", "--all-versions")
-    assert named.returncode == 2
-    assert "leave @VERSION out" in named.stderr
-
 
 @pytest.mark.slow
 def test_after_a_version_that_fails_the_newer_ones_are_not_published(hub: LoopbackHub, run: Run) -> None:
