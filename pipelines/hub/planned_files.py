@@ -10,7 +10,7 @@ from builders.errors import PublishError
 from builders.tasks import config_folder
 from cards.manifest import decode, encode
 from pipelines.hub import repository
-from pipelines.hub.digest_comparison import find_differences
+from pipelines.hub.digest_comparison import find_differences, listed_digests
 from pipelines.release import folder
 from pipelines.release.loading import find_loading_faults
 
@@ -31,10 +31,12 @@ def digest_faults(repo: str, at: Snapshot, writes: Mapping[str, bytes | Path], m
 def different_documents(hub: HubClient, repo: str, at: Snapshot, writes: Mapping[str, bytes | Path]) -> list[str]:
     """The documents of a snapshot that are not the planned ones; of the manifest, time and tools may differ.
 
-    A card may be edited together with its digest in the manifest.
+    A card may be edited together with its digest in the manifest. Only what has another digest is fetched.
     """
     faults = []
     for path in filter(writes.__contains__, (*folder.DOCUMENTS, folder.MANIFEST)):
+        if at.digests.get(path, "") in listed_digests(writes[path]):
+            continue
         published, ours = repository.read_file(hub, repo, at, path), content_of(writes[path])
         if path == folder.MANIFEST and published is not None:
             published, ours = (encode(replace(decode(one, path), built_at="", tools={})) for one in (published, ours))
