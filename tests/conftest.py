@@ -9,6 +9,8 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 # The libraries read these at import. No test reaches the Hub (nothing listens on that port), and uploads use plain LFS.
+if "PYTEST_XDIST_WORKER" in os.environ:  # there are as many workers as cores; .ci/stress sets another number
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
 os.environ["HF_HUB_DISABLE_XET"] = "1"
 os.environ.pop("HF_TOKEN", None)

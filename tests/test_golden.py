@@ -55,8 +55,17 @@ def diff_files(before: dict[str, str], after: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
+# 30 configs, four seconds a version: the first version and the newest are built in CI.
+SLOW = {("medi-contrastive", "1.1.0"), ("medi-contrastive", "2.0.0")}
+
+
 @pytest.mark.parametrize(
-    ("name", "version"), [(name, version) for name in NAMES for version in definition_of(name).dataset.versions]
+    ("name", "version"),
+    [
+        pytest.param(name, version, marks=pytest.mark.slow if (name, version) in SLOW else ())
+        for name in NAMES
+        for version in definition_of(name).dataset.versions
+    ],
 )
 def test_the_golden_sample_builds_the_expected_rows(
     name: str, version: str, golden_release: Callable[..., BuildResult], request: pytest.FixtureRequest
