@@ -42,6 +42,12 @@ LINE_READERS: dict[str, Callable[[Raw], Any]] = {
 }
 
 
+def test_the_limits_that_are_lowered_here_are_far_above_what_real_files_have() -> None:
+    assert limits.MAX_RECORD == limits.FREE_EXPANSION == 67_108_864  # the longest line known has 19 KB
+    assert limits.MAX_XML_ELEMENTS == 1_000_000  # the most known are 52,000
+    assert limits.MAX_EXPANSION == 200  # text comes to 3 to 20 bytes for each compressed byte
+
+
 @pytest.mark.parametrize("reader", LINE_READERS)
 def test_a_line_that_never_ends_is_an_error_with_its_number(
     reader: str, raw: Callable[..., Raw], monkeypatch: pytest.MonkeyPatch
