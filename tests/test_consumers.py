@@ -10,7 +10,7 @@ from builders.tasks import Classification, label_names
 from cards.front_matter import config_names
 from cards.front_matter_parser import parse_front_matter
 from pipelines.release import folder
-from tests.support.releases import NAMES, definition_of
+from tests.support.releases import FIRST_OF_EACH_TASK_TYPE, NAMES, definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from pipelines.make import BuildResult
 
 MTEB = pytest.mark.extra("mteb")
-MANY = "medi-contrastive"  # 30 configs, which all look like one; other training data are read in CI
-EVERY = [pytest.param(name, marks=pytest.mark.slow if name == MANY else ()) for name in NAMES]
 BARE = {"ru-scibench-grnti-classification", "ru-scibench-oecd-classification"}
+# One of each task type, and those whose labels or configs have no names, or names of their own.
+IN_CI = {*FIRST_OF_EACH_TASK_TYPE, *BARE, "massive-intent-classification"}
+EVERY = [pytest.param(name, marks=() if name in IN_CI else pytest.mark.slow) for name in NAMES]
 
 
 @pytest.mark.parametrize("name", EVERY)

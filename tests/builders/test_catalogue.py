@@ -13,11 +13,10 @@ import pytest
 from builders import catalogue
 from builders.errors import UsageError
 from pipelines.make import GOLDEN
-from tests.support.releases import NAMES, definition_of
+from tests.support.releases import FIRST_OF_EACH_TASK_TYPE, NAMES, definition_of
 
 ROOT = Path(catalogue.__file__).parents[1]
 SOURCES = sorted({entry.source for entry in catalogue.entries().values()})
-FIRST_OF_EACH_TASK_TYPE = list({definition_of(name).dataset.task.type.name: name for name in reversed(NAMES)}.values())
 
 
 def names(*asked: str) -> list[str]:

@@ -28,6 +28,9 @@ def definition_of(name: str) -> Definition:
     return catalogue.load(catalogue.entries()[name])
 
 
+FIRST_OF_EACH_TASK_TYPE = list({definition_of(name).dataset.task.type.name: name for name in reversed(NAMES)}.values())
+
+
 def sample_settings(folder: Path) -> BuildSettings:
     """Build settings for golden samples, with all output in `folder`."""
     raw = RawSettings(cache=folder / "cache", offline=True, lock=folder / "raw.lock.json")
