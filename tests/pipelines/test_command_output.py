@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +57,8 @@ def test_a_terminal_shows_the_stages_of_a_build_then_its_time_findings_and_the_n
     release_dir = tmp_path / "cedr-classification" / "3.0.0"
     [built] = [line for line in screen.lines if line.startswith("cedr-classification 3.0.0: built in ")]
     assert built.endswith(" s, sample")
-    assert f"next: embedding-datasets check {release_dir}" in screen.lines
-    assert f"next: embedding-datasets check {release_dir} --html report.html" in screen.lines
+    assert f"next: embedding-datasets check {shlex.quote(str(release_dir))}" in screen.lines
+    assert f"next: embedding-datasets check {shlex.quote(str(release_dir))} --html report.html" in screen.lines
     assert "\x1b[33mwarning\x1b[0m" in screen.raw
 
 

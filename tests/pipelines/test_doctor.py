@@ -181,7 +181,13 @@ def test_each_mirror_is_listed_with_whether_it_answers(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     repo = next(iter(hub.repos))
-    mirrors = [str(tmp_path), f"{tmp_path}/none", hub.url, f"hf://datasets/{repo}", "hf://datasets/org/none"]
+    mirrors = [
+        tmp_path.as_uri(),
+        f"{tmp_path.as_uri()}/none",
+        hub.url,
+        f"hf://datasets/{repo}",
+        "hf://datasets/org/none",
+    ]
     monkeypatch.setenv("EMBEDDING_DATASETS_MIRRORS", " ".join(mirrors))
     assert [(line.state, line.text) for line in look(tmp_path, hub)["mirror"]] == [
         ("ok", f"{tmp_path}: answers"),

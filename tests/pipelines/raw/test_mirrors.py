@@ -60,7 +60,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def with_mirrors(raw_settings: RawSettings, *mirrors: object, **others: Any) -> RawSettings:
-    return replace(raw_settings, mirrors=parse_mirrors(" ".join(map(str, mirrors))), **others)
+    entries = [one.as_uri() if isinstance(one, Path) else str(one) for one in mirrors]
+    return replace(raw_settings, mirrors=parse_mirrors(" ".join(entries)), **others)
 
 
 def fails(file: RawFile, raw_settings: RawSettings) -> SourceError:
@@ -75,13 +76,15 @@ def fails(file: RawFile, raw_settings: RawSettings) -> SourceError:
 # What is configured
 
 
-def test_mirrors_are_separated_by_white_space_or_commas_and_named_once(tmp_path: Path) -> None:
-    text = f"https://a.example/raw/, hf://datasets/org\n hf://datasets/org/files,{tmp_path}\thttps://a.example/raw file:///a%20b"
+def test_mirrors_are_separated_by_white_space_or_commas_and_named_once() -> None:
+    text = (
+        "https://a.example/raw/, hf://datasets/org\n hf://datasets/org/files,/a/b\thttps://a.example/raw file:///a%20b"
+    )
     assert parse_mirrors(text) == (
         WebMirror("https://a.example/raw"),
         HubMirror("org"),
         HubMirror("org/files"),
-        FolderMirror(tmp_path),
+        FolderMirror(Path("/a/b")),
         FolderMirror(Path("/a b")),
     )
     assert parse_mirrors(" ,") == ()
