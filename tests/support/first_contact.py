@@ -91,7 +91,7 @@ def build(server: FaultyServer, folder: Path, *arguments: str, defect: str = "")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_TOKEN", TOKEN)
         patch.setenv("NO_PROXY", "*")
-        _publish_golden_files(patch, server.url, folder, defect)
+        publish_golden_files(patch, server.url, folder, defect)
         return run("build", *arguments, "--output", str(folder / "outputs"))
 
 
@@ -181,7 +181,7 @@ def _settings(folder: Path, options: argparse.Namespace) -> RawSettings:
     )
 
 
-def _publish_golden_files(patch: pytest.MonkeyPatch, server: str, folder: Path, defect: str = "") -> None:
+def publish_golden_files(patch: pytest.MonkeyPatch, server: str, folder: Path, defect: str = "") -> None:
     """Make the commands of this process take golden files for published ones, and a loopback server for all others."""
     patch.setattr(catalogue, "load", partial(_load, defect))
     patch.setattr(command, "raw_settings", partial(_settings, folder))
@@ -196,7 +196,7 @@ def _publish_golden_files(patch: pytest.MonkeyPatch, server: str, folder: Path, 
 def main() -> None:
     job = json.loads(sys.argv[1])
     folder = Path(job["folder"])
-    _publish_golden_files(pytest.MonkeyPatch(), job["server"], folder)
+    publish_golden_files(pytest.MonkeyPatch(), job["server"], folder)
     sys.argv = ["build", *job["arguments"], "--output", str(folder / "outputs")]
     command.run(build_command.main)
 

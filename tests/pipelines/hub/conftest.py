@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pipelines.hub import client
 from pipelines.hub.planning import PublishOptions
-from pipelines.make import BuildResult, make
-from pipelines.release import parquet
-from tests.support.loopback_hub import LoopbackHub
+from pipelines.make import GOLDEN, BuildResult, make
+from pipelines.release import ledger, parquet
+from tests.support import processes
+from tests.support.first_contact import publish_golden_files
+from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.publishing import (
     TERRA,
     changed_corpus,
@@ -22,6 +26,7 @@ from tests.support.releases import sample_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from subprocess import CompletedProcess
 
     from builders.catalogue import Definition
 
@@ -58,6 +63,35 @@ def online(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def hub() -> Iterator[LoopbackHub]:
     with LoopbackHub() as server:
         yield server
+
+
+@pytest.fixture
+def work_dir(tmp_path: Path) -> Path:
+    """Where commands run: the golden raw files of two sources below `raw`, and an empty ledger."""
+    for source in ("cedr", "terra"):
+        shutil.copytree(GOLDEN / source / "raw", tmp_path / "work" / "raw" / source)
+    (tmp_path / "work" / "ledger.json").write_text("{}")
+    return tmp_path / "work"
+
+
+@pytest.fixture
+def run(hub: LoopbackHub, work_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., CompletedProcess[str]]:
+    """A function that runs a command in `work_dir`, where golden raw files pass for the complete real ones."""
+    from huggingface_hub import HfApi, constants
+
+    publish_golden_files(monkeypatch, "http://127.0.0.1:9", work_dir)
+    monkeypatch.setattr(ledger, "LEDGER", work_dir / "ledger.json")
+    monkeypatch.setattr(client, "HfApi", lambda endpoint, **options: HfApi(endpoint=endpoint or hub.url, **options))
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", False)
+
+    def run_command(command: str, *arguments: str, token: str = WRITER) -> CompletedProcess[str]:
+        monkeypatch.setenv("HF_TOKEN", token)
+        done = processes.run(command, *arguments, cwd=work_dir)
+        assert WRITER not in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    return run_command
 
 
 @pytest.fixture(scope="session")

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.loopback_hub import WRITER, LoopbackHub
-from tests.support.processes import checkout, environment
+from pipelines.make import GOLDEN
+from tests.support.processes import environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from tests.support.loopback_hub import LoopbackHub
 
     Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -32,50 +32,6 @@ for revision in sys.argv[2:]:
     print(json.dumps(rows), flush=True)
 os._exit(0)
 """
-# The known findings of the real files do not apply to the golden sample.
-NOTHING_KNOWN = """
-
-from dataclasses import replace
-
-_versions = {number: replace(version, known=()) for number, version in classification.versions.items()}
-classification = replace(classification, versions=_versions)
-"""
-
-
-@pytest.fixture(scope="module")
-def checkout_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A separate checkout with an empty ledger, in which the golden sample of CEDR passes for the complete real files."""
-    folder = checkout(tmp_path_factory.mktemp("repository"))
-    builder = folder / "builders" / "rumteb" / "cedr.py"
-    text = builder.read_text("utf-8")
-    for split in ("train", "test"):
-        raw = (folder / "tests" / "golden" / "cedr" / "raw" / "main" / f"{split}.jsonl").read_bytes()
-        pinned = f'_file("{split}", "{hashlib.sha256(raw).hexdigest()}", {len(raw)})'
-        text, pins = re.subn(rf'_file\("{split}", "[0-9a-f]{{64}}", [\d_]+\)', pinned, text)
-        assert pins == 1
-    builder.write_text(text + NOTHING_KNOWN, "utf-8")
-    (folder / "pipelines" / "ledger.json").write_text("{}")
-    shutil.copytree(folder / "tests" / "golden" / "cedr" / "raw", folder / "raw" / "cedr")
-    return folder
-
-
-@pytest.fixture
-def run(hub: LoopbackHub, checkout_dir: Path, tmp_path: Path) -> Run:
-    """A function that runs a command in the checkout, which it leaves without releases and with an empty ledger."""
-    shutil.rmtree(checkout_dir / "outputs", ignore_errors=True)
-    (checkout_dir / "pipelines" / "ledger.json").write_text("{}")
-
-    def run(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        process = subprocess.run(
-            [sys.executable, "-m", f"pipelines.{command}", *arguments], cwd=checkout_dir, stdin=subprocess.DEVNULL,
-            env=environment(hub, tmp_path, PYTHONPATH=str(checkout_dir)),
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert WRITER not in process.stdout + process.stderr
-        assert "Traceback" not in process.stderr
-        return process
-
-    return run
 
 
 def build(run: Run, *versions: str) -> None:
@@ -86,7 +42,7 @@ def build(run: Run, *versions: str) -> None:
 
 @pytest.mark.slow  # its rows by tag are a test of CI too: test_publishing_commands.py
 def test_cedr_2_0_0_and_then_1_0_0_load_their_rows_by_tag_and_main_is_2_0_0(
-    hub: LoopbackHub, run: Run, checkout_dir: Path, tmp_path: Path
+    hub: LoopbackHub, run: Run, work_dir: Path, tmp_path: Path
 ) -> None:
     build(run, "2.0.0", "1.0.0")
     newest = run("publish", f"{CEDR}@2.0.0", "--org", "org")
@@ -95,7 +51,7 @@ def test_cedr_2_0_0_and_then_1_0_0_load_their_rows_by_tag_and_main_is_2_0_0(
     planned = run("publish", f"{CEDR}@1.0.0", "--org", "org", "--dry-run")
     assert planned.returncode == 0, planned.stderr
     assert "on        branch release-v1.0.0, deleted when tagged: main holds the newer 2.0.0" in planned.stdout
-    ledger_file = checkout_dir / "pipelines" / "ledger.json"
+    ledger_file = work_dir / "ledger.json"
     older = run("publish", f"{CEDR}@1.0.0", "--org", "org", "--json", "--ledger", str(ledger_file))
     assert older.returncode == 0, older.stderr
     report = json.loads(older.stdout)
@@ -111,7 +67,7 @@ def test_cedr_2_0_0_and_then_1_0_0_load_their_rows_by_tag_and_main_is_2_0_0(
     )  # fmt: skip
     assert loaded.returncode == 0, loaded.stderr
     by_revision = [json.loads(line) for line in loaded.stdout.splitlines()]
-    golden = checkout_dir / "tests" / "golden" / "cedr" / CEDR
+    golden = GOLDEN / "cedr" / CEDR
     for rows, version in zip(by_revision, ("1.0.0", "2.0.0", "2.0.0"), strict=True):
         for split in ("train", "test"):
             lines = (golden / version / f"default.{split}.jsonl").read_text("utf-8").splitlines()

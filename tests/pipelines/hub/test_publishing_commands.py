@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
-import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -13,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pipelines.release import folder
-from tests.support.loopback_hub import READER, WRITER, LoopbackHub
-from tests.support.processes import checkout, environment
+from tests.support.loopback_hub import READER, LoopbackHub
+from tests.support.processes import environment
 from tests.support.publishing import (
     REPO,
     RUBQ,
@@ -23,6 +20,7 @@ from tests.support.publishing import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pipelines.hub.planning import PublishOptions
@@ -63,43 +61,16 @@ def test_datasets_loads_each_version_by_tag_as_a_whole_and_streaming(
         assert json.loads(line) == [rows, rows]
 
 
-@pytest.fixture(scope="module")
-def checkout_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A separate checkout with an empty ledger, in which the golden sample of TERRa passes for the complete real files."""
-    folder = checkout(tmp_path_factory.mktemp("repository"))
-    builder = folder / "builders" / "rumteb" / "terra.py"
-    raw = folder / "tests" / "golden" / "terra" / "raw" / "val.jsonl"
-    digest = hashlib.sha256(raw.read_bytes()).hexdigest()
-    text, pins = re.subn(r'"[0-9a-f]{64}"', f'"{digest}"', builder.read_text("utf-8"))
-    assert pins == 2
-    assert "known=(PREMISES,)" in text
-    # The known findings of the real file do not apply to the golden sample.
-    text = text.replace("known=(PREMISES,)", "known=()")
-    builder.write_text(re.sub(r"bytes=[\d_]+", f"bytes={raw.stat().st_size}", text), "utf-8")
-    (folder / "pipelines" / "ledger.json").write_text("{}")
-    (folder / "raw").mkdir()
-    shutil.copytree(raw.parent, folder / "raw" / "terra")
-    return folder
-
-
-def test_publish_check_and_diff_work_as_commands(hub: LoopbackHub, checkout_dir: Path, tmp_path: Path) -> None:
-    def run(command: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        process = subprocess.run(
-            [sys.executable, "-m", f"pipelines.{command}", *arguments], cwd=checkout_dir, stdin=subprocess.DEVNULL,
-            env=environment(hub, tmp_path, PYTHONPATH=str(checkout_dir), **variables),
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert WRITER not in process.stdout + process.stderr
-        assert "Traceback" not in process.stderr
-        return process
-
+def test_publish_check_and_diff_work_as_commands(
+    hub: LoopbackHub, run: Callable[..., subprocess.CompletedProcess[str]], work_dir: Path, tmp_path: Path
+) -> None:
     raw = ["--raw-dir", "raw", "--offline"]
-    refused = run("build", "terra", *raw, "--push", "org", HF_TOKEN=READER)
+    refused = run("build", "terra", *raw, "--push", "org", token=READER)
     assert (refused.returncode, refused.stdout) == (5, "")
     assert "the token can only read" in refused.stderr
-    assert not (checkout_dir / "outputs" / TERRA).exists(), "the token must be checked before the build"
+    assert not (work_dir / "outputs" / TERRA).exists(), "the token must be checked before the build"
     assert run("build", "terra", *raw).returncode == 0
-    planned = run("publish", "terra", "--org", "org", "--dry-run", HF_TOKEN="")
+    planned = run("publish", "terra", "--org", "org", "--dry-run", token="")
     assert planned.returncode == 0, planned.stderr
     assert "to be published" in planned.stdout
     assert f"as        {REPO} (to be created), tag v1.0.0" in planned.stdout
@@ -116,7 +87,7 @@ def test_publish_check_and_diff_work_as_commands(hub: LoopbackHub, checkout_dir:
     assert pushed.stderr.splitlines() == [f"{not_recorded} (publish --ledger FILE does)"], (
         "stderr should hold no progress bars"
     )
-    entry = json.loads((checkout_dir / "pipelines" / "ledger.json").read_text())[TERRA]["1.0.0"]
+    entry = json.loads((work_dir / "ledger.json").read_text())[TERRA]["1.0.0"]
     assert "published" not in entry, "the build is recorded, the trial publication is not"
     recorded = run("publish", "terra", "--org", "org", "--ledger", str(tmp_path / "trial.json"))
     assert (recorded.returncode, recorded.stderr) == (
@@ -132,7 +103,7 @@ def test_publish_check_and_diff_work_as_commands(hub: LoopbackHub, checkout_dir:
     assert nowhere.returncode == 2
     assert "--ledger: cannot write to" in nowhere.stderr
 
-    sound = run("check", f"{REPO}@v1.0.0", HF_TOKEN="")
+    sound = run("check", f"{REPO}@v1.0.0", token="")
     assert (sound.returncode, sound.stderr) == (0, "")
     assert f"{TERRA} 1.0.0: no problems\n" in sound.stdout
     same = run("diff", f"{REPO}@v1.0.0", f"outputs/{TERRA}")
