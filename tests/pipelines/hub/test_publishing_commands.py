@@ -11,6 +11,7 @@ import pytest
 
 from pipelines.release import folder
 from tests.support.loopback_hub import READER, LoopbackHub
+from tests.support.paths import ROOT
 from tests.support.processes import environment
 from tests.support.publishing import (
     REPO,
@@ -109,3 +110,9 @@ def test_publish_check_and_diff_work_as_commands(
     same = run("diff", f"{REPO}@v1.0.0", f"outputs/{TERRA}")
     assert same.returncode == 0, same.stderr
     assert same.stdout.startswith("the same rows\n")
+    process = subprocess.run(  # which finds the Hub by HF_ENDPOINT
+        [sys.executable, "-m", "pipelines.check", f"{REPO}@v1.0.0"], cwd=ROOT, env=environment(hub, tmp_path, HF_TOKEN=""),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.startswith(f"{TERRA} 1.0.0: no problems\n")
