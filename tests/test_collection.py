@@ -22,6 +22,8 @@ def collect(hash_seed: str) -> list[str]:
         "-q",
         "-p",
         "no:cacheprovider",
+        "-p",
+        "no:randomly",
         "--override-ini",
         "addopts=--import-mode=importlib",
     ]

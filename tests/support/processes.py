@@ -76,10 +76,10 @@ def tracked_files() -> list[str]:
 
 @cache
 def has_history() -> bool:
-    """Whether this is a repository with all of its commits."""
-    command = ["git", "rev-parse", "--is-shallow-repository"]
+    """Whether this is a repository with all of its commits; a copy of its files has none."""
+    command = ["git", "rev-parse", "--is-shallow-repository", "HEAD"]
     try:
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip() == "false"
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.startswith("false")
     except (OSError, subprocess.CalledProcessError):
         return False
 
