@@ -3,8 +3,6 @@
 Everything else is in pyproject.toml.
 """
 
-from __future__ import annotations
-
 import runpy
 import shutil
 from pathlib import Path

@@ -14,15 +14,13 @@ texts of one template with a slot, and in texts around 60 words, where words tak
 for near-duplicates alone, per text.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,18 +28,15 @@ import polars as pl
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.planted_defects import PLANTERS, clean_dataset, russian_words  # noqa: E402
+from benchmarks.planted_defects import PLANTERS, Planted, clean_dataset, russian_words  # noqa: E402
 from builders.shaping.folding import fold_text  # noqa: E402
+from pipelines.audit.findings import FindingRows  # noqa: E402
 from pipelines.audit.integrity import audit_integrity  # noqa: E402
 from pipelines.audit.kinds import KINDS  # noqa: E402
 from pipelines.audit.near_duplicates import find_near_duplicates  # noqa: E402
 from pipelines.audit.quality import audit_tables  # noqa: E402
 from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS  # noqa: E402
 from pipelines.release.reported import REPORTED_KINDS  # noqa: E402
-
-if TYPE_CHECKING:
-    from benchmarks.planted_defects import Planted
-    from pipelines.audit.findings import FindingRows
 
 
 def main() -> None:

@@ -8,19 +8,15 @@ and for comparison a command that builds nothing. The second table times each da
 loaded, which excludes the time to start Python.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from builders.catalogue import Definition
-    from pipelines.make import BuildSettings
+from builders.catalogue import Definition
+from pipelines.make import BuildSettings
 
 ROOT = Path(__file__).parents[1]
 

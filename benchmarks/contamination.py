@@ -23,8 +23,6 @@ datatrove is not installed by any extra: python -m pip install datatrove spacy l
 Without it, its column says so.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json
@@ -37,13 +35,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -61,9 +60,6 @@ from benchmarks.planted_leaks import (  # noqa: E402
     write_benchmarks,
     write_corpus,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 NGRAM = 13
 HASHES = Path("hashes", "benchmarks.index.hashes")

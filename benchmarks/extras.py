@@ -1,7 +1,5 @@
 """The libraries that a benchmark compares with. The package does not need them; its extra `benchmarks` installs them."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

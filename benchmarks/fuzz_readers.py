@@ -11,8 +11,6 @@ ReleaseError, that takes longer than SLOW seconds or more than MEMORY bytes, mea
 printed with the seed that gives it again; tests/builders/reading/test_fuzzed_inputs.py holds those that once failed.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import io
@@ -26,10 +24,11 @@ import tempfile
 import time
 import traceback
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -52,9 +51,6 @@ from builders.spec import Raw
 from cards.front_matter_parser import parse_front_matter
 from cards.manifest import decode
 from pipelines.foreign.data_files import resolve_tables
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SLOW = 20.0  # seconds, also on a busy machine
 MEMORY = 1 << 30  # bytes

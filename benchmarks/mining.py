@@ -13,8 +13,6 @@ run, each in a separate process:
 Their rankings are compared: single precision may put a pair of documents in another order.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import subprocess

@@ -16,8 +16,6 @@ them. Then these programs run, each in a separate process:
 Finally the two rankings are compared. The last program requires bm25s (the extra `benchmarks`).
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import itertools
@@ -28,16 +26,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+import polars as pl
 
-    import polars as pl
-
-    from builders.spec import Tables
+from builders.spec import Tables
 
 ROOT = Path(__file__).parents[1]
 RAW = Path("raw", "miracl")

@@ -12,8 +12,6 @@ invented. Three programs run, each in a separate process:
   true size, 300,000 rows of a pool of 1,200,000 pairs, or of all if there are fewer.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random
@@ -23,12 +21,10 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 REAL_PAIRS = 5_400_000

@@ -18,8 +18,6 @@ last commit, one clone for each worker, so `run` takes the committed code.
 It needs pytest-cov: python -m pip install -e '.[stress,test]'
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import copy
@@ -32,16 +30,14 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 CHOSEN = ROOT / "benchmarks" / "mutants.json"

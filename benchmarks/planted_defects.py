@@ -1,24 +1,20 @@
 """Datasets without findings, and for each kind of finding a planter that makes some of their rows defective."""
 
-from __future__ import annotations
-
 import html
+import random
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from builders import tasks
 
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
-
-    Tables = dict[str, dict[str, pl.DataFrame]]  # config -> split -> table
-    Row = tuple[Any, ...]  # config, split, and the position of the row, or its name where it is in no table
+Tables = dict[str, dict[str, pl.DataFrame]]  # config -> split -> table
+Row = tuple[Any, ...]  # config, split, and the position of the row, or its name where it is in no table
 
 GERMAN = [
     "Gestern",

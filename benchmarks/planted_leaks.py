@@ -3,13 +3,13 @@
 Words follow Zipf's law, half of the texts are like Russian and half like English. The same numbers give the same texts.
 """
 
-from __future__ import annotations
-
 import random
 import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,10 +17,6 @@ import pyarrow.parquet as pq
 
 from builders import tasks
 from pipelines.corpus_scan.indexing import IndexedDataset
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 # Share of all leaks.
 LEAKS = {

@@ -14,8 +14,6 @@ For each source three programs run, each in a separate process:
   their true sizes, so the pools of Pikabu and RuNews have 200,000 rows at any share.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -25,12 +23,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 REAL_RECORDS = {"pikabu": 6_907_622, "ru_news": 4_304_330}

@@ -1,17 +1,12 @@
 """Generate any number of articles in the raw format of ria_news, from recombined paragraphs with many invented words."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json
 import random
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 PARAGRAPHS = Path(__file__).with_name("ria_paragraphs.txt")
 # The share of invented words, and the mean and standard deviation of the logarithm of an article's length in characters. About

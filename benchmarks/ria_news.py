@@ -15,8 +15,6 @@ run, each in a separate process:
 The script requires pandas (the extra `benchmarks`). The floor uses one thread, as does the script except for its last step.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import os
@@ -25,15 +23,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from extras import require_modules
 from ria_articles import write_articles
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
 RAW = Path("raw", "ria_news", "ria.json.gz")

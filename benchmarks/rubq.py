@@ -14,8 +14,6 @@ number of rows per table follows from it, not from the recipe. Then these progra
   any checks of its own. It requires pandas (the extra `benchmarks`).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -24,14 +22,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Tables
+from builders.spec import Tables
 
 ROOT = Path(__file__).parents[1]
 RAW = Path("raw", "rubq")

@@ -9,8 +9,6 @@ files have their true number of rows at any share. Each recipe of the newest ver
 file to the tables, without writing and checking a release.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -10,8 +10,6 @@ also gets those with older libraries (LIBRARIES). An environment that exists is 
 a golden sample cannot be built.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

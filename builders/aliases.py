@@ -3,15 +3,10 @@
 The catalogue resolves them (`resolve` in catalogue.py). tests/test_mteb_built_in.py compares them with mteb.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from builders.mteb_tasks import BUILT_IN
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # They publish our datasets under the names of TASKS, or under our own: ai-forever/cedr-classification, mteb/CEDRClassification.
 PUBLISHERS = ("ai-forever", "mteb")

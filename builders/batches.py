@@ -1,16 +1,11 @@
 """Process batches on several threads and keep their order."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from concurrent.futures import Future
+from typing import TypeVar
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")

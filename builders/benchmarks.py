@@ -3,14 +3,9 @@
 A dataset names its benchmark, or none. The folder of a builder says nothing of it: one source may feed several benchmarks.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 MTEB = "muennighoff2023mteb"
 

@@ -4,24 +4,18 @@ A builder is found by its file, `builders/<folder>/<source>.py` or `builders/<fo
 from the text of that file, so that listing and resolving names imports no builder. `load` imports one when it is needed.
 """
 
-from __future__ import annotations
-
 import ast
 import difflib
 import importlib
 import logging
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from builders.aliases import TASKS, find_alias, fold
 from builders.errors import UsageError
 from builders.spec import OTHER, TRAINING, VERSION, Dataset, Source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 ROOT = Path(__file__).parent
 FOLDERS = ("rumteb", "ateb", "other", "training")

@@ -1,16 +1,10 @@
 """Checkpoints: finished steps of a recipe, stored as folders, that the build after a killed one does not repeat."""
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,5 @@
 """The six column types of a release: what every reader understands."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import polars as pl

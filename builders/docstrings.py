@@ -1,15 +1,10 @@
 """The docstrings of recipes, which cards are made of."""
 
-from __future__ import annotations
-
 import inspect
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from builders.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def read_docstring(function: Callable[..., object]) -> str:

@@ -9,8 +9,6 @@ DatasetError                 1  the build or the check failed
 └── PublishError             5  publishing failed
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import walk_tb
@@ -96,12 +94,12 @@ class SourceError(DatasetError):
     missing: MissingFile | None = None
     local: bool = False
 
-    def lacking(self, name: str, reason: MissingReason) -> SourceError:
+    def lacking(self, name: str, reason: MissingReason) -> "SourceError":
         """This error, which says that a raw file is missing."""
         self.missing = MissingFile(name, reason)
         return self
 
-    def of_this_machine(self) -> SourceError:
+    def of_this_machine(self) -> "SourceError":
         """This error, which says that this machine is the cause."""
         self.local = True
         return self

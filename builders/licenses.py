@@ -1,7 +1,5 @@
 """The licences of sources, by the ids that the Hub accepts in the front matter of a card, and what a licence permits."""
 
-from __future__ import annotations
-
 # The page "Licenses" of the Hub's documentation.
 LICENSES = frozenset(
     [

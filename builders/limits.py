@@ -4,12 +4,7 @@ A raw file, a card or a manifest may be damaged, or written to exhaust whoever r
 and the depth that reading one takes. Each is far above what real datasets need; the comment says by how much.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 # Raw files.
 MAX_RECORD = 64 << 20  # bytes of a line, a row of CSV or an element of JSON; the longest known is 19 KB

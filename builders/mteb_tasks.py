@@ -4,14 +4,9 @@ A built-in task names the path and the revision of a dataset on the Hub. With bo
 the columns that mteb reads. tests/test_mteb_built_in.py runs all of them by the code on the cards.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PATH = "path and revision"
 NO_RENAMING = "path, revision, and no renaming of columns"

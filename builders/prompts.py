@@ -1,7 +1,5 @@
 """What is put before the texts of a dataset: by an evaluation, or in training."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

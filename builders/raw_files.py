@@ -1,7 +1,5 @@
 """Raw files as a builder declares them: where they are published, and what pins them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -48,7 +46,7 @@ class ByHand:
 class Member:
     """A file inside an archive (zip, tar, tar.gz), read in place."""
 
-    archive: RawFile
+    archive: "RawFile"
     path: str
 
 

@@ -1,7 +1,5 @@
 """Rows that a recipe reports as a finding, because the rows alone do not tell."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from builders.benchmarks import BENCHMARKS
 from builders.docstrings import read_docstring
-from builders.prompts import Prompts as Prompts  # noqa: PLC0414, TC001 - builders import it from here
+from builders.prompts import Prompts as Prompts  # noqa: PLC0414 - builders import it from here
 from builders.tasks import Contrastive
 from builders.versions import VERSION as VERSION  # noqa: PLC0414 - versions too
 from builders.versions import KnownFinding as KnownFinding  # noqa: PLC0414
@@ -22,9 +24,6 @@ from builders.versions import Version as Version  # noqa: PLC0414
 from builders.versions import version_key as version_key  # noqa: PLC0414
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
     import polars as pl
 
     from builders.benchmarks import Benchmark

@@ -7,14 +7,10 @@ only, because every reader understands these. Tables may have further columns (i
 pipelines.audit.integrity checks what must hold between rows and tables.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, get_args
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import ClassVar, get_args
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Bars of Unicode blocks: they are right at every tag, in a terminal and without a network."""
 
-from __future__ import annotations
-
 WIDTH = 20  # characters of a bar for the whole
 EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
 

@@ -3,8 +3,6 @@ r"""The author and the year of a BibTeX entry as plain text.
 `author = {St{\"u}ker, Sebastian and {Yandex}}` names Sebastian Stüker and the organisation Yandex.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import dataclass

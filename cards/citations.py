@@ -1,15 +1,10 @@
 """The entries of citations.bib: what a card cites, the fields of an entry, and which entries are on arXiv."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from builders.errors import ReleaseError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 CITATIONS = Path(__file__).parent / "citations.bib"
 

@@ -1,18 +1,12 @@
 """What each column of a dataset means, for the card."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from builders import tasks
 from cards import markdown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cards.manifest import Table
+from cards.manifest import Table
 
 MEANINGS = {
     ("Retrieval", "corpus", "id"): "the document's id",

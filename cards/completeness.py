@@ -3,11 +3,11 @@
 A build refuses what it cannot do without, `embedding-datasets new` shows the list, and a test holds it empty for every dataset.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
+from builders.catalogue import Definition
 from builders.docstrings import read_docstring
 from builders.errors import ReleaseError
 from builders.licenses import LICENSES
@@ -16,12 +16,6 @@ from cards import citations, front_matter
 from cards.gaps import NOT_WRITTEN, Gap, gaps_error, marked_lines
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.texts import Prose, citation_keys, prose_gaps, prose_path, read_prose, split_sections, text_gaps
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from builders.catalogue import Definition
 
 MAX_TITLE = 50  # characters that the Hub shows of a title
 NAMED_SOURCE = re.compile(r"README|et al\.,? \d{4}|card on the Hub|\d{4}, section|\.com|Koehn, 2005")

@@ -9,24 +9,20 @@ The properties of the RAI vocabulary (responsible AI) repeat the prose of the ca
 first publication that the source names: when a version is published is known only after it was built.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from builders import tasks
+from builders.catalogue import Definition
 from cards import front_matter
 from cards.citation_fields import list_authors, read_year
 from cards.citations import bibtex
 from cards.croissant_provenance import NAMESPACES, describe_finding, describe_provenance
 from cards.croissant_tables import describe_files, describe_tables
+from cards.manifest import Manifest
 from cards.render import read_filled_prose
-
-if TYPE_CHECKING:
-    from builders.catalogue import Definition
-    from cards.manifest import Manifest
-    from cards.texts import Prose
+from cards.texts import Prose
 
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 # The context that mlcroissant expects. `http` and `https` are as it compares them.

@@ -5,16 +5,12 @@ raw files and `wasGeneratedBy` its recipe. DQV (W3C), for data quality: a findin
 rows. schema.org's PropertyValue for the rest: options of the recipe, rows dropped, numbers that it counted.
 """
 
-from __future__ import annotations
-
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cards.kind_names import kind_name
-
-if TYPE_CHECKING:
-    from cards.manifest import Finding, Manifest, RawEntry
+from cards.manifest import Finding, Manifest, RawEntry
 
 NAMESPACES = {"prov": "http://www.w3.org/ns/prov#", "dqv": "http://www.w3.org/ns/dqv#"}
 

@@ -9,21 +9,16 @@ name too. It reads every table that a field `references`, so judgements do not r
 would read gigabytes. It stops at a reference without `field`, which the specification writes and the Hub does not.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from builders import tasks
+from builders.spec import Dataset
+from builders.tasks import Task
 from cards import front_matter
 from cards.columns import describe_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from builders.spec import Dataset
-    from builders.tasks import Task
-    from cards.manifest import Column, Manifest, Table
+from cards.manifest import Column, Manifest, Table
 
 PARQUET = "application/x-parquet"  # what mlcroissant and the Hub call it
 TYPES = {"string": "sc:Text", "int64": "sc:Integer", "float64": "sc:Float", "bool": "sc:Boolean"}

@@ -1,12 +1,8 @@
 """What a build hands to the card beside manifest and statistics: rows to look at, texts of findings, agreement with figures."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 
 @dataclass(frozen=True)

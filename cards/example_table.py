@@ -4,18 +4,14 @@ A long text is cut in the middle, because its end often decides: the hypothesis 
 What all texts of a column begin with, such as an instruction, is cut.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from builders import tasks
 from cards import markdown
 from cards.columns import label_name
 from cards.markdown import CUT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 HEAD, TAIL = 100, 60  # characters of a long text that are shown, at most
 SHARED = 60  # characters that all texts of a column begin with, from which on they are cut

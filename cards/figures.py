@@ -1,18 +1,13 @@
 """The statistics of a release for reading: shares of labels and lengths of texts as bars, and all of them in one table."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from builders.tasks import Task
 from cards import front_matter, markdown
 from cards.bars import WIDTH, bar
 from cards.columns import label_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from builders.tasks import Task
 
 MAX_LABELS = 12  # that are shown one by one
 NARROW = 10  # characters of a bar where splits are side by side, also on a phone

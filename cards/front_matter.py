@@ -1,18 +1,12 @@
 """The front matter of a card: the metadata that the Hub indexes and `datasets` loads by."""
 
-from __future__ import annotations
+from collections.abc import Iterable
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from builders.tasks import Classification, config_folder, label_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from builders.catalogue import Definition
-    from builders.spec import Dataset
-    from builders.tasks import Task
-    from cards.manifest import Column, Manifest, Table
+from builders.catalogue import Definition
+from builders.spec import Dataset
+from builders.tasks import Classification, Task, config_folder, label_names
+from cards.manifest import Column, Manifest, Table
 
 # From ISO 639-3, as in mteb, to ISO 639-1, as on the Hub, with the English name. pipelines.audit.languages detects them all: add
 # only languages that both fasttext and py3langid know.

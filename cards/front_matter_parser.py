@@ -5,8 +5,6 @@ values, and many tags make it raise exceptions of Python. Everything is measured
 builders/limits.py.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,15 +1,11 @@
 """Gaps: what a dataset lacks before it is finished, as the build, `embedding-datasets new` and the tests report it."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from builders.errors import DatasetError
+from builders.errors import DatasetError
 
 NOT_WRITTEN = "not written yet"
 MARK = "TODO(new)"  # in every text that `embedding-datasets new` leaves for a person to write

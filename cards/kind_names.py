@@ -1,12 +1,7 @@
 """The plain name of every kind of finding, as cards, reports and the terminal show it."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 KIND_NAMES: Mapping[str, str] = MappingProxyType(
     {

@@ -7,15 +7,13 @@ is data, and its paths are not followed.
 docs/manifest.schema.json is generated from these records (cards.manifest_schema).
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field, fields
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
 from builders import limits
-from builders.column_types import ColumnType  # noqa: TC001 - msgspec reads the types of the records
+from builders.column_types import ColumnType
 from builders.errors import ReleaseError
 from builders.spec import VERSION, Dropped, Prompts
 

@@ -1,7 +1,5 @@
 """The JSON Schema of a manifest, generated from its records: python -m cards.manifest_schema > docs/manifest.schema.json"""
 
-from __future__ import annotations
-
 import json
 from inspect import cleandoc
 from typing import Any

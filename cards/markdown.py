@@ -1,13 +1,9 @@
 """Escapes text for Markdown: values from raw files are data and must not become markup."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import Any
 
 CUT = "[…]"
 MARKUP = frozenset("\\`*_[]<>&|~$#")

@@ -1,18 +1,13 @@
 """The mteb task that evaluates a dataset: what the code on its card says and what `embedding-datasets score` runs."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from builders import tasks
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from builders.spec import Dataset
-    from cards.manifest import Manifest
+from builders.spec import Dataset
+from cards.manifest import Manifest
 
 
 @dataclass(frozen=True)

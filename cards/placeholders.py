@@ -5,18 +5,14 @@ a partial release does not have. `{{ options.per_class }}` is an option of the r
 the recipe counted.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 
 from builders import tasks
 from cards import markdown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701 - Markdown, not HTML
 

@@ -1,21 +1,14 @@
 """The findings of a release in words, with the text of one row each: the section "Known issues" of a card."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from builders import tasks
 from cards import markdown
+from cards.evidence import Quote
 from cards.kind_names import kind_name
-from cards.manifest import SEVERITIES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from cards.evidence import Quote
-    from cards.manifest import Finding, Severity
+from cards.manifest import SEVERITIES, Finding, Severity
 
 MARKS: Mapping[Severity, str] = {"error": "⛔", "warning": "⚠", "info": "ℹ"}
 SHOWN = 80  # characters of a text

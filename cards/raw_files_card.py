@@ -1,20 +1,14 @@
 """The card of a Hub repository that keeps the raw files of a source under their digests."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import yaml
 
 from builders.licenses import describe_license
+from builders.spec import Source
 from cards import markdown
 from cards.front_matter import license_keys
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from builders.spec import Source
 
 MARK = "<!-- Written by embedding-datasets publish --raw, which replaces all of this page. -->"
 

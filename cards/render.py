@@ -3,42 +3,35 @@
 The same rows give the same card: it does not depend on the time, the machine or the versions of libraries.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 import yaml
 
 from builders import tasks
+from builders.catalogue import Definition
 from builders.docstrings import read_docstring
 from builders.licenses import describe_license
 from builders.mteb_tasks import built_in_tasks, namesake_tasks
-from builders.spec import version_key
+from builders.spec import Dataset, version_key
 from cards import front_matter, markdown
 from cards.citations import arxiv_papers, bibtex
 from cards.columns import DescribedColumn, all_labels, describe_columns
+from cards.evidence import Evidence
 from cards.example_table import example_table
 from cards.figures import label_shares, longer_candidates, statistics_table, text_lengths
-from cards.mteb_task import mteb_task
+from cards.manifest import Manifest
+from cards.mteb_task import MtebTask, mteb_task
 from cards.placeholders import fill_placeholders, release_numbers
 from cards.problems import describe_problems, summarize
 from cards.reproductions import read_rebuilds
 from cards.shared_texts import describe_comparison
 from cards.snippets import OR_FOLDER, unnamed_repository
 from cards.texts import Prose, citation_keys, read_prose
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from builders.catalogue import Definition
-    from builders.spec import Dataset
-    from cards.evidence import Evidence
-    from cards.manifest import Manifest
-    from cards.mteb_task import MtebTask
 
 CARDS = Path(__file__).parent
 # What one row of a table is called, and several; others are rows.

@@ -4,8 +4,6 @@ They are kept as `reproductions/<source>/<dataset>-<version>-<name>.json`, as `e
 signed or not. No signature is verified here: whoever has the public key of a rebuilder can (docs/reproducibility.md).
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from dataclasses import dataclass

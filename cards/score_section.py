@@ -4,16 +4,9 @@ They are put into a card that is there already, because scores are computed afte
 it is. A rebuild that keeps the scores gives the same card.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from cards import markdown
 from cards.bars import bar
-from cards.scores import BASELINES
-
-if TYPE_CHECKING:
-    from cards.scores import Baseline, ModelScore, Scores, Shortcut
+from cards.scores import BASELINES, Baseline, ModelScore, Scores, Shortcut
 
 HEADING, NEXT_HEADING = "## Scores\n", "## Before you use it\n"
 ROW, NEXT_ROW = "| Scores |", "| Rebuild |"

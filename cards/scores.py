@@ -4,20 +4,16 @@ Scores belong to rows: `content_sha256` names them. They are outside every conte
 until `decode_scores` has validated it, it is data.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from builders import limits
 from builders.errors import ReleaseError
 from cards.manifest import INVALID_JSON, Sha256, VersionNumber
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SCORES_FORMAT = 1
 Score = Annotated[float, msgspec.Meta(ge=-100, le=100)]  # times 100, as papers and leaderboards print it

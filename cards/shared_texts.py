@@ -1,13 +1,7 @@
 """What a card says of the texts that other datasets have too."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from cards import markdown
-
-if TYPE_CHECKING:
-    from cards.evidence import Comparison, SharedTexts
+from cards.evidence import Comparison, SharedTexts
 
 
 def describe_comparison(comparison: Comparison | None) -> list[str]:

@@ -1,7 +1,5 @@
 """The repository in the Python code of a card: a placeholder in a release folder, its name once it is published."""
 
-from __future__ import annotations
-
 import re
 
 PYTHON = re.compile(r"(?ms)^```python\n.*?^```$")

@@ -1,22 +1,16 @@
 """The hand-written texts behind a card: prose, docstring, citations, terms; what is missing of them."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from builders.catalogue import Definition
 from builders.docstrings import read_docstring
 from builders.errors import ReleaseError
 from builders.spec import VERSION
 from cards.citations import bibtex
 from cards.gaps import Gap, gaps_error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from builders.catalogue import Definition
 
 CARDS = Path(__file__).parent
 WRITE_PROSE = "write it; docs/adding-a-dataset.md shows a whole file"

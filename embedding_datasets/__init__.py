@@ -13,14 +13,13 @@ docs/python.md shows more. Everything else is imported when it is first used.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from embedding_datasets.own_packages import load_own_packages
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from os import PathLike
-
     from builders.errors import (
         DatasetError,
         FindingsError,

@@ -4,8 +4,6 @@ Python takes the first package of a name that it finds: in a folder with a packa
 So they are loaded by their paths, before anything else imports them; their modules then follow from the packages.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import signal

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +15,6 @@ from pipelines import command
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
 
     from builders.catalogue import Definition
     from pipelines.hub.publishing import Publication

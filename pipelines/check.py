@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,6 @@ from pipelines import command
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from pipelines.report.checks import CheckResult
     from pipelines.report.fail_on import Condition

@@ -13,6 +13,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -22,8 +23,6 @@ from pipelines.safe_text import SafeOutput, safe_text
 from pipelines.terminal import color_words, configure_logging, discard_output, has_colors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from builders.catalogue import Definition
     from pipelines.attestation.envelopes import Signer
     from pipelines.raw.settings import RawSettings

@@ -3,8 +3,6 @@
 `python -m pipelines.COMMAND` runs one command too.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import sys

@@ -3,19 +3,14 @@
 They are written for the catalogue of now: after new datasets, write them again. Nothing here changes what a command accepts.
 """
 
-from __future__ import annotations
-
 import argparse
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import shtab
 
 from builders import catalogue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SHELLS = ("bash", "zsh", "fish")
 FOLDERS = {"DIR"}  # placeholders of options that take a folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from builders.errors import DatasetError
@@ -10,7 +11,6 @@ from pipelines.terminal import format_size
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from builders.catalogue import Definition
     from builders.errors import MissingFile

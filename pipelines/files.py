@@ -1,19 +1,14 @@
 """Files that several commands may write at once: replaced in one step, and locked; and the digest of a file."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from filelock import FileLock, Timeout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 

@@ -3,8 +3,6 @@
 An installed package is never written to, also where the user may write there. The build of a wheel runs this module alone.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

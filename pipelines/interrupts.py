@@ -6,18 +6,13 @@ first signal also starts a deadline, after which the process ends as it is; a se
 then is what a kill leaves, and the next command removes it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from types import FrameType
+from types import FrameType
 
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes, as shells number them
 GRACE = 10.0  # seconds for cleaning up

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from builders.catalogue import needed_files, requested_splits
@@ -24,8 +25,6 @@ from pipelines.report.checks import check_release
 from pipelines.stages import stage
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from builders.catalogue import Definition
     from cards.manifest import Manifest
     from cards.scores import Scores

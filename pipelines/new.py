@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,6 @@ from pipelines import command
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from cards.gaps import Gap
     from pipelines.scaffold.templates import Plan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from pipelines import command
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
 
     from builders.catalogue import Definition
     from builders.spec import Source

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from glob import has_magic
 from pathlib import PurePosixPath
@@ -22,8 +23,6 @@ from builders import limits
 from builders.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from datasets import DownloadConfig
 
 Files = dict[str, dict[str, list[str]]]  # config -> split -> paths

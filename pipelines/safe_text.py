@@ -4,8 +4,6 @@ Messages quote what servers answer, and results quote texts of datasets; both ar
 that it was sent. Characters such as ESC can recolour, overwrite or retitle the terminal of whoever reads them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

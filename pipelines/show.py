@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,6 @@ from pipelines import command
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from builders.catalogue import Definition
     from builders.raw_files import RawFile

@@ -3,18 +3,15 @@
 tqdm is imported inside the function that draws: every command imports this module, and `--help` answers without tqdm.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
+
+from tqdm import tqdm
 
 from pipelines.safe_text import safe_text
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
 LOGGERS = ("builders", "cards", "pipelines", "__main__")  # __main__: a command that runs as `embedding-datasets build`
 # Words that are coloured where they begin a line of a page or follow a name and a colon: they say how bad something is.
@@ -110,7 +107,7 @@ def format_duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def progress_bar(label: str, total: int | None, *, done: int = 0, delay: float = 0) -> tqdm[NoReturn]:
+def progress_bar(label: str, total: int | None, *, done: int = 0, delay: float = 0) -> "tqdm[NoReturn]":
     """A progress bar in bytes on stderr, shown after `delay` seconds; hidden where shows_progress() is false."""
     from tqdm import tqdm
 

@@ -1,21 +1,16 @@
 """The processes of a parallel build: Ctrl-C reaches them through their parent, and they end when it does, however it ends."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import active_children, connection, parent_process, resource_tracker
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipelines import interrupts
 from pipelines.terminal import configure_logging
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def prepare_worker(verbose: int = 0) -> None:

@@ -1,9 +1,6 @@
 """Fixtures shared by all tests: golden samples, real raw files, and releases built once per session."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings as hypothesis_settings
@@ -16,17 +13,15 @@ os.environ["HF_HUB_DISABLE_XET"] = "1"
 os.environ.pop("HF_TOKEN", None)
 os.environ.pop("EMBEDDING_DATASETS_MIRRORS", None)
 
+from collections.abc import Callable
+from pathlib import Path
+
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.terminal import configure_logging
 from tests.support.extras import reason_to_skip
 from tests.support.paths import SOURCES
 from tests.support.processes import has_history
 from tests.support.releases import definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 # The default profile runs the same few examples every time, so a new failure means the code changed. .ci/stress runs many.
 hypothesis_settings.register_profile("few", deadline=None, derandomize=True, max_examples=30)

@@ -1,21 +1,16 @@
 """The benchmarks: what they compare with is an extra, and each says so where it is missing."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re
 import subprocess
 import sys
 import tomllib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

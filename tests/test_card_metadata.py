@@ -1,23 +1,18 @@
 """The front matter of every dataset, as the Hub and the classes of huggingface_hub and datasets read it."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from builders.licenses import LICENSES
+from pipelines.make import BuildResult
 from pipelines.release import folder
 from tests.support.hub_vocabulary import CATEGORIES, TASK_IDS
 from tests.support.releases import NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.make import BuildResult
 
 LISTS = (
     "language",

@@ -1,7 +1,5 @@
 """CITATION.cff says the same as the package."""
 
-from __future__ import annotations
-
 import tomllib
 
 import yaml

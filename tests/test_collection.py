@@ -1,7 +1,5 @@
 """Test ids: the same in every process, whenever it collects, or pytest-xdist ends the run."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,22 +1,17 @@
 """`datasets.load_dataset` on a release folder returns the rows that the build wrote, as a whole and streaming."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.tasks import Classification, label_names
 from cards.front_matter import config_names
 from cards.front_matter_parser import parse_front_matter
+from pipelines.make import BuildResult
 from pipelines.release import folder
 from tests.support.releases import FIRST_OF_EACH_TASK_TYPE, NAMES, definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 MTEB = pytest.mark.extra("mteb")
 BARE = {"ru-scibench-grnti-classification", "ru-scibench-oecd-classification"}

@@ -1,24 +1,19 @@
 """What the documents promise is done here, to the letter."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from pipelines.audit import kinds
 from tests.support.paths import ROOT
 from tests.support.processes import checkout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 DOCUMENTS = [
     ROOT / "README.md",

@@ -1,21 +1,16 @@
 """The suite without an optional package: what needs it is skipped with the extra that has it, everything else passes."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess
 import sys
 import tomllib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.support.extras import EXTRAS
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IN_CI = "pytrec_eval"  # the least that its tests take
 ALL_SLOW = {"accelerate"}  # packages that only slow tests need

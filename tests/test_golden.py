@@ -7,23 +7,19 @@ tests/golden/<source>/<dataset>/<version>/counts.json              content hash,
 `pytest --update-golden` rewrites the expected files and prints the changes; review them before you commit.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipelines.make import GOLDEN, BuildResult
 from pipelines.release import folder
 from tests.support.releases import NAMES, definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def expected_files(outcome: BuildResult) -> dict[str, str]:

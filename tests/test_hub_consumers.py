@@ -1,13 +1,12 @@
 """Publish the whole catalogue to a Hub and load it back by tag with datasets, mteb and sentence-transformers."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,9 +18,6 @@ from pipelines.release import folder
 from tests.support.consumer_process import MTEB, ORG, run_consumer
 from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.releases import NAMES, definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 ONE_PER_TASK_TYPE = (
     "rubq-retrieval",

@@ -1,19 +1,14 @@
 """Imports run one way: commands, then the packages of pipelines, then cards, then builders; and no module hides an import."""
 
-from __future__ import annotations
-
 import ast
 import tomllib
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMANDS = {
     "accept",

@@ -1,7 +1,5 @@
 """The exact versions that CI installs, and those with hashes for whoever rebuilds in later years."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

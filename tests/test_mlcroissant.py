@@ -1,33 +1,27 @@
 """mlcroissant finds every croissant.json valid, without a warning, and reads through it the rows that the build wrote."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import logging
 import shutil
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+from builders.catalogue import Definition
 from cards.croissant import render_croissant
 from cards.front_matter import config_names
-from cards.manifest import Column, RawEntry
+from cards.manifest import Column, Manifest, RawEntry
+from pipelines.make import BuildResult
 from pipelines.release import folder
 from pipelines.release.parquet import describe_file
 from tests.support.card_inputs import definition_for, finding, frames_for, manifest_for
 from tests.support.releases import NAMES, definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from cards.manifest import Manifest
-    from pipelines.make import BuildResult
 
 pytestmark = [
     pytest.mark.extra("mlcroissant"),

@@ -1,12 +1,12 @@
 """Every built-in task of mteb in builders/mteb_tasks.py runs on our release, by the code on its card."""
 
-from __future__ import annotations
-
 import math
 import re
 import shutil
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,17 +14,12 @@ import pytest
 from builders.aliases import REPOSITORIES, find_alias
 from builders.catalogue import entries
 from builders.mteb_tasks import BUILT_IN, NOT_SERVED
+from pipelines.make import BuildResult
 from tests.support import consumers
 from tests.support.consumer_process import MTEB, ORG, Published, publish_releases, run_consumer
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.paths import ROOT
 from tests.support.real_releases import read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 pytestmark = MTEB
 DATASETS = sorted({task.dataset for task in BUILT_IN})

@@ -1,9 +1,7 @@
 """mteb's built-in tasks run on releases that are built from complete real raw files, by the code on their cards."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,6 @@ from tests.support.consumer_process import MTEB, ORG, publish_releases, run_cons
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.real_releases import COMPLETE
 from tests.support.releases import definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.slow, MTEB]
 DATASETS = sorted(COMPLETE.keys() & {task.dataset for task in BUILT_IN})

@@ -1,30 +1,25 @@
 """Every block of Python code in a published card runs when it is pasted alone, without an edit."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.tasks import EVALUATED
 from pipelines.hub import publishing
 from pipelines.hub.planning import PublishOptions
+from pipelines.make import BuildResult
 from pipelines.release import folder
 from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.paths import ROOT
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 ORG = "bench"
 DATASETS = (

@@ -1,23 +1,17 @@
 """pandas, polars, duckdb and the evaluators of sentence-transformers read what is published, one dataset of each task type."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from builders.tasks import EVALUATED
+from pipelines.make import BuildResult
 from pipelines.release import folder
 from tests.support.consumer_process import ORG, Published, publish_releases, run_consumer
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 DUCKDB = pytest.mark.extra("duckdb")
 ONE_PER_TASK_TYPE = (

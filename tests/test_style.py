@@ -1,7 +1,5 @@
 """Phrases that read like a translation are not used, in code, documents or prose; each has a plain one."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/troubleshooting.md shows what the commands print when users make the likeliest mistakes."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

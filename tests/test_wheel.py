@@ -1,25 +1,19 @@
 """A wheel in an environment of its own: its commands work beside packages of the same names, and never change it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from pipelines.make import BuildResult
 from tests.support.paths import ROOT
 from tests.support.processes import checkout, tracked_files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.make import BuildResult
 
 PACKAGES = ("builders", "cards", "embedding_datasets", "pipelines")
 COMMANDS = (

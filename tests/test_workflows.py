@@ -1,20 +1,16 @@
 """The jobs for whoever hosts the project: their commands exist, and take the options that they are given."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from pipelines.command_line import COMMANDS
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 

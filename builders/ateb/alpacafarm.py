@@ -1,7 +1,5 @@
 """AlpacaFarm's human preferences: two answers to an instruction, and the one a crowd worker preferred (Dubois et al., 2023)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import hub

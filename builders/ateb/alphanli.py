@@ -1,7 +1,5 @@
 """ART, the data of αNLI: stories with a start, an end and two hypotheses that could connect them (Bhagavatula et al., 2020)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import RawFile, https, member

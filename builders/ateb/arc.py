@@ -1,7 +1,5 @@
 """ARC: grade-school science questions with three to five options; the Challenge set (Clark et al., 2018)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import RawFile, https, member

@@ -1,7 +1,5 @@
 """BeaverTails: questions to a language model and its answers, labelled with categories of harm (Ji et al., 2023)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import RawFile, hub

@@ -1,7 +1,5 @@
 """DialFact: responses in a conversation, with Wikipedia evidence that supports or refutes them (Gupta et al., 2022)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import RawFile, github

@@ -1,7 +1,5 @@
 """e-SNLI: photo captions and sentences about them that follow, may be true or cannot be (Camburu et al., 2018)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import RawFile, github

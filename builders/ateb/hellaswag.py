@@ -1,7 +1,5 @@
 """HellaSwag: beginnings of video captions and how-to articles, each with four possible endings (Zellers et al., 2019)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import RawFile, github

@@ -1,8 +1,6 @@
 """HH-RLHF: dialogues with an assistant, each with a chosen and a rejected final answer (Bai et al., 2022)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import polars as pl
 
@@ -13,9 +11,6 @@ from builders.shaping.preferences import CLEAN_NOTES, rerank_pairs, rerank_split
 from builders.shaping.rows import drop, refuse
 from builders.spec import Dropped, KnownFinding, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, Reranking
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 COMMIT = "354e5c3cb8960630860dd5774a6ac2a58313bf4d"
 ANSWER = "\n\nAssistant:"

@@ -1,7 +1,5 @@
 """InstruSum: summaries of an article by five systems, to a reader's requirement and rated by people (Liu et al., 2024)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import hub

@@ -1,7 +1,5 @@
 """Chatbot Arena conversations: a message to two chatbots, and the answer its author voted for (Zheng et al., 2023)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import hub

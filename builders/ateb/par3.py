@@ -1,7 +1,5 @@
 """PAR3: novels in several English translations, aligned paragraph by paragraph (Thai et al., 2022)."""
 
-from __future__ import annotations
-
 from itertools import islice
 from typing import Any
 

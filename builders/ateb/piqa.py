@@ -1,7 +1,5 @@
 """PIQA: everyday goals, each with two solutions, one of them right (Bisk et al., 2020)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import RawFile, github

@@ -1,8 +1,6 @@
 """PKU-SafeRLHF-30K: two answers to an often harmful question, and which of them is more helpful (Ji et al., 2023)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import polars as pl
 
@@ -11,9 +9,6 @@ from builders.reading.parquet import read_parquet
 from builders.shaping.preferences import CLEAN_NOTES, parse_preferences, rerank_pairs, rerank_splits
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # The Hub's own Parquet conversion: neither a commit nor the names of upstream's files could be confirmed. The conversion has no
 # stable commit either. The lock file pins the digest of the first download.

@@ -1,8 +1,7 @@
 """SHP, Stanford Human Preferences: two comments on a Reddit post, and which one readers preferred (Ethayarajh et al., 2022)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import polars as pl
 
@@ -12,10 +11,6 @@ from builders.shaping.preferences import CLEAN_NOTES, parse_preferences, rerank_
 from builders.shaping.rows import refuse
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 REVISION = "e94b5f32602712d78ed494fe79105b1959396686"
 SPLITS = ("train", "validation", "test")

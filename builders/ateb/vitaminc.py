@@ -1,7 +1,5 @@
 """VitaminC: claims, with evidence from Wikipedia before and after an edit (Schuster et al., 2021)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import RawFile, github, member

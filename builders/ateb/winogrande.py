@@ -1,7 +1,5 @@
 """WinoGrande: sentences with a blank and two words, only one of them right (Sakaguchi et al., 2020)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import RawFile, https, member

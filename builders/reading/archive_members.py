@@ -1,20 +1,14 @@
 """Read many small files from one zip archive."""
 
-from __future__ import annotations
-
 import zipfile
+from collections.abc import Collection, Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from builders import limits
 from builders.errors import SourceError
 from builders.reading.archives import READ_ERRORS, too_many_members
 from builders.reading.errors import malformed, too_large
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from builders.spec import Raw
+from builders.spec import Raw
 
 
 def read_members(raw: Raw, names: Collection[str]) -> Iterator[tuple[str, bytes]]:

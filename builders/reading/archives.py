@@ -10,6 +10,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -18,13 +19,10 @@ from isal import igzip, isal_zlib
 from builders import limits
 from builders.errors import SourceError
 from builders.reading import zstd
+from builders.spec import Raw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from _typeshed import WriteableBuffer
-
-    from builders.spec import Raw
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK"

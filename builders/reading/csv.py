@@ -1,25 +1,19 @@
 """Read CSV and TSV."""
 
-from __future__ import annotations
-
 import csv
 import re
+from collections.abc import Collection, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from builders import limits
 from builders.reading.archives import open_raw
 from builders.reading.errors import malformed, shorten, too_large
 from builders.reading.lines import decode_lines
-from builders.reading.values import MismatchError, cell_parser, collect_rows, make_schema, mismatch_error
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    import polars as pl
-
-    from builders.reading.values import Columns
-    from builders.spec import Raw
+from builders.reading.values import Columns, MismatchError, cell_parser, collect_rows, make_schema, mismatch_error
+from builders.spec import Raw
 
 BATCH = 50_000  # rows held as Python objects
 STRAY_RETURN = re.compile(r"\r(?:\r\n)?\Z")  # the csv module takes each of these for the end of a line

@@ -1,13 +1,7 @@
 """Errors for malformed raw files, worded the same way in every reader."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from builders.errors import SourceError
-
-if TYPE_CHECKING:
-    from builders.spec import Raw
+from builders.spec import Raw
 
 LONGEST = 2_000  # characters of a file that a message quotes
 

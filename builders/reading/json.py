@@ -1,30 +1,24 @@
 """Read JSON lines, JSON arrays of objects, and JSON objects of objects."""
 
-from __future__ import annotations
-
 import codecs
 import io
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import orjson
 import polars as pl
 
 from builders import limits
+from builders.errors import SourceError
 from builders.reading.archives import open_raw
 from builders.reading.errors import malformed, not_utf8, shorten, too_large
 from builders.reading.json_elements import JSON_SPACE, read_elements
 from builders.reading.json_plain import parse_plain_lines
 from builders.reading.json_records import to_records
-from builders.reading.values import MismatchError, check_values, make_schema, mismatch_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from builders.errors import SourceError
-    from builders.reading.values import Columns
-    from builders.spec import Raw
+from builders.reading.values import Columns, MismatchError, check_values, make_schema, mismatch_error
+from builders.spec import Raw
 
 BATCH = 4 << 20  # bytes of JSON per frame
 MEMBER_BATCH = 1 << 20  # bytes per frame of json_members: as fast, and parsing takes forty bytes of memory per byte

@@ -3,22 +3,16 @@
 Not ijson: its fast backend silently replaces a lone surrogate with "?".
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from builders import limits
+from builders.errors import SourceError
 from builders.reading.archives import open_raw
 from builders.reading.errors import malformed, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from builders.errors import SourceError
-    from builders.spec import Raw
+from builders.spec import Raw
 
 JSON_SPACE = " \t\r\n"
 SPACES = re.compile(f"[{JSON_SPACE}]*")

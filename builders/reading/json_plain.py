@@ -1,7 +1,5 @@
 """A fast parser for JSON lines that hold only strings; it returns the rows of `builders.reading.json` or nothing."""
 
-from __future__ import annotations
-
 import polars as pl
 import pyarrow as pa
 from pyarrow import json

@@ -4,16 +4,11 @@
 {"id": [1, 2], "text": ["a", "b"]}, and whoever writes its rows as JSON publishes the second shape.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from builders.reading.values import MismatchError, describe_value
-
-if TYPE_CHECKING:
-    from builders.reading.values import Type
+from builders.reading.values import MismatchError, Type, describe_value
 
 
 def to_records(value: Any, name: str, dtype: Type) -> Any:

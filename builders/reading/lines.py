@@ -1,22 +1,17 @@
 """Read plain text: lines, and documents of lines."""
 
-from __future__ import annotations
-
 import codecs
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import polars as pl
 
 from builders import limits
 from builders.reading.archives import open_raw
 from builders.reading.errors import malformed, not_utf8, shorten, too_large
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from builders.spec import Raw
+from builders.spec import Raw
 
 
 def read_lines(raw: Raw) -> list[str]:

@@ -1,23 +1,17 @@
 """Read separated values whose quoting is not documented: a quote that encloses no field is an ordinary character."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from builders.reading.errors import malformed, shorten
 from builders.reading.lines import iterate_lines
-from builders.reading.values import MismatchError, cell_parser, collect_rows, make_schema, mismatch_error
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import polars as pl
-
-    from builders.reading.values import Columns
-    from builders.spec import Raw
+from builders.reading.values import Columns, MismatchError, cell_parser, collect_rows, make_schema, mismatch_error
+from builders.spec import Raw
 
 BATCH = 50_000  # rows held as Python objects
 LONGEST = 1_000  # lines of one quoted field

@@ -1,19 +1,13 @@
 """Read a bitext in the format of Moses: two texts, where line n of one is the translation of line n of the other."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import islice, zip_longest
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from builders.reading.errors import malformed
 from builders.reading.lines import iterate_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from builders.spec import Raw
+from builders.spec import Raw
 
 BATCH = 50_000  # lines of a frame
 

@@ -1,26 +1,20 @@
 """Read Parquet."""
 
-from __future__ import annotations
-
 import io
+from collections.abc import Callable, Collection, Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builders.errors import SourceError
 from builders.reading.archives import open_raw
 from builders.reading.errors import malformed
-from builders.reading.values import describe_type, make_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from builders.errors import SourceError
-    from builders.reading.values import Columns, Type
-    from builders.spec import Raw
+from builders.reading.values import Columns, Type, describe_type, make_schema
+from builders.spec import Raw
 
 LEAF_TYPES: dict[Type, tuple[Callable[[pa.DataType], bool], ...]] = {
     pl.String: (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),

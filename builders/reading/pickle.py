@@ -1,26 +1,20 @@
 """Read pickles of plain data."""
 
-from __future__ import annotations
-
 import pickle
 import pickletools
+from collections.abc import Collection, Iterator
 from itertools import islice
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import polars as pl
 
 from builders import limits
+from builders.errors import SourceError
 from builders.reading.archives import open_raw
 from builders.reading.errors import malformed, shorten
-from builders.reading.values import check_record
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from builders.errors import SourceError
-    from builders.reading.values import Columns
-    from builders.spec import Raw
+from builders.reading.values import Columns, check_record
+from builders.spec import Raw
 
 # What the unpickler raises for bytes that are not a pickle, truncated or corrupt: its documentation gives no complete list.
 LOAD_ERRORS = (

@@ -1,19 +1,13 @@
 """Take some files out of a large tar or tar.gz archive in one pass."""
 
-from __future__ import annotations
-
+import re
 import shutil
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.reading.archives import tar_files
 from builders.reading.errors import malformed
-
-if TYPE_CHECKING:
-    import re
-    from pathlib import Path
-
-    from builders.spec import Raw
+from builders.spec import Raw
 
 SHOWN = 5
 

@@ -1,21 +1,15 @@
 """Read TSKV: one record per line, `key=value` fields separated by tabs."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from builders.reading.errors import malformed, shorten
 from builders.reading.lines import iterate_lines
-from builders.reading.values import MismatchError, cell_parser, collect_rows, make_schema, mismatch_error
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from builders.reading.values import Columns
-    from builders.spec import Raw
+from builders.reading.values import Columns, MismatchError, cell_parser, collect_rows, make_schema, mismatch_error
+from builders.spec import Raw
 
 BATCH = 20_000  # rows held as Python objects
 

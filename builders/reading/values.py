@@ -1,28 +1,22 @@
 """Column types: check parsed JSON and unpickled data against them, and parse the cells of text tables."""
 
-from __future__ import annotations
-
 import math
 import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain, islice
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import polars as pl
+from polars.datatypes import DataTypeClass
 
+from builders.errors import SourceError
 from builders.reading.errors import malformed, shorten
+from builders.spec import Raw
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
-    from polars.datatypes import DataTypeClass
-
-    from builders.errors import SourceError
-    from builders.spec import Raw
-
-    Type = pl.DataType | DataTypeClass
-    Columns = Mapping[str, Type]
+Type = pl.DataType | DataTypeClass
+Columns = Mapping[str, Type]
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")

@@ -1,27 +1,20 @@
 """Read XML files that consist of records of named values."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import ParseError, TreeBuilder
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
 import polars as pl
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import XMLParser
 
 from builders import limits
+from builders.errors import SourceError
 from builders.reading.archives import open_raw
 from builders.reading.errors import malformed, not_utf8, shorten, too_large
-from builders.reading.values import MismatchError, cell_parser, make_schema, mismatch_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from xml.etree.ElementTree import Element
-
-    from builders.errors import SourceError
-    from builders.reading.values import Columns
-    from builders.spec import Raw
+from builders.reading.values import Columns, MismatchError, cell_parser, make_schema, mismatch_error
+from builders.spec import Raw
 
 
 def read_xml_values(

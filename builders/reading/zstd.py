@@ -1,14 +1,9 @@
 """Decompress zstd data as a stream."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING, cast
+from typing import BinaryIO, cast
 
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPABLE = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))  # frames that hold no data

@@ -1,7 +1,5 @@
 """CEDR: Russian sentences from social media and news, labelled with the emotions they express (Sboev et al., 2021)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import RawFile, https, member

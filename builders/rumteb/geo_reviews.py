@@ -1,7 +1,5 @@
 """Geo Reviews 2023: 500,000 reviews of Russian organisations on Yandex Maps, each with a rating and rubrics (Yandex, 2023)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import github

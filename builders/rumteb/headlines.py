@@ -1,10 +1,9 @@
 """ParaPhraser Plus: Russian news headlines from 2009 to 2020, in clusters about one event each (Gudkov et al., 2020)."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import polars as pl
 
@@ -16,14 +15,8 @@ from builders.shaping.cleaning import DEDUPLICATED, SHORT, deduplicate_texts, is
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, refuse
 from builders.shaping.sampling import hash_order, sort_by_hash, split
-from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from builders.spec import Raw
 
 RUBRICS = {
     "спорт": "sports",

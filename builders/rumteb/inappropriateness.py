@@ -1,23 +1,16 @@
 """Inappropriate messages and sensitive topics: Russian messages with crowdsourced labels (Babakov et al., 2021 and 2024)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from builders.raw_files import RawFile, github
 from builders.reading import read_csv
+from builders.reading.values import Columns
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, refuse
 from builders.shaping.sampling import sort_by_hash, split, split_stratified
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification, MultilabelClassification
-
-if TYPE_CHECKING:
-    from builders.reading.values import Columns
-    from builders.spec import Raw
 
 LABELS = ("appropriate", "inappropriate")
 TOPICS = (

@@ -1,7 +1,5 @@
 """MASSIVE: what people say to a voice assistant, in 52 languages; here in Russian (FitzGerald et al., 2023)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import https, member

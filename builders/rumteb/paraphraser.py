@@ -1,7 +1,5 @@
 """ParaPhraser: pairs of Russian news headlines judged as paraphrases or not (Pivovarova et al., 2017)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import by_hand

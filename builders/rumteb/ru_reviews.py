@@ -1,7 +1,5 @@
 """RuReviews: reviews of women's clothing from a Russian online shop, labelled by star rating (Smetanin and Komarov, 2019)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import github

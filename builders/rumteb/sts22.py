@@ -1,9 +1,5 @@
 """STS22: pairs of news articles rated for similarity, from SemEval-2022 task 8; here the Russian pairs (Chen et al., 2022)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import orjson
 import polars as pl
 
@@ -13,11 +9,8 @@ from builders.reading.errors import malformed
 from builders.reading.values import check_record
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.rows import drop, refuse
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import STS
-
-if TYPE_CHECKING:
-    from builders.spec import Raw
 
 PAIR = r"^([0-9]+)_([0-9]+)$"
 TABLE = {"url1_lang": pl.String(), "url2_lang": pl.String(), "pair_id": pl.String(), "Overall": pl.Float64()}

@@ -1,7 +1,5 @@
 """TERRa: Russian textual entailment, a task of Russian SuperGLUE (Shavrina et al., 2020)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import https, member

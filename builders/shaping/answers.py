@@ -1,7 +1,5 @@
 """Questions with their answers, from sites where users vote: which answer is the positive of a question."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.shaping.text import WHITE_SPACE

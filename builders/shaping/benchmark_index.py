@@ -4,11 +4,9 @@ docs/contamination.md describes the file. Read here are its columns of hashes of
 `exact`, of the text, and `folded`, of the text after folding. Near-duplicates and texts inside longer ones are not looked up.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -20,9 +18,7 @@ from builders.reported import Reported
 from builders.shaping.file_headers import read_header
 from builders.shaping.folding import fold_texts
 from builders.shaping.short_hashes import hash_texts
-
-if TYPE_CHECKING:
-    from builders.spec import Raw
+from builders.spec import Raw
 
 KEY = b"embedding-datasets.contamination-index"
 FORMAT = 1

@@ -4,13 +4,11 @@ The ruMTEB paper does not say which side is the query: here a coin decides, the 
 the English side for the query and the Russian one for the positive.
 """
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -22,12 +20,7 @@ from builders.shaping.popularity import PairSet, select_pool, texts_to_measure
 from builders.shaping.rows import drop
 from builders.shaping.sampling import hash_order
 from builders.shaping.thresholds import drop_below, read_cosines
-from builders.spec import Tables
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from builders.spec import Dropped, Raw, RawFiles
+from builders.spec import Dropped, Raw, RawFiles, Tables
 
 SPLIT = "train"
 SEED = "bitext direction"

@@ -4,9 +4,7 @@ The input is a table of questions, one row each, in the order of the raw file: q
 (Int64: the 0-based index of the correct option). Splits that only add documents to the corpus need `options` alone.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -14,12 +12,7 @@ from builders.errors import SourceError
 from builders.reading import read_lines
 from builders.shaping.labels import label_numbers
 from builders.shaping.merging import merge_duplicates
-from builders.spec import Tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from builders.spec import Raw
+from builders.spec import Raw, Tables
 
 
 def read_gold_labels(labels: Raw, indices: Mapping[str, int], questions: Raw, count: int) -> pl.Series:

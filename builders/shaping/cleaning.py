@@ -7,9 +7,7 @@ Use `clean_rows` for splits that the source defines: a text in two splits stays 
 `deduplicate_texts` (or `keep_first_texts`) before a recipe draws its own splits, so that they get their full size.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
@@ -18,11 +16,7 @@ from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
 from builders.shaping.rows import drop_each
 from builders.shaping.text import fold_white_space
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from builders.spec import Dropped
+from builders.spec import Dropped
 
 SHORT = "a text is empty or a single character"
 DAMAGED = "a text is damaged by a wrong decoding"

@@ -4,26 +4,19 @@ A table of pairs has the columns id (String, unique), query (String), positives,
 (List(String), one for each negative: `provided` or `random`).
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from builders.shaping.benchmark_index import find_matches
+from builders.reported import Reported
+from builders.shaping.benchmark_index import BenchmarkIndex, find_matches
 from builders.shaping.folding import fold_lists, fold_text
 from builders.shaping.rows import drop, drop_each
 from builders.shaping.sampling import hash_order, sample
 from builders.shaping.text import fold_white_space
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from builders.reported import Reported
-    from builders.shaping.benchmark_index import BenchmarkIndex
-    from builders.spec import Dropped
+from builders.spec import Dropped
 
 COLUMNS = ("id", "query", "positives", "negatives", "negative_kinds")
 LISTS = ("positives", "negatives", "negative_kinds")

@@ -1,13 +1,8 @@
 """Texts that a wrong decoding damaged: characters lost (U+FFFD), or UTF-8 read in another encoding (mojibake)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import polars as pl
 
 from builders.shaping.mojibake import is_mojibake
-
-if TYPE_CHECKING:
-    import polars as pl
 
 LOST = "\ufffd"
 

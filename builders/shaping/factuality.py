@@ -1,20 +1,13 @@
 """Turn premises and hypotheses into texts with one of three labels, the form of ATEB's factuality sets."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
 from builders.shaping.sides import FIRST, SECOND
-from builders.spec import Tables
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from builders.spec import Raw, RawFiles
+from builders.spec import Raw, RawFiles, Tables
 
 LABELS = ("entailment", "neutral", "contradiction")
 NLI = {name: number for number, name in enumerate(LABELS)}

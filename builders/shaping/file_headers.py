@@ -3,13 +3,8 @@
 Pages have checksums; so a file that was damaged or edited is an error, never other rows.
 """
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 
 def header_metadata(key: bytes, header: bytes) -> dict[bytes, bytes]:

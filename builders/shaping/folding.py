@@ -3,8 +3,6 @@
 `fold_text` finds copies across splits; `fold_case` finds answers that are interchangeable.
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.shaping.text import fold_white_space

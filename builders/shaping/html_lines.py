@@ -4,8 +4,6 @@ builders.shaping.text.html_to_text folds all white space and joins what only tag
 control characters replace white space while it does its work.
 """
 
-from __future__ import annotations
-
 import re
 
 import polars as pl

@@ -1,18 +1,11 @@
 """Label names as numbers, and labels in a form that can be compared."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from builders.shaping.rows import refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from builders.spec import Raw
+from builders.spec import Raw
 
 
 def label_numbers(

@@ -1,23 +1,14 @@
 """Texts that are too long for training: counted in tokens of one tokenizer, as the ruMTEB paper does."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
 
 import polars as pl
 
-from builders.raw_files import by_hand
+from builders.raw_files import RawFile, by_hand
 from builders.shaping.lists import drop_from_lists
-from builders.shaping.measurements import TOKENS, read_measurements
+from builders.shaping.measurements import TOKENS, Measurements, read_measurements
 from builders.shaping.rows import drop
-from builders.spec import Measurement
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from builders.raw_files import RawFile
-    from builders.shaping.measurements import Measurements
-    from builders.spec import Dropped, Raw
+from builders.spec import Dropped, Measurement, Raw
 
 TOKENIZER = "ai-forever/ruRoberta-large"  # the paper names no revision: the file of measurements says which one it was
 LIMIT = 500  # tokens, without special ones

@@ -1,17 +1,11 @@
 """Texts that leave the lists of their rows, counted by reason."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import polars as pl
 
 from builders.shaping.rows import drop
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Dropped
+from builders.spec import Dropped
 
 
 def drop_from_lists(

@@ -4,14 +4,13 @@
 `key`, with a header in its metadata that names the model and has the digest of the columns.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,13 +19,9 @@ from builders.errors import SourceError
 from builders.reading.errors import shorten
 from builders.shaping.file_headers import read_header
 from builders.shaping.short_hashes import hash_messages
+from builders.spec import Raw
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from builders.spec import Raw
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 KEY = b"embedding-datasets.measurements"
 FORMAT = 1

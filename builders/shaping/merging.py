@@ -1,17 +1,10 @@
 """Merge duplicate queries and duplicate documents of retrieval tables, together with their relevance judgements."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from builders.shaping.folding import fold_case
 from builders.shaping.rows import drop
-from builders.spec import Tables
-
-if TYPE_CHECKING:
-    from builders.spec import Dropped
+from builders.spec import Dropped, Tables
 
 # The notes of a version that merges duplicates.
 CLEAN_NOTES = "Merges queries that differ only in case, white space or punctuation at the ends, and documents likewise."

@@ -7,31 +7,24 @@ rank of the header to the last. The header (JSON, a key of the file's metadata, 
 model ranked what: docs/training.md describes it.
 """
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.errors import SourceError
+from builders.shaping.benchmark_index import BenchmarkIndex
 from builders.shaping.contrastive import document_pool
 from builders.shaping.file_headers import read_header
 from builders.shaping.folding import fold_lists, fold_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from builders.shaping.benchmark_index import BenchmarkIndex
-    from builders.spec import Raw
+from builders.spec import Raw
 
 KEY = b"embedding-datasets.ranked-documents"
 FORMAT = 1

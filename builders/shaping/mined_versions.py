@@ -3,28 +3,20 @@
 The rankings are of version 1.0.0. Versions 1.1.0 and 2.1.0 are 1.0.0 and 2.0.0 with the column `mined`.
 """
 
-from __future__ import annotations
-
 import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from builders.raw_files import by_hand
+from builders.raw_files import RawFile, by_hand
 from builders.shaping.benchmark_index import read_benchmark_index
 from builders.shaping.contrastive import CLEANED, SPLIT
-from builders.shaping.mined_negatives import add_mined, read_ranking
-from builders.spec import Mining, Version
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from builders.raw_files import RawFile
-    from builders.shaping.mined_negatives import Ranking
-    from builders.spec import RawFiles, Tables
+from builders.shaping.mined_negatives import Ranking, add_mined, read_ranking
+from builders.spec import Mining, RawFiles, Tables, Version
 
 MINED_VERSION = "1.0.0"
 COUNT = 7  # negatives of a query, as in the paper

@@ -4,23 +4,18 @@ The ruMTEB paper names deduplication and the limit of length (builders.shaping.l
 same for every set. Rows have id, query (String), positives and negatives (List(String)).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders.shaping.benchmark_index import BenchmarkIndex
 from builders.shaping.contrastive import Pairs, make_pairs
 from builders.shaping.lengths import drop_long, texts_of
 from builders.shaping.lists import drop_from_lists
+from builders.shaping.measurements import Measurements
 from builders.shaping.rows import drop, drop_each
 from builders.shaping.text import WHITE_SPACE
-
-if TYPE_CHECKING:
-    from builders.shaping.benchmark_index import BenchmarkIndex
-    from builders.shaping.measurements import Measurements
-    from builders.spec import Dropped
+from builders.spec import Dropped
 
 SPLIT = "train"
 

@@ -5,30 +5,22 @@ samples what is left. Here the pool to sample from is the smallest top of the ra
 after long texts and duplicates are gone.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders.reported import Reported
 from builders.shaping.benchmark_index import read_benchmark_index
 from builders.shaping.contrastive import SPLIT, make_pairs
 from builders.shaping.lengths import LIMIT, drop_long, read_tokens, texts_of
-from builders.shaping.measurements import hash_texts
+from builders.shaping.measurements import Measurements, hash_texts
 from builders.shaping.rows import drop_each, merge_dropped
 from builders.shaping.sampling import hash_order, too_few
 from builders.shaping.text import WHITE_SPACE
-from builders.spec import Dropped, Tables
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from builders.reported import Reported
-    from builders.shaping.measurements import Measurements
-    from builders.spec import Raw, RawFiles
+from builders.spec import Dropped, Raw, RawFiles, Tables
 
 BATCH_ROWS = 20_000  # of a batch and a scratch file, at least
 TIMES = 2  # the size of a pool, in sizes of its set

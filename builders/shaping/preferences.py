@@ -14,11 +14,10 @@ space collapsed; punctuation counts, because it can be the whole difference betw
 different splits are compared more loosely (builders.shaping.folding.fold_text): dropping one train pair too many costs little.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -26,12 +25,7 @@ from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, drop_each, merge_dropped, refuse
 from builders.shaping.sampling import hash_order
 from builders.shaping.text import fold_white_space
-from builders.spec import Dropped, Tables
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from builders.spec import Raw
+from builders.spec import Dropped, Raw, Tables
 
 SEED = "order of responses"
 TIE = "neither response is preferred"

@@ -1,18 +1,11 @@
 """Rows that a recipe drops, counted by reason, and rows that it refuses, named by their location in the raw file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
 from builders.reading.errors import malformed, shorten
-from builders.spec import Dropped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from builders.spec import Raw
+from builders.spec import Dropped, Raw
 
 EXAMPLES = 5
 

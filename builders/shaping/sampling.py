@@ -13,17 +13,12 @@ All functions raise RecipeError if the data do not permit the choice (null or re
 ValueError or TypeError for wrong arguments (a negative size, an invalid seed, a key that is neither string nor integer).
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from builders.errors import RecipeError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 EXAMPLES = 5
 

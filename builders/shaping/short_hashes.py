@@ -1,19 +1,13 @@
 """Hashes of texts in 8 bytes: BLAKE2b, read as a little-endian number."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy.typing as npt
-    import polars as pl
-
-    Hashes = npt.NDArray[np.uint64]
+Hashes = npt.NDArray[np.uint64]
 
 
 def hash_messages(messages: Iterable[bytes]) -> Hashes:

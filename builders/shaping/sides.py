@@ -1,11 +1,6 @@
 """The two sides of texts of the form `Premise: ... Hypothesis: ...`, which factuality sets have."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
 
 FIRST, SECOND = "Premise: ", " Hypothesis: "
 

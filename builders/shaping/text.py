@@ -15,18 +15,13 @@ one space, which makes no difference after folding. All versions of html.parser 
 the installed version.
 """
 
-from __future__ import annotations
-
 import threading
 import warnings
+from collections.abc import Mapping
 from html.entities import name2codepoint
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import polars as pl
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Elements without content, and so without an end tag.
 EMPTY = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "wbr")

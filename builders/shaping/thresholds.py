@@ -1,23 +1,14 @@
 """Thresholds that a paper leaves open, by one rule: as strict as the wanted number of rows permits."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
 
 import polars as pl
 
-from builders.raw_files import by_hand
-from builders.shaping.measurements import COSINE, read_measurements
+from builders.raw_files import RawFile, by_hand
+from builders.shaping.measurements import COSINE, Measurements, read_measurements
 from builders.shaping.rows import drop
-from builders.spec import Measurement
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from builders.raw_files import RawFile
-    from builders.shaping.measurements import Measurements
-    from builders.spec import Dropped, Raw
+from builders.spec import Dropped, Measurement, Raw
 
 LABSE = "sentence-transformers/LaBSE"
 LABSE_REVISION = "e34fab64a3011d2176c99545a93d5cbddc9a91b7"

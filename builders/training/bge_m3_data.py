@@ -1,9 +1,6 @@
 """The fine-tuning data of BGE-M3: questions in Russian and English of MIRACL and Mr. TyDi with passages (Chen et al., 2024)."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -11,16 +8,12 @@ from builders.errors import SourceError
 from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_json_lines
-from builders.reading.tar_members import take_members
+from builders.reading.tar_members import TarMember, take_members
+from builders.reported import Reported
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
-from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
-
-if TYPE_CHECKING:
-    from builders.reading.tar_members import TarMember
-    from builders.reported import Reported
-    from builders.spec import Raw
 
 MIRACL, MR_TYDI = "miracl", "mr-tydi"
 LANGUAGES = ("english", "russian")

@@ -1,7 +1,5 @@
 """DINO-STS: English sentence pairs that a model wrote with a wanted similarity: 1, 0.5 or 0 (Schick and Schütze, 2021)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.prompts import ConfigPrompts

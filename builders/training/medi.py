@@ -1,8 +1,7 @@
 """MEDI: the pairs that INSTRUCTOR was trained on, here 30 of its 330 tasks, without instructions (Su et al., 2023)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import polars as pl
 
@@ -10,18 +9,12 @@ from builders.errors import SourceError
 from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_parquet
+from builders.reported import Reported
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_pairs
 from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset
+from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from builders.reported import Reported
-    from builders.spec import Dropped
 
 COMMIT = "0db897b54a91d6bfaa1aae83763a890872122a0b"
 FIRST_SHARD = "4a449b99cc858bb8d3faf04212636a8b216ea9c4497b37eb4fc39581cda76e2b"

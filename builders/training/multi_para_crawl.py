@@ -1,10 +1,8 @@
 """MultiParaCrawl: sentences of web pages in English and Russian, aligned by a machine (OPUS, v7.1)."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -16,13 +14,8 @@ from builders.shaping.bitexts import SIDES, Bitext, build_bitext, pairs_of_bitex
 from builders.shaping.lengths import measure_tokens, tokens_file
 from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
 from builders.shaping.thresholds import cosines_file, measure_cosines
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from builders.spec import Raw
 
 NAME = "multi_para_crawl"
 CONFIG = "multi-para-crawl"

@@ -1,9 +1,9 @@
 """News Commentary: opinion pieces of Project Syndicate in English and Russian, sentence by sentence (OPUS, v11)."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
@@ -12,15 +12,8 @@ from builders.shaping.bitexts import Bitext, build_bitext, pairs_of_bitext, read
 from builders.shaping.lengths import measure_tokens, tokens_file
 from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
 from builders.shaping.thresholds import cosines_file, measure_cosines
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    import polars as pl
-
-    from builders.spec import Raw
 
 NAME = "news_commentary"
 CONFIG = "news-commentary"

@@ -1,9 +1,9 @@
 """OPUS-100: sentences in English and Russian, drawn from the bitexts of OPUS (Zhang et al., 2020)."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
@@ -11,15 +11,8 @@ from builders.shaping.benchmark_index import INDEX_FILE
 from builders.shaping.bitexts import Bitext, build_bitext, read_translations, texts_of_bitext
 from builders.shaping.lengths import measure_tokens, tokens_file
 from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    import polars as pl
-
-    from builders.spec import Raw
 
 NAME = "opus_100"
 CONFIG = "opus-100"

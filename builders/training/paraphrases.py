@@ -1,8 +1,6 @@
 """Paraphrases: lists of short Russian texts that say the same, as in talk (Koziev, 2022)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -17,9 +15,6 @@ from builders.shaping.rows import drop
 from builders.shaping.sampling import hash_order
 from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 CONFIG = "paraphrases"
 SEED = "paraphrases query"

@@ -1,7 +1,5 @@
 """Query2doc: queries of MS MARCO, each with a passage that a model wrote to answer it (Wang et al., 2023)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.prompts import ConfigPrompts

@@ -1,7 +1,5 @@
 """RuHNP: Russian sentences, each with texts of the same meaning and hard negatives, written by a model (deepvk, 2024)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.prompts import ConfigPrompts

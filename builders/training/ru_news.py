@@ -1,9 +1,7 @@
 """RuNews: articles of Russian news sites with their titles, from five collections (Gusev, 2023)."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -14,13 +12,8 @@ from builders.shaping.benchmark_index import INDEX_FILE
 from builders.shaping.lengths import LIMIT, measure_tokens, tokens_file
 from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from builders.spec import Raw
 
 NAME = "ru_news"
 CONFIG = "ru-news-title-body"

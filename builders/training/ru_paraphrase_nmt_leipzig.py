@@ -1,8 +1,6 @@
 """ru-paraphrase-NMT-Leipzig: Russian sentences, each translated into English and back (Dale, 2021)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -16,13 +14,8 @@ from builders.shaping.mined_versions import mined_files, mining, training_versio
 from builders.shaping.pair_rules import apply_rules, texts_to_measure
 from builders.shaping.rows import refuse
 from builders.shaping.thresholds import drop_below
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from builders.spec import Raw
 
 NAME = "ru_paraphrase_nmt_leipzig"
 CONFIG = "paraphrase-nmt-leipzig"

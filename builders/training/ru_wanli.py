@@ -1,7 +1,5 @@
 """RuWANLI: Russian premises with hypotheses that follow, contradict or do neither: WANLI in Russian (deepvk, 2024)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.prompts import ConfigPrompts

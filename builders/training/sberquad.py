@@ -1,8 +1,6 @@
 """SberQuAD: questions in Russian about paragraphs of Wikipedia (Sber's challenge of 2017; Efimov et al., 2020)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -13,13 +11,8 @@ from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
 from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
 from builders.shaping.pair_rules import make_short_pairs, texts_to_measure
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from builders.spec import Raw
 
 CONFIG = "sberquad"
 

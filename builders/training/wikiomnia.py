@@ -1,8 +1,6 @@
 """WikiOmnia: questions that a model wrote about the summaries of Russian Wikipedia (Pisarevskaya and Shavrina, 2022)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -12,13 +10,8 @@ from builders.reading import json_objects
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
 from builders.shaping.popularity import TIMES, PairSet, select_pool
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from builders.spec import Raw
 
 NAME = "wikiomnia"
 CONFIG = "wikiomnia"

@@ -1,8 +1,6 @@
 """XNLI: premises of MultiNLI with hypotheses that follow, contradict or do neither, put into Russian by a machine (2018)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
@@ -16,9 +14,6 @@ from builders.shaping.pair_rules import make_short_pairs, texts_to_measure
 from builders.shaping.rows import drop, refuse
 from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 CONFIG = "xnli"
 ENTAILMENT, NEUTRAL, CONTRADICTION = 0, 1, 2

@@ -1,11 +1,9 @@
 """Yandex Q: questions on anything, with their answers, votes and views (its5Q, 2022)."""
 
-from __future__ import annotations
-
 import html
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -18,13 +16,8 @@ from builders.shaping.lengths import LIMIT, measure_tokens, tokens_file
 from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
 from builders.shaping.text import WHITE_SPACE
-from builders.spec import Prompts, RawFiles, Source, Tables, dataset
+from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from builders.spec import Raw
 
 NAME = "yandex_q"
 QA, TITLE_BODY = "yandex-q-qa", "yandex-q-title-body"

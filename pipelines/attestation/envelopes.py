@@ -5,19 +5,14 @@ over SHA-256, and Ed25519, are what openssl and securesystemslib both verify. Th
 logged or shown.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 try:
     from cryptography.exceptions import UnsupportedAlgorithm

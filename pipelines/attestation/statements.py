@@ -6,22 +6,17 @@ no field for is in one extension field. The identity of rows is a subject of its
 not the digest of any file.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+from cards.manifest import Manifest
 from pipelines import installation
 from pipelines.files import file_sha256
 from pipelines.release import fingerprint, folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from cards.manifest import Manifest
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 PROVENANCE = "https://slsa.dev/provenance/v1"

@@ -1,13 +1,8 @@
 """The candidates of reranking, one row each, with whether they are relevant."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
-if TYPE_CHECKING:
-    from pipelines.audit.tables import Frames
+from pipelines.audit.tables import Frames
 
 
 def list_candidates(frames: Frames, split: str) -> pl.DataFrame:

@@ -11,23 +11,22 @@ import io
 import lzma
 import shutil
 from array import array
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Protocol
-
-    import numpy.typing as npt
     from langdetect import detector_factory  # type: ignore[import-untyped]
     from py3langid import langid  # type: ignore[import-untyped]
 
-    class FasttextModel(Protocol):
-        def predict(self, text: str, k: int) -> tuple[Sequence[str], Sequence[float]]: ...
+
+class FasttextModel(Protocol):
+    def predict(self, text: str, k: int) -> tuple[Sequence[str], Sequence[float]]: ...
 
 
 Guesses = list[tuple[str, float]]  # languages (ISO 639-1, else 639-3) with their probabilities, the likeliest first

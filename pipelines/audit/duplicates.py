@@ -3,22 +3,16 @@
 What occurs in two splits is a leak and belongs in pipelines.audit.leaks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from builders import tasks
-from pipelines.audit.findings import findings_where
+from cards.manifest import Severity
+from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.near_duplicates import find_near_duplicates
 from pipelines.audit.survey import Surveys, first_rows, swapped_texts
 from pipelines.audit.tables import finding_column, model_inputs
-
-if TYPE_CHECKING:
-    from cards.manifest import Severity
-    from pipelines.audit.findings import FindingRows
 
 FOLDED_DETAIL = "ignoring case, punctuation, white space and Unicode form"
 # (split, earlier split) -> for the rows of the first that are near-duplicates of a row of the second (if both are the same split,

@@ -3,11 +3,10 @@
 They are numbers that two texts share if they share a shingle. The numbers differ between versions of polars: never store them.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from pipelines.audit.shingles import (
@@ -19,12 +18,7 @@ from pipelines.audit.shingles import (
     offsets_from_lengths,
 )
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 ROW_BITS = 9
 EXACT_ROWS = 1 << ROW_BITS  # texts whose shingles are computed at a time

@@ -7,17 +7,11 @@
   Only for kinds that compare rows.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from pipelines.audit.findings import FindingRows
 from pipelines.audit.row_names import name_rows
 from pipelines.audit.tables import row_id
-
-if TYPE_CHECKING:
-    from pipelines.audit.findings import FindingRows
 
 OWN_COLUMNS = ("row", "column", "detail", "twin_split", "twin")
 

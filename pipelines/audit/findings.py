@@ -3,11 +3,9 @@
 Every family of findings (integrity, texts, duplicates, leaks, labels, judgements, wrong_language) makes its findings here.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -15,9 +13,6 @@ from cards.manifest import Finding, Severity
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.row_names import name_rows
 from pipelines.audit.tables import Frames, Location, row_id
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 EXAMPLES = 5
 ROW_COLUMNS = ("position", "row", "twin_split", "twin")

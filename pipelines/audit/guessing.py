@@ -7,8 +7,6 @@ U / mn of Mann and Whitney. It is computed from exact sums, so it does not depen
 Each strength comes with its standard error if number and label are unrelated, corrected for equal numbers.
 """
 
-from __future__ import annotations
-
 import math
 
 import polars as pl

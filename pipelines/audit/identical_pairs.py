@@ -3,18 +3,11 @@
 A model gives both sides one embedding, so such a pair always has the highest similarity, and no model can agree with its score.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from builders import tasks
 from pipelines.audit.duplicates import FOLDED_DETAIL
-from pipelines.audit.findings import findings_where
-
-if TYPE_CHECKING:
-    from pipelines.audit.findings import FindingRows
+from pipelines.audit.findings import FindingRows, findings_where
 
 
 def find_identical_pairs(task: tasks.Task, survey: pl.DataFrame, split: str) -> list[FindingRows]:

@@ -4,16 +4,14 @@ mteb fails on some of these and computes wrong scores on the others (a judgement
 candidates, two documents with one id). The rules for a table by itself come first, then those for each task type.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from builders import tasks
 from builders.column_types import NAMES, type_name
 from builders.shaping.labels import label_key
+from cards.manifest import Finding
 from pipelines.audit.findings import (
     FindingRows,
     findings_for_each,
@@ -26,9 +24,6 @@ from pipelines.audit.tables import Frames, count_rows, read_column
 from pipelines.audit.training_labels import check_training_labels
 from pipelines.audit.training_pairs import check_training_pairs
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from cards.manifest import Finding
 
 
 def check_integrity(

@@ -4,10 +4,6 @@ queries with the id of a document.
 Judgements that a reader cannot use (dangling, repeated, negative) are integrity findings.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from builders import tasks
@@ -16,10 +12,7 @@ from cards.manifest import Finding
 from pipelines.audit.findings import EXAMPLES, FindingRows, findings_where
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.labels import find_conflicting_labels
-from pipelines.audit.tables import model_input, read_column, row_id
-
-if TYPE_CHECKING:
-    from pipelines.audit.tables import Frames
+from pipelines.audit.tables import Frames, model_input, read_column, row_id
 
 
 def audit_judgements(

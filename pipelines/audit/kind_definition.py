@@ -1,12 +1,8 @@
 """What a kind of finding is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from cards.manifest import Severity
+from cards.manifest import Severity
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,7 @@
 """Every kind of finding: its severity, what it means, what is counted. docs/findings.md is generated from here."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from cards.front_matter import MIN_LETTERS
 from cards.manifest import SEVERITIES
@@ -13,10 +11,6 @@ from pipelines.audit.repeated_sentences import MIN_CHARACTERS
 from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from pipelines.audit.similarity_join import MIN_SHARED_PERCENT
 from pipelines.audit.training_kinds import TRAINING_KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 LENGTH_OUTLIER_FACTOR = 10  # between the median length and that of an outlier
 # Cramér's V of a label and a column that tells it: a large effect (Cohen, 1988). Annotations and sources in real datasets have

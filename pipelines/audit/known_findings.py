@@ -1,17 +1,11 @@
 """Known findings: those that a builder declares. They are explained on the card; a different count fails the build."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from builders.errors import FindingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from builders.spec import KnownFinding
-    from cards.manifest import Finding
+from builders.spec import KnownFinding
+from cards.manifest import Finding
 
 
 def explain_findings(findings: Sequence[Finding], known_findings: Sequence[KnownFinding]) -> list[Finding]:

@@ -3,20 +3,14 @@
 Training and scores do not depend on the order of rows, but the first rows of such a split do not represent it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import polars as pl
 
 from builders import tasks
 from cards.manifest import Finding
 from pipelines.audit.findings import FindingRows, without_rows
 from pipelines.audit.kinds import KINDS, MIN_ORDER, MIN_ORDERED_ROWS
 from pipelines.audit.leaking_columns import number_groups
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pipelines.audit.tables import Location
+from pipelines.audit.tables import Location
 
 
 def find_sorted_labels(task: tasks.Task, survey: pl.DataFrame, location: Location) -> list[FindingRows]:

@@ -1,7 +1,5 @@
 """Statistics of a column of labels, and of one of scores."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

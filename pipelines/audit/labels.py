@@ -3,10 +3,7 @@
 Labels that the task does not have are integrity findings; judgements of retrieval are in pipelines.audit.judgements.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -17,9 +14,7 @@ from pipelines.audit.findings import EXAMPLES, FindingRows, findings_where, with
 from pipelines.audit.kinds import KINDS, LABEL_IMBALANCE_FACTOR
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.survey import Surveys, texts_key
-
-if TYPE_CHECKING:
-    from pipelines.audit.tables import Frames, Location
+from pipelines.audit.tables import Frames, Location
 
 ANY_ORDER_DETAIL = "with the two texts in either order"
 

@@ -6,27 +6,18 @@ so. langdetect, the slow one, is asked only where one of the first two says so a
 some short Russian texts for Bulgarian, and some English sentences full of names for Italian or Spanish.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders import tasks
 from builders.shaping.mojibake import is_mojibake
 from builders.shaping.sampling import hash_order
 from cards.front_matter import MIN_LETTERS
-from pipelines.audit.detectors import guess_fasttext, guess_langdetect, guess_langid, langdetect_languages
-from pipelines.audit.tables import model_inputs, row_id, text_layouts
+from pipelines.audit.detectors import Guesses, guess_fasttext, guess_langdetect, guess_langid, langdetect_languages
+from pipelines.audit.tables import Frames, model_inputs, row_id, text_layouts
 from pipelines.stages import counted, stage
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from builders import tasks
-    from pipelines.audit.detectors import Guesses
-    from pipelines.audit.tables import Frames
 
 SampledTexts = Mapping[tuple[str, str], pl.DataFrame]  # (config, split) -> the sampled texts of a table, with guesses
 

@@ -4,10 +4,7 @@ A model never sees such a column, but it shows that texts with different labels 
 origin of a text: a model that recognises the style of a newspaper then also knows that a text expresses no emotion.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -15,9 +12,7 @@ from builders import tasks
 from cards.manifest import Finding
 from pipelines.audit.findings import EXAMPLES, FindingRows, without_rows
 from pipelines.audit.kinds import KINDS, MIN_ASSOCIATION, MIN_LABEL_ROWS, NUMBER_GROUPS
-
-if TYPE_CHECKING:
-    from pipelines.audit.tables import Frames
+from pipelines.audit.tables import Frames
 
 NO_LABEL = "no label"
 SHOWN_VALUES, SHOWN_CHARACTERS = 3, 40  # of a column, in an example

@@ -3,22 +3,15 @@
 Every two splits are compared separately; the detail of a finding begins with `in <earlier split>`.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from builders import tasks
-from pipelines.audit.duplicates import FOLDED_DETAIL, different_labels
-from pipelines.audit.findings import findings_where
+from pipelines.audit.duplicates import FOLDED_DETAIL, NearDuplicates, different_labels
+from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.survey import Surveys, first_rows, swapped_texts, texts_key
 from pipelines.audit.tables import finding_column
-
-if TYPE_CHECKING:
-    from pipelines.audit.duplicates import NearDuplicates
-    from pipelines.audit.findings import FindingRows
 
 
 def audit_leaks(

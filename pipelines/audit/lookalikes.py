@@ -3,8 +3,6 @@
 A reader sees no difference; a tokenizer divides the word into pieces that no model has learnt.
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 # The same letters in both scripts, in the same order.

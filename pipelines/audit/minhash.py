@@ -7,27 +7,19 @@ a band with probability 0.9^5 = 0.59, and in fewer than 2 of 14 bands with 0.41^
 12,000 is missed. With similarity 0.5 a pair agrees in a band with probability 0.03, and one pair in fifteen are candidates.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 from rensa import RMinHash
 
 from builders.batches import map_in_order
-from pipelines.audit.shingles import FACTORS, read_words, rough_shingles
+from pipelines.audit.shingles import FACTORS, Ragged, read_words, rough_shingles
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    import numpy.typing as npt
-    import polars as pl
-
-    from pipelines.audit.shingles import Ragged
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 BANDS, ROWS_PER_BAND, MIN_COMMON_BANDS = 14, 5, 2
 SEED = 1

@@ -9,11 +9,11 @@ MinHash (pipelines.audit.minhash) selects the rows that may have a near-duplicat
 (pipelines.audit.similarity_join).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from builders.batches import map_in_order
@@ -24,13 +24,7 @@ from pipelines.audit.shingles import combine_kinds, stack_rows, take_rows
 from pipelines.audit.similarity_join import Sets, join_similar
 from pipelines.stages import counted, stage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 BATCH_ROWS = 20_000  # rows read at a time
 

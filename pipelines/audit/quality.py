@@ -9,40 +9,31 @@ all in memory at once. The text of a document is its title and text as mteb join
 tables unless all rows are requested: detecting the language of every text would take longer than building the dataset.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from builders import tasks
 from cards.manifest import SEVERITIES
 from pipelines.audit.duplicates import audit_duplicates, find_near_duplicates_by_split
-from pipelines.audit.findings import with_examples
+from pipelines.audit.findings import FindingRows, with_examples
 from pipelines.audit.identical_pairs import find_identical_pairs
 from pipelines.audit.judgements import audit_judgements
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.label_order import find_sorted_labels
 from pipelines.audit.labels import audit_labels
-from pipelines.audit.languages import SAMPLE, sample_texts
+from pipelines.audit.languages import SAMPLE, SampledTexts, sample_texts
 from pipelines.audit.leaking_columns import find_leaking_columns
 from pipelines.audit.leaks import audit_leaks
 from pipelines.audit.shortcuts import find_candidate_shortcuts, find_label_shortcuts
 from pipelines.audit.survey import Surveys, survey_tables
-from pipelines.audit.tables import model_inputs, text_layouts
+from pipelines.audit.tables import Frames, model_inputs, text_layouts
 from pipelines.audit.text_hashes import hash_seed
 from pipelines.audit.texts import audit_texts
 from pipelines.audit.training_pairs import audit_training_pairs
 from pipelines.audit.wrong_language import audit_languages, audit_scripts, expected_languages
 from pipelines.stages import counted, stage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    import polars as pl
-
-    from pipelines.audit.findings import FindingRows
-    from pipelines.audit.languages import SampledTexts
-    from pipelines.audit.tables import Frames
 
 
 def audit_tables(

@@ -1,17 +1,11 @@
 """Statistics of relevance judgements and of candidate lists."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from pipelines.audit.candidates import list_candidates
-from pipelines.audit.tables import count_rows, model_input, read_column
-
-if TYPE_CHECKING:
-    from pipelines.audit.tables import Frames
+from pipelines.audit.tables import Frames, count_rows, model_input, read_column
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Sentences that occur twice in a text, as in the answers of a model that repeats itself."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

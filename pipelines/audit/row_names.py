@@ -6,19 +6,14 @@ columns. The second of two equal rows has `-2` behind that, the third `-3`. Name
 stored with the rows.
 """
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 import orjson
 import polars as pl
 
 from pipelines.audit.tables import row_id
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 DIGITS = 16
 

@@ -1,13 +1,8 @@
 """The scripts of languages, and texts without a letter of the script of their dataset."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import polars as pl
+import polars as pl
 
 from cards.front_matter import LANGUAGES, language
 

@@ -23,25 +23,20 @@ Without the 40s, with one 0 for a gap and none at the end, both texts become `22
 runs of five: (22 25 25 00 31) and (25 25 00 31 36). Each is hashed to a uint64.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from builders.shaping.folding import fold_texts
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-    Numbers = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
+Numbers = npt.NDArray[np.int64]
 
 LONG_TEXT_WORDS = 60  # if one word of 60 differs, the texts share 55 of 61 runs, just over 90 %
 OVERLAP_WORDS = 80  # a text of 80 words is never a near-duplicate of one with fewer than 60, in practice

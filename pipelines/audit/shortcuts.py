@@ -7,17 +7,14 @@ Not looked for: shortcuts in retrieval, where a document that nobody judged is n
 longer; and in bitext, where every text has its translation.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from builders import tasks
 from builders.shaping.folding import fold_text
-from cards.manifest import Finding
+from cards.manifest import Finding, Severity
 from pipelines.audit.candidates import list_candidates
 from pipelines.audit.findings import EXAMPLES, FindingRows, without_rows
 from pipelines.audit.guessing import rank_correlation, strength_of_labels, strength_within_groups
@@ -30,11 +27,7 @@ from pipelines.audit.kinds import (
     STANDARD_ERRORS,
 )
 from pipelines.audit.leaking_columns import number_groups, row_labels
-from pipelines.audit.tables import model_input, read_column
-
-if TYPE_CHECKING:
-    from cards.manifest import Severity
-    from pipelines.audit.tables import Frames, Location
+from pipelines.audit.tables import Frames, Location, model_input, read_column
 
 OVERLAP = "overlap"  # the column of a survey with the shared words of a pair
 CHANCE = 0.5

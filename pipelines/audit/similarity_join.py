@@ -12,21 +12,17 @@ A prefix may have frequent numbers all the same. So a set is compared with at mo
 prefix, the nearest first, and with none after the first that is nearly the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from pipelines.audit.exact_shingles import COMPARED_PAIRS, count_shared
 from pipelines.audit.shingles import Ragged, join_rows, take_rows
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 MIN_SHARED_PERCENT = 90
 MAX_NEIGHBOURS = 50

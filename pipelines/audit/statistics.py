@@ -7,11 +7,10 @@ The tables must have passed pipelines.audit.integrity.
 A record is the value of one split in statistics.json, and its fields are the keys there, in this order.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, get_args
+from pathlib import Path
+from typing import Any, get_args
 
 import msgspec
 import polars as pl
@@ -20,7 +19,7 @@ from builders import tasks
 from builders.errors import ReleaseError
 from cards.manifest import INVALID_JSON
 from pipelines.audit.label_statistics import LabelStatistics, ScoreStatistics, describe_labels, describe_scores
-from pipelines.audit.languages import sample_tables
+from pipelines.audit.languages import SampledTexts, sample_tables
 from pipelines.audit.relevance_statistics import (
     RelevanceStatistics,
     TopRankedStatistics,
@@ -32,12 +31,6 @@ from pipelines.audit.text_hashes import hash_seed
 from pipelines.audit.text_statistics import TextStatistics, describe_texts
 from pipelines.audit.training_statistics import TrainingStatistics, describe_training
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.audit.languages import SampledTexts
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,7 @@
 Later steps compare the short columns of a survey and never read the texts again (near-duplicates and languages excepted).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -15,15 +12,12 @@ from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
 from builders.shaping.text import WHITE_SPACE
 from pipelines.audit.shortcuts import OVERLAP, measure_overlap
-from pipelines.audit.tables import model_inputs, text_layouts
+from pipelines.audit.tables import Frames, model_inputs, text_layouts
 from pipelines.audit.text_hashes import collision_free_seed
 from pipelines.audit.text_patterns import suspects
 from pipelines.audit.texts import TEXT_CONDITIONS, TextForms, condition_column
 from pipelines.audit.wrong_language import WRONG_SCRIPT, script_conditions
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from pipelines.audit.tables import Frames
 
 Surveys = Mapping[str, pl.DataFrame]  # split -> survey, of the tables of one config
 

@@ -3,8 +3,6 @@
 What both the findings and the statistics need to read a table belongs here; nothing here judges a row.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 

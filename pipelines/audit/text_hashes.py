@@ -4,21 +4,14 @@ With such a seed, comparing numbers is comparing texts exactly, in 8 bytes a tex
 polars: compare them, never store them.
 """
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
 
-from pipelines.audit.tables import text_columns
+from builders import tasks
+from pipelines.audit.tables import Frames, text_columns
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from builders import tasks
-    from pipelines.audit.tables import Frames
 
 HASHES_PER_PASS = 50_000  # repeated hashes whose texts are compared in one pass; bounds the memory
 

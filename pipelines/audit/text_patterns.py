@@ -5,8 +5,6 @@ whether any of them occurs, at about 1.5 ns a byte; a pass for each pattern cost
 them at once, and the patterns are then searched one by one in the few texts that it leaves.
 """
 
-from __future__ import annotations
-
 from html.entities import name2codepoint
 
 import polars as pl

@@ -1,20 +1,13 @@
 """Statistics of a column of texts: lengths, different texts, languages."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipelines.audit.languages import language_shares
-from pipelines.audit.tables import text_columns
-
-if TYPE_CHECKING:
-    from builders import tasks
-    from pipelines.audit.languages import SampledTexts
-    from pipelines.audit.tables import Frames, Location
+from builders import tasks
+from pipelines.audit.languages import SampledTexts, language_shares
+from pipelines.audit.tables import Frames, Location, text_columns
 
 QUANTILES = (1, 5, 25, 50, 75, 95, 99)  # per cent
 

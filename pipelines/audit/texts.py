@@ -4,27 +4,20 @@ A new kind of finding that one text decides on its own is an entry in `TEXT_COND
 for belongs in text_patterns.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from builders import tasks
 from builders.shaping.mojibake import is_mojibake
 from pipelines.audit import text_patterns as patterns
-from pipelines.audit.findings import findings_where
+from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.kinds import LENGTH_OUTLIER_FACTOR
 from pipelines.audit.lookalikes import has_lookalike_word
 from pipelines.audit.repeated_sentences import repeats_a_sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from builders import tasks
-    from pipelines.audit.findings import FindingRows
-    from pipelines.audit.tables import Location
+from pipelines.audit.tables import Location
 
 
 @dataclass(frozen=True)

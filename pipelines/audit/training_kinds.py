@@ -1,7 +1,5 @@
 """The kinds of findings that only training data have."""
 
-from __future__ import annotations
-
 from pipelines.audit.kind_definition import Kind
 
 MIN_NEGATIVES = 7  # of a query: as many as ru-en-RoSBERTa was trained with

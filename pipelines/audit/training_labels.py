@@ -4,10 +4,6 @@ mteb trains its classifiers on 8 texts of each label, or on fewer if there are f
 lacks is never predicted, so every row of another split that has it counts as wrong.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from builders import tasks
@@ -15,9 +11,7 @@ from cards.manifest import Finding, Severity
 from pipelines.audit.findings import EXAMPLES, FindingRows, findings_where, without_rows
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.label_statistics import count_labels
-
-if TYPE_CHECKING:
-    from pipelines.audit.tables import Frames
+from pipelines.audit.tables import Frames
 
 MIN_TRAIN_ROWS = 8
 

@@ -3,22 +3,15 @@
 Integrity is what a trainer cannot work with: no query, no positive, negatives of an unknown kind. The others are findings.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from builders.shaping.folding import fold_text
 from builders.tasks import NEGATIVE_KINDS
 from pipelines.audit.duplicates import FOLDED_DETAIL
-from pipelines.audit.findings import findings_for_each, findings_where
+from pipelines.audit.findings import FindingRows, findings_for_each, findings_where
 from pipelines.audit.text_patterns import CHARACTER, suspects
 from pipelines.audit.texts import TEXT_CONDITIONS, TextForms
 from pipelines.audit.training_kinds import MIN_NEGATIVES
-
-if TYPE_CHECKING:
-    from pipelines.audit.findings import FindingRows
 
 NUMBER = r"^\s*[+-]?\d+(?:[.,\s]\d+)*\s*%?\s*$"
 DOCUMENTS = ("positives", "negatives")

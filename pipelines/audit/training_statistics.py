@@ -1,18 +1,13 @@
 """Statistics of training data: rows, positives, negatives by kind, and the texts of each set of pairs."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from builders import tasks
 from pipelines.audit.tables import Location, count_rows
-from pipelines.audit.text_statistics import TextStatistics  # noqa: TC001 - msgspec reads the types of the records
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from pipelines.audit.text_statistics import TextStatistics
 
 
 @dataclass(frozen=True)

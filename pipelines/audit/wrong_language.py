@@ -1,24 +1,17 @@
 """Findings about texts in a language or a script that their column should not contain, as languages and scripts decide."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from builders import tasks
 from cards.front_matter import language
-from pipelines.audit.findings import findings_where
+from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.languages import foreign_languages
 from pipelines.audit.scripts import in_wrong_script, scripts_by_language
 from pipelines.audit.tables import model_inputs
 from pipelines.audit.texts import condition_column
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from pipelines.audit.findings import FindingRows
 
 WRONG_SCRIPT = "wrong_script"
 

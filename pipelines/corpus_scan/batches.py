@@ -1,7 +1,5 @@
 """Collects the texts and labels of rows, and makes batches of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import orjson

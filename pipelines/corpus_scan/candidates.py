@@ -3,29 +3,21 @@
 Most of the work of a scan is here: every word of a corpus is read. NumPy works on chunks of texts, never on single ones.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 
 from builders.shaping.folding import fold_texts
 from builders.shaping.short_hashes import hash_texts
 from pipelines.audit.minhash import BANDS, MIN_COMMON_BANDS
-from pipelines.corpus_scan.fingerprints import compute_bands, rough_without_words
-from pipelines.corpus_scan.lookup import expand_ranges
+from pipelines.corpus_scan.fingerprints import Runs, compute_bands, rough_without_words
+from pipelines.corpus_scan.lookup import Lookup, expand_ranges
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-    import polars as pl
-
-    from pipelines.corpus_scan.fingerprints import Runs
-    from pipelines.corpus_scan.lookup import Lookup
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 EXPANDED_SETS = 1 << 21  # texts of the index with a common band, counted at a time
 # The texts of a template are all near-duplicates of each other; a text of the corpus is reported with so many of them at most.

@@ -7,27 +7,22 @@ The digest is over all that the results follow from; see `scan_digest`. Another 
 folder.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
 import os
 import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from builders.errors import ReleaseError
+from pipelines.corpus_scan.partitions import Partition
 from pipelines.files import locked, replacing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from pipelines.corpus_scan.partitions import Partition
 
 logger = logging.getLogger(__name__)
 

@@ -4,15 +4,15 @@ Rows of JSON lines and CSV that are kept keep their bytes; a file of Parquet kee
 borders of its row groups. A file is written by one process, so the bytes do not depend on how many there are.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from builders.errors import DatasetError, UsageError
 from pipelines import workers
 from pipelines.corpus_scan import csv_rows
+from pipelines.corpus_scan.corpus_files import CorpusFile
 from pipelines.corpus_scan.lines import read_lines
 from pipelines.corpus_scan.parquet_rows import open_parquet
 from pipelines.corpus_scan.partitions import in_batches, read_header
@@ -31,12 +32,6 @@ from pipelines.release.folder import write_json
 from pipelines.release.staging import staged_folder
 from pipelines.stages import BYTES, stage
 from pipelines.terminal import verbosity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from pipelines.corpus_scan.corpus_files import CorpusFile
 
 REPORT = "removed.json"
 DROP_SCHEMA = {"file": pl.String, "row": pl.Int64, "reason": pl.String}

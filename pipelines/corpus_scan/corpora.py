@@ -1,31 +1,21 @@
 """Opens a training corpus: its files, which of their columns are texts, and its partitions."""
 
-from __future__ import annotations
-
 import logging
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from builders.errors import SourceError, UsageError
-from pipelines.corpus_scan.corpus_files import READABLE, Listing, data_format, files_below, list_local_files
-from pipelines.corpus_scan.layouts import list_names
-from pipelines.corpus_scan.partitions import PARTITION_BYTES, cut_file, infer_layout
+from pipelines.corpus_scan.corpus_files import READABLE, CorpusFile, Listing, data_format, files_below, list_local_files
+from pipelines.corpus_scan.layouts import Layout, list_names
+from pipelines.corpus_scan.partitions import PARTITION_BYTES, Partition, cut_file, infer_layout
 from pipelines.hub import client, repository
+from pipelines.hub.client import HubClient
 from pipelines.hub.inspection import COMMIT
 from pipelines.raw.cache import default_cache
 from pipelines.stages import BYTES, stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from pipelines.corpus_scan.corpus_files import CorpusFile
-    from pipelines.corpus_scan.layouts import Layout
-    from pipelines.corpus_scan.partitions import Partition
-    from pipelines.hub.client import HubClient
 
 HUB = "hf://"
 HUB_FORM = "hf://datasets/ORG/NAME[@REVISION][/PATH]"

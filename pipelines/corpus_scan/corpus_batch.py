@@ -1,7 +1,5 @@
 """Texts of a training corpus as a scan reads them, whatever the format of the corpus."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

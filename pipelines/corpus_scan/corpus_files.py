@@ -5,23 +5,17 @@ all files below it in a format that is read here; the others are skipped, and li
 word.
 """
 
-from __future__ import annotations
-
 import glob
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import orjson
 
 from builders.errors import SourceError, UsageError
-from pipelines.corpus_scan.streams import open_stream
+from pipelines.corpus_scan.streams import Compression, open_stream
 from pipelines.raw.content_types import describe_content, read_head
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pipelines.corpus_scan.streams import Compression
 
 Format = Literal["Parquet", "JSON lines", "CSV", "TSV"]
 Kind = Literal["file", "folder", "glob"]

@@ -4,21 +4,14 @@ The row of a record is its number from 0, without the header; a field in quotes 
 row without texts.
 """
 
-from __future__ import annotations
-
 import csv
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from builders import limits
 from builders.reading.errors import shorten
 from pipelines.corpus_scan.batches import Collector, row_error
-from pipelines.corpus_scan.layouts import choose_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from pipelines.corpus_scan.corpus_batch import CorpusBatch
-    from pipelines.corpus_scan.layouts import Layout
+from pipelines.corpus_scan.corpus_batch import CorpusBatch
+from pipelines.corpus_scan.layouts import Layout, choose_columns
 
 HEADER = -1  # the row of the header, as `read_records` counts
 TODO = "fix the row, or leave the file out"

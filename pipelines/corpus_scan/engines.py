@@ -4,28 +4,23 @@ A result follows from its partition alone, is written once it is complete, and i
 so neither the engine nor the number of workers, nor which of them were killed, changes a byte.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
 
 from builders.errors import UsageError
 from pipelines.corpus_scan.checkpoints import unfinished, write_result
 from pipelines.corpus_scan.local_engine import run_in_processes
+from pipelines.corpus_scan.partitions import Partition
 from pipelines.stages import BYTES, stage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    import polars as pl
-
-    from pipelines.corpus_scan.partitions import Partition
-
-    Work = Callable[[Partition], pl.DataFrame]
+Work = Callable[[Partition], pl.DataFrame]
 
 RAY = "ray"
 

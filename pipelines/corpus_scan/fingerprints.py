@@ -10,14 +10,14 @@ The run c, d has the number c + df. It is the last sum minus the third one, (cfÂ
 inverse. Rough numbers only propose: texts whose rough number is in the index are folded, and their BLAKE2b hash decides.
 """
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from builders.shaping.folding import fold_texts
@@ -25,12 +25,7 @@ from builders.shaping.short_hashes import hash_texts
 from pipelines.audit.minhash import BANDS, band_numbers
 from pipelines.audit.shingles import FACTORS, Ragged, Words, read_words, rough_shingles, stack_rows, take_rows
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 ANCHOR_WORDS = 8  # a text with fewer words is not looked for inside longer texts
 SHORT_WORDS = 5  # a text with fewer words has no near-duplicates, and is not listed alone

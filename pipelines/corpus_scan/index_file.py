@@ -4,15 +4,16 @@ It is a Parquet file, so that other programs can read it; docs/contamination.md 
 its texts alone. Pages have checksums, and the list of tables has a digest: damage is an error, never a wrong match.
 """
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,13 +23,7 @@ from pipelines.audit.shingles import Ragged
 from pipelines.corpus_scan.fingerprints import probe_digest
 from pipelines.files import replacing
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 FORMAT = 1
 KEY = b"embedding-datasets.contamination-index"

@@ -1,18 +1,12 @@
 """Datasets to index: releases of this package, and datasets that it did not build."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders import catalogue
 from builders.errors import ReleaseError
 from pipelines.corpus_scan.indexing import IndexedDataset
+from pipelines.foreign.datasets import ForeignDataset
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.foreign.datasets import ForeignDataset
 
 
 def from_release(release_dir: Path) -> IndexedDataset:

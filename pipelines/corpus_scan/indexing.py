@@ -4,15 +4,16 @@ Entries are sorted by dataset as given, then by table in the order of the task, 
 follow each other. Their order and the index's bytes depend on nothing else.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -21,24 +22,15 @@ from builders.batches import map_in_order
 from builders.errors import SourceError, UsageError
 from builders.shaping.short_hashes import hash_texts
 from pipelines.audit.row_names import hash_values
-from pipelines.audit.tables import available_splits, count_rows, row_id, text_layouts
+from pipelines.audit.tables import Frames, available_splits, count_rows, row_id, text_layouts
 from pipelines.corpus_scan.corpus_batch import label_texts
 from pipelines.corpus_scan.fingerprints import fingerprint_texts
 from pipelines.corpus_scan.index_file import MAX_ENTRIES, SCHEMA, IndexTable, write_index
-from pipelines.corpus_scan.table_texts import table_texts
+from pipelines.corpus_scan.table_texts import Texts, table_texts
 from pipelines.stages import stage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from pipelines.audit.tables import Frames
-    from pipelines.corpus_scan.table_texts import Texts
-
-    Array = npt.NDArray[Any]
-    Batch = tuple[pl.DataFrame, pl.Series, pl.Series]  # texts and labels of rows, their names, their positives
+Array = npt.NDArray[Any]
+Batch = tuple[pl.DataFrame, pl.Series, pl.Series]  # texts and labels of rows, their names, their positives
 
 BATCH_ROWS = 20_000
 

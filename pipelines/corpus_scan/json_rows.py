@@ -3,22 +3,16 @@
 The row of a line is its number from 0, blank lines included: row 4 is the fifth line.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import orjson
 
 from builders.reading.errors import shorten
 from pipelines.corpus_scan.batches import Collector, row_error, shorten_json
-from pipelines.corpus_scan.layouts import LABELS, choose_columns, may_hold_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipelines.corpus_scan.corpus_batch import CorpusBatch
-    from pipelines.corpus_scan.layouts import Layout
+from pipelines.corpus_scan.corpus_batch import CorpusBatch
+from pipelines.corpus_scan.layouts import LABELS, Layout, choose_columns, may_hold_text
 
 TODO = "fix the line, or leave the file out"
 BOM = b"\xef\xbb\xbf"

@@ -5,17 +5,12 @@ The formats of sentence-transformers (anchor, positive, negative_1, sentence1, s
 rules of their own: their texts are strings or lists of strings, and their labels have names that are known here.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from builders.errors import SourceError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LABELS = ("label", "labels", "score", "similarity_score", "similarity")  # the first one that a row has is its label
 # Columns of strings that hold no text, by the last word of their names: `doc_id`, `source-url`, `pos_scores`, `sha256`.

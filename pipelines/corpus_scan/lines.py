@@ -1,18 +1,12 @@
 """The lines of text files, a few megabytes at a time, and where such a file can be divided."""
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from builders import limits
 from pipelines.corpus_scan.batches import row_error
+from pipelines.corpus_scan.corpus_files import CorpusFile
 from pipelines.corpus_scan.streams import PIECE, open_stream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pipelines.corpus_scan.corpus_files import CorpusFile
 
 
 def read_lines(

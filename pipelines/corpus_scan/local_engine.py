@@ -5,32 +5,26 @@ library fail as a whole then. Ctrl-C does not reach the processes: the parent en
 is gone (pipelines/workers.py).
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context
-from typing import TYPE_CHECKING
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+
+import polars as pl
 
 from builders.errors import DatasetError
 from pipelines import workers
 from pipelines.corpus_scan.checkpoints import write_result
+from pipelines.corpus_scan.partitions import Partition
 from pipelines.terminal import verbosity
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from multiprocessing.connection import Connection
-    from multiprocessing.context import SpawnProcess
-    from pathlib import Path
-
-    import polars as pl
-
-    from pipelines.corpus_scan.partitions import Partition
-
-    Work = Callable[[Partition], pl.DataFrame]
+Work = Callable[[Partition], pl.DataFrame]
 
 logger = logging.getLogger(__name__)
 

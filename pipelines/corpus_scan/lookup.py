@@ -4,26 +4,19 @@ Equal texts are one group, so that a text that a thousand rows share is looked u
 A bitmap says so in one read of memory per number; only what it lets through is searched in the sorted numbers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pipelines.audit.minhash import BANDS
 from pipelines.audit.shingles import Ragged, offsets_from_lengths
 from pipelines.corpus_scan.fingerprints import ANCHOR_WORDS
-from pipelines.corpus_scan.index_file import read_index
+from pipelines.corpus_scan.index_file import TextIndex, read_index
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from pipelines.corpus_scan.index_file import TextIndex
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 MIN_BITS, MAX_BITS = 10, 30
 PAIR, POSITIVE = 1, 2  # what a link is: both texts of a row, or a query and a relevant document

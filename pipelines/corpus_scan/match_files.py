@@ -1,8 +1,6 @@
 """Writes what a scan found: all matches, the rows of benchmarks to leave out, and the rows of the corpus to drop."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -10,13 +8,9 @@ import pyarrow.parquet as pq
 
 from pipelines.corpus_scan.clean import DROP_SCHEMA
 from pipelines.corpus_scan.matching import MATCH_SCHEMA
+from pipelines.corpus_scan.scans import Scan
 from pipelines.corpus_scan.summaries import flagged_rows
 from pipelines.files import replacing
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.corpus_scan.scans import Scan
 
 GROUP_ROWS = 65_536
 SCHEMA = pa.schema(

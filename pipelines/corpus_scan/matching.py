@@ -13,20 +13,22 @@ A text of fewer than SHORT_WORDS words (`yes`, `thank you`) is in every corpus. 
 unit that it is part of (pipelines.corpus_scan.units).
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
 from pipelines.corpus_scan.candidates import find_near_texts, find_runs, find_whole_texts
+from pipelines.corpus_scan.corpus_batch import CorpusBatch
 from pipelines.corpus_scan.fingerprints import SHORT_WORDS, chunk_offsets, read_runs
-from pipelines.corpus_scan.lookup import expand_ranges
+from pipelines.corpus_scan.lookup import Lookup, expand_ranges
 from pipelines.corpus_scan.units import NAMES, TEXT, find_units, has_label
 from pipelines.corpus_scan.verification import (
+    TextSource,
     compare_near_texts,
     compare_runs,
     compare_whole_texts,
@@ -34,16 +36,7 @@ from pipelines.corpus_scan.verification import (
     is_near,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy.typing as npt
-
-    from pipelines.corpus_scan.corpus_batch import CorpusBatch
-    from pipelines.corpus_scan.lookup import Lookup
-    from pipelines.corpus_scan.verification import TextSource
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 THRESHOLD = 0.9
 KINDS = ("exact", "folded", "near", "contained")
@@ -95,7 +88,7 @@ class _Hits:
     similarity: Array
     is_estimated: Array
 
-    def select(self, mask: Array) -> _Hits:
+    def select(self, mask: Array) -> "_Hits":
         """Some of the hits."""
         return _Hits(*(getattr(self, name)[mask] for name in _Hits.__dataclass_fields__))
 

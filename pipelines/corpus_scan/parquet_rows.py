@@ -1,9 +1,8 @@
 """Rows of Parquet: texts in columns of strings, and of lists of strings."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,14 +12,9 @@ import pyarrow.parquet as pq
 from builders.errors import SourceError
 from pipelines.corpus_scan.batches import BATCH_ROWS
 from pipelines.corpus_scan.corpus_batch import LABEL_SCHEMA, CorpusBatch, label_texts
-from pipelines.corpus_scan.layouts import choose_columns
+from pipelines.corpus_scan.corpus_files import CorpusFile
+from pipelines.corpus_scan.layouts import Layout, choose_columns
 from pipelines.safe_text import first_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pipelines.corpus_scan.corpus_files import CorpusFile
-    from pipelines.corpus_scan.layouts import Layout
 
 BATCH_BYTES = 4 << 20  # of the values of a batch, on average
 BUFFER = 1 << 20

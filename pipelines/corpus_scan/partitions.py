@@ -5,25 +5,19 @@ divided between row groups, plain JSON lines and CSV between records; a compress
 only be read from its beginning.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
 from pipelines.corpus_scan import csv_rows, json_rows, parquet_rows
 from pipelines.corpus_scan.batches import BATCH_ROWS
+from pipelines.corpus_scan.corpus_batch import CorpusBatch
+from pipelines.corpus_scan.corpus_files import CorpusFile
+from pipelines.corpus_scan.csv_rows import Record
+from pipelines.corpus_scan.layouts import Layout
 from pipelines.corpus_scan.lines import find_line_borders, read_lines
 from pipelines.corpus_scan.streams import PIECE
 from pipelines.stages import BYTES, stage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from pipelines.corpus_scan.corpus_batch import CorpusBatch
-    from pipelines.corpus_scan.corpus_files import CorpusFile
-    from pipelines.corpus_scan.csv_rows import Record
-    from pipelines.corpus_scan.layouts import Layout
 
 PARTITION_BYTES = 64 << 20
 HEAD_LINES = 100  # of a file of JSON lines, whose columns are those of its layout

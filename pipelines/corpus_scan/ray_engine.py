@@ -4,8 +4,6 @@ A task returns its result to this process, which writes it: workers on other mac
 under the same paths, and this package, but no folder of checkpoints.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import logging
@@ -18,23 +16,20 @@ import socket
 import tempfile
 import threading
 import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from builders.errors import DatasetError, UsageError
 from pipelines import workers
 from pipelines.corpus_scan.local_engine import ATTEMPTS, killed_too_often
+from pipelines.corpus_scan.partitions import Partition
 from pipelines.safe_text import first_line
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from pipelines.corpus_scan.partitions import Partition
-
-    Work = Callable[[Partition], pl.DataFrame]
+Work = Callable[[Partition], pl.DataFrame]
 
 AHEAD = 2  # tasks for each worker that Ray has at a time: the next one is there when one ends
 # Settings of Ray for all clusters, and for one of our own. Without a token it writes one into the home of the user.

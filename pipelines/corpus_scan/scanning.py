@@ -1,10 +1,9 @@
 """Scans a corpus: what an index finds in each partition, as work for an engine, and all results in order."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 
@@ -12,14 +11,8 @@ from builders.batches import map_in_order
 from pipelines.corpus_scan.checkpoints import read_results
 from pipelines.corpus_scan.lookup import Lookup, load_lookup
 from pipelines.corpus_scan.matching import MATCH_SCHEMA, THRESHOLD, find_matches
-from pipelines.corpus_scan.partitions import read_partition
+from pipelines.corpus_scan.partitions import Partition, read_partition
 from pipelines.corpus_scan.stored_texts import StoredTexts, open_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from pipelines.corpus_scan.partitions import Partition
 
 SHORT_SCHEMA = pl.Schema({"group": pl.Int64, "rows": pl.Int64})
 

@@ -4,37 +4,27 @@ What was found stays in files, one for each partition, and is read again for eve
 index bounds: which of its rows were found.
 """
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from pipelines import installation
 from pipelines.corpus_scan.checkpoints import open_checkpoints, scan_digest
-from pipelines.corpus_scan.engines import RAY, run_partitions
-from pipelines.corpus_scan.index_file import read_index_tables
+from pipelines.corpus_scan.corpora import Corpus
+from pipelines.corpus_scan.engines import RAY, Engine, run_partitions
+from pipelines.corpus_scan.index_file import IndexTable, read_index_tables
+from pipelines.corpus_scan.indexing import IndexedDataset
+from pipelines.corpus_scan.lookup import Lookup
 from pipelines.corpus_scan.matching import KINDS, TABLE_SCHEMA, short_texts
-from pipelines.corpus_scan.scanning import load_scan, read_scan, scan_partition
-from pipelines.corpus_scan.stored_texts import write_texts
+from pipelines.corpus_scan.partitions import Partition
+from pipelines.corpus_scan.scanning import PartitionMatches, load_scan, read_scan, scan_partition
+from pipelines.corpus_scan.stored_texts import StoredTexts, write_texts
 from pipelines.files import file_sha256
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pipelines.corpus_scan.corpora import Corpus
-    from pipelines.corpus_scan.engines import Engine
-    from pipelines.corpus_scan.index_file import IndexTable
-    from pipelines.corpus_scan.indexing import IndexedDataset
-    from pipelines.corpus_scan.lookup import Lookup
-    from pipelines.corpus_scan.partitions import Partition
-    from pipelines.corpus_scan.scanning import PartitionMatches
-    from pipelines.corpus_scan.stored_texts import StoredTexts
 
 TABLE = list(TABLE_SCHEMA)
 # The more of the benchmark a row of the corpus has, the higher.
@@ -74,7 +64,7 @@ class Scan:
         return read_scan(self.folder, self.partitions)
 
     @cached_property
-    def sums(self) -> Sums:
+    def sums(self) -> "Sums":
         """What was found of each row of the index, and how much was read."""
         return _add_up(self)
 

@@ -5,31 +5,24 @@ order of the index, to an Arrow file in a scratch folder that is mapped into mem
 system keeps no more of the file than there is room for.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
 from builders.shaping.short_hashes import hash_texts
 from pipelines.audit.tables import text_layouts
-from pipelines.corpus_scan.indexing import BATCH_ROWS, interleave
+from pipelines.corpus_scan.index_file import IndexTable, TextIndex
+from pipelines.corpus_scan.indexing import BATCH_ROWS, IndexedDataset, interleave
 from pipelines.corpus_scan.table_texts import texts_with
 from pipelines.stages import stage
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from pipelines.corpus_scan.index_file import IndexTable, TextIndex
-    from pipelines.corpus_scan.indexing import IndexedDataset
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 BATCH_TEXTS = 16_384  # in a record batch of the file; all have as many, but the last
 SCHEMA = pa.schema([("text", pa.large_string())])

@@ -1,19 +1,15 @@
 """The bytes of a corpus file: plain, gzip or zstd; read forwards in pieces, or written."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from builders import limits
 from builders.errors import SourceError
 from pipelines.safe_text import first_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 Compression = Literal["", "gzip", "zstd"]
 

@@ -1,20 +1,14 @@
 """How many rows of each table of an index were found, by kind, and how much of them."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from pipelines.corpus_scan.index_file import IndexTable
 from pipelines.corpus_scan.matching import KINDS
-from pipelines.corpus_scan.scans import TABLE, UNIT_RANKS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pipelines.corpus_scan.index_file import IndexTable
-    from pipelines.corpus_scan.scans import Scan
+from pipelines.corpus_scan.scans import TABLE, UNIT_RANKS, Scan
 
 WHOLE_UNITS = ("labelled text", "pair", "query with positive", "labelled pair")
 

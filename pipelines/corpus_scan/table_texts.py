@@ -1,16 +1,10 @@
 """The texts of a table that an index has: those that a model receives, and the parts that a recipe made them of."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from builders.shaping.sides import has_sides, side_texts
+from builders.tasks import Layout
 from pipelines.audit.tables import model_inputs
-
-if TYPE_CHECKING:
-    from builders.tasks import Layout
 
 Texts = dict[str, pl.Expr]  # one or two texts of each row, by column
 

@@ -4,22 +4,16 @@ A unit is a pair of texts, a query with one of its relevant documents, or a text
 unit gives away more than one of its texts: the answer is in it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from pipelines.corpus_scan.indexing import hash_labels
-from pipelines.corpus_scan.lookup import PAIR, POSITIVE, expand_ranges
+from pipelines.corpus_scan.lookup import PAIR, POSITIVE, Lookup, expand_ranges
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from pipelines.corpus_scan.lookup import Lookup
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 TEXT = 0
 # The name of a unit, by its kind and whether the row has the label too.

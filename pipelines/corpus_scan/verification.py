@@ -1,27 +1,21 @@
 """Compares the texts of a corpus with the texts of an index that may be the same: no match follows from a rough number."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from builders.shaping.folding import fold_texts
 from builders.shaping.short_hashes import hash_texts
 from pipelines.audit.exact_shingles import COMPARED_PAIRS, EXACT_ROWS, count_shared, exact_shingles
 from pipelines.audit.minhash import BANDS, MIN_COMMON_BANDS, ROWS_PER_BAND
-from pipelines.audit.shingles import stack_rows, take_rows
+from pipelines.audit.shingles import Words, stack_rows, take_rows
+from pipelines.corpus_scan.candidates import RunCandidates
 from pipelines.corpus_scan.fingerprints import words_of
+from pipelines.corpus_scan.lookup import Lookup
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from pipelines.audit.shingles import Words
-    from pipelines.corpus_scan.candidates import RunCandidates
-    from pipelines.corpus_scan.lookup import Lookup
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 SIZE_MARGIN = (
     0.8  # similar texts have similar numbers of different shingles, and so of words, unless they repeat themselves

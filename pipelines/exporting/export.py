@@ -1,26 +1,20 @@
 """An export: written beside its place, and exchanged with the one before when it is complete."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import orjson
 
 from builders.errors import ReleaseError, UsageError
 from pipelines.exporting import flagembedding, medi, sentence_transformers
 from pipelines.exporting.readme import render_readme
-from pipelines.exporting.records import GENERATOR, RECORD, describe_export
+from pipelines.exporting.records import GENERATOR, RECORD, Choices, ExportedSet, describe_export
+from pipelines.exporting.releases import TrainingSet
 from pipelines.files import locked
 from pipelines.release.folder import CARD, MANIFEST, write_json
 from pipelines.release.staging import staged_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipelines.exporting.records import Choices, ExportedSet
-    from pipelines.exporting.releases import TrainingSet
 
 FORMATS = {
     "sentence-transformers": sentence_transformers.write_sets,

@@ -6,22 +6,15 @@ FlagEmbedding draws one of the positives in each epoch, and repeats negatives wh
 rows without any: they are dropped.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import orjson
 import polars as pl
 
 from pipelines.exporting.pairs import Tally, read_pairs
-from pipelines.exporting.records import DATA, DataFile, ExportedSet
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipelines.exporting.records import Choices
-    from pipelines.exporting.releases import TrainingSet
+from pipelines.exporting.records import DATA, Choices, DataFile, ExportedSet
+from pipelines.exporting.releases import TrainingSet
 
 NO_NEGATIVE = "no negative"
 

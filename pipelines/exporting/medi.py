@@ -6,23 +6,17 @@ refuses an instruction that does not begin with "Represent ", unless it is empty
 is in the text unless the caller chooses otherwise.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import orjson
 import polars as pl
 
 from pipelines.exporting.flagembedding import drop_without_negative
 from pipelines.exporting.pairs import Tally, read_pairs
-from pipelines.exporting.records import DATA, DataFile, ExportedSet
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from pipelines.exporting.records import Choices
-    from pipelines.exporting.releases import TrainingSet
+from pipelines.exporting.records import DATA, Choices, DataFile, ExportedSet
+from pipelines.exporting.releases import TrainingSet
 
 PATH = f"{DATA}/medi-data.json"  # the name that train.py looks for
 

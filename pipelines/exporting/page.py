@@ -1,13 +1,7 @@
 """What an export wrote, as a page of text."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from pipelines.exporting.export import Export
 from pipelines.report.text import WIDTH, table, wrap
-
-if TYPE_CHECKING:
-    from pipelines.exporting.export import Export
 
 
 def export_page(export: Export, *, width: int | None) -> list[str]:

@@ -5,11 +5,9 @@
 Provided negatives come first, then mined, then random ones. A random one that was mined too is taken once.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
@@ -17,13 +15,9 @@ import pyarrow.parquet as pq
 
 from builders.errors import ReleaseError
 from builders.tasks import Contrastive
+from pipelines.exporting.releases import TrainingSet
 from pipelines.release.parquet import describe_file
 from pipelines.stages import BYTES, stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pipelines.exporting.releases import TrainingSet
 
 BATCH = 2_000  # rows: of 9 texts of 512 tokens, about 50 MB
 KINDS = ("provided", "mined", "random")

@@ -1,20 +1,13 @@
 """The README.md of an export: what is in it, and code that trains on it."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import jinja2
 
 from cards.markdown import code, number
-from pipelines.exporting.records import share
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipelines.exporting.records import Choices, ExportedSet
+from pipelines.exporting.records import Choices, ExportedSet, share
 
 HERE = Path(__file__).parent
 

@@ -1,18 +1,13 @@
 """What an export records of itself in export.json: options, releases, sets, files."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
+from pipelines.exporting.pairs import Tally
+from pipelines.exporting.releases import TrainingRelease, TrainingSet
 from pipelines.release.parquet import describe_file
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipelines.exporting.pairs import Tally
-    from pipelines.exporting.releases import TrainingRelease, TrainingSet
 
 RECORD = "export.json"  # a folder that has it is an export, and holds what it lists
 GENERATOR = "embedding-datasets export"

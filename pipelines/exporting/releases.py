@@ -1,25 +1,18 @@
 """The releases and the sets that an export consists of."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders import catalogue
 from builders.errors import ReleaseError, UsageError
 from builders.tasks import Contrastive
+from cards.manifest import Manifest, Table
 from pipelines.hub import client, repository
 from pipelines.raw.cache import default_cache
 from pipelines.release import folder
-from pipelines.report.targets import locate_target, resolve_targets
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from cards.manifest import Manifest, Table
-    from pipelines.report.targets import Target
+from pipelines.report.targets import Target, locate_target, resolve_targets
 
 TASK = Contrastive.type.name
 SHOWN = 10  # names in an error

@@ -9,25 +9,19 @@ asked for are in files of their own, by their number:
 To a trainer each file is a dataset, and a batch comes from one dataset.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.exporting.pairs import BATCH, Tally, read_pairs
-from pipelines.exporting.records import DATA, DataFile, ExportedSet, share
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipelines.exporting.records import Choices
-    from pipelines.exporting.releases import TrainingSet
+from pipelines.exporting.records import DATA, Choices, DataFile, ExportedSet, share
+from pipelines.exporting.releases import TrainingSet
 
 TRAINING = "training.json"
 

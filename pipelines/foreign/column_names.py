@@ -1,18 +1,12 @@
 """Reads tables whose columns have other names than those of their task, as `--map text=sentence` says."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from builders.errors import UsageError
 from builders.tasks import EVALUATED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pipelines.foreign.tables import Tables
+from pipelines.foreign.tables import Tables
 
 SHOWN = 30  # columns that an error lists
 

@@ -4,23 +4,17 @@ What mteb 2.26 casts itself is not a finding: numbers as `_id`, as ids of judgem
 numbers written as floats; whole scores.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from builders.tasks import EVALUATED
+from builders.tasks import EVALUATED, Layout
+from cards.manifest import Finding
 from pipelines.audit.findings import table_finding
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from builders.tasks import Layout
-    from cards.manifest import Finding
-    from pipelines.foreign.tables import Location
+from pipelines.foreign.tables import Location
 
 # Columns of strings in which mteb accepts numbers.
 NUMBERS_ALLOWED = {

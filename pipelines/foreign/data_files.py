@@ -6,21 +6,15 @@ repository without `configs` whose files are named after configs: corpus.jsonl, 
 puts all of them into one config, and mteb reads each by itself; so does this module.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from builders.errors import SourceError
 from builders.tasks import EVALUATED
 from pipelines.foreign.file_formats import NAMES, extension
-from pipelines.resolution import CARD, declared_configs, is_inside, resolve_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from pipelines.resolution import Files
+from pipelines.resolution import CARD, Files, declared_configs, is_inside, resolve_files
 
 # The configs of task types with several tables (corpus, queries, ...): alone, or after a subset, as in `ru-corpus`.
 PART_CONFIGS = (

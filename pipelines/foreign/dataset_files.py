@@ -1,10 +1,10 @@
 """The data files of a dataset that this package did not build: those in its folder, or its only file."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -14,13 +14,7 @@ from cards.front_matter_parser import parse_front_matter
 from pipelines.foreign.data_files import all_paths, resolve_tables, split_of_file
 from pipelines.foreign.file_formats import NAMES, extension, unreadable_file
 from pipelines.foreign.folders import list_files
-from pipelines.resolution import CARD
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from pipelines.resolution import Files
+from pipelines.resolution import CARD, Files
 
 
 @dataclass(frozen=True)

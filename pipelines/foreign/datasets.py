@@ -4,11 +4,10 @@ The rules are those of mteb 2.26. What it accepts is accepted silently (`_id` fo
 are words); what makes it fail or score wrongly is a finding, and the rows are still audited where that is possible.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import polars as pl
 
@@ -16,20 +15,16 @@ from builders import tasks
 from builders.column_types import type_name
 from builders.errors import UsageError
 from cards.front_matter import LANGUAGES
+from cards.manifest import Finding
 from pipelines.audit.tables import count_rows
 from pipelines.foreign.column_names import rename_columns
 from pipelines.foreign.columns import fit_table
+from pipelines.foreign.dataset_files import DatasetFiles
 from pipelines.foreign.file_formats import scan_files
 from pipelines.foreign.labels import number_labels, scale_notes, score_range
 from pipelines.foreign.shared_files import find_shared_files
+from pipelines.foreign.tables import Location, Tables
 from pipelines.foreign.task_types import LANGUAGE_PAIR, REQUIRED_CONFIGS, find_subsets, infer_type, no_task_type
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from cards.manifest import Finding
-    from pipelines.foreign.dataset_files import DatasetFiles
-    from pipelines.foreign.tables import Location, Tables
 
 TASKS: dict[str, Any] = {task.type.name: task for task in get_args(tasks.Task)}
 SPLIT_ORDER = ("train", "valid", "val", "dev", "", "test", "eval")  # by prefix; "" for all other names

@@ -1,9 +1,7 @@
 """The formats of data files: which names have one, the files of a table as a lazy frame, and why a file cannot be read."""
 
-from __future__ import annotations
-
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
 
 import orjson
 import polars as pl
@@ -11,10 +9,6 @@ import polars as pl
 from builders.errors import SourceError
 from pipelines.raw.content_types import describe_content, read_head
 from pipelines.safe_text import first_line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 FORMATS = {
     ".parquet": "Parquet", ".jsonl": "JSON lines", ".ndjson": "JSON lines", ".json": "JSON", ".csv": "CSV", ".tsv": "TSV",

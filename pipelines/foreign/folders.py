@@ -1,13 +1,8 @@
 """Lists the files of a folder that this package did not write."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.errors import SourceError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def list_files(dataset_dir: Path) -> list[str]:

@@ -3,19 +3,15 @@
 No library is imported to recognise its frames: whoever has a frame has imported its library.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import polars as pl
 
 from builders.errors import UsageError
 from pipelines.foreign.data_files import PART_CONFIGS
+from pipelines.foreign.tables import Tables
 from pipelines.safe_text import first_line
-
-if TYPE_CHECKING:
-    from pipelines.foreign.tables import Tables
 
 SPLIT = "train"  # of a frame without a name, as `datasets` calls the rows of a file without a split
 PART_SPLIT = "test"  # of corpus, queries and judgements without a split

@@ -3,22 +3,17 @@
 mteb 2.26 accepts labels that are words, unless there are exactly two; those are a finding.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
 from builders import tasks
+from cards.manifest import Finding
 from pipelines.audit.findings import table_finding
 from pipelines.foreign.columns import is_list
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cards.manifest import Finding
-
-    Splits = Mapping[str, pl.LazyFrame]
+Splits = Mapping[str, pl.LazyFrame]
 
 
 def score_range(splits: Splits) -> tuple[float, float]:

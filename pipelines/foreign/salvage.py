@@ -1,26 +1,18 @@
 """Audits datasets that may be broken: first the defects that break readers, then all findings of the rows that remain."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from builders import tasks
-from cards.manifest import SEVERITIES
+from cards.manifest import SEVERITIES, Finding
 from pipelines.audit import integrity, quality
-from pipelines.audit.findings import without_rows
+from pipelines.audit.findings import FindingRows, without_rows
 from pipelines.audit.languages import SAMPLE
 from pipelines.audit.tables import read_column
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cards.manifest import Finding
-    from pipelines.audit.findings import FindingRows
-    from pipelines.foreign.datasets import ForeignDataset
-    from pipelines.foreign.tables import Tables
+from pipelines.foreign.datasets import ForeignDataset
+from pipelines.foreign.tables import Tables
 
 # Defects of a table: without its split, the other tables can be audited.
 TABLE_KINDS = {

@@ -1,15 +1,10 @@
 """Finds the splits of a config that have the same files, so that what is wrong with their rows is reported once."""
 
-from __future__ import annotations
-
 from filecmp import cmp
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.foreign.tables import Location
-    from pipelines.resolution import Files
+from pipelines.foreign.tables import Location
+from pipelines.resolution import Files
 
 
 def find_shared_files(dataset_dir: Path, files: Files) -> dict[Location, Location]:

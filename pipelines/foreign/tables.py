@@ -1,7 +1,5 @@
 """What the tables of a dataset are called while they are read: by config and split."""
 
-from __future__ import annotations
-
 import polars as pl
 
 Tables = dict[str, dict[str, pl.LazyFrame]]  # config -> split -> frame

@@ -4,22 +4,17 @@ What a type needs is derived from its layouts in builders.tasks: a new task type
 types have the same columns.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
 
 from builders.errors import SourceError, UsageError
 from builders.tasks import EVALUATED
+from pipelines.audit.tables import Frames
 from pipelines.foreign.columns import is_list
 from pipelines.foreign.data_files import PART_CONFIGS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import polars as pl
-
-    from pipelines.audit.tables import Frames
 
 # Types with several tables are recognised by their configs, types with one table by its columns.
 REQUIRED_CONFIGS = {

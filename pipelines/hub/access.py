@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -10,18 +11,13 @@ from typing import TYPE_CHECKING, Literal
 from huggingface_hub import constants
 
 from builders.errors import SourceError
-from builders.raw_files import Hub
-from pipelines.raw.mirrors import FolderMirror, HubMirror, WebMirror
+from builders.raw_files import Hub, RawFile
+from pipelines.raw.mirrors import FolderMirror, HubMirror, Mirror, WebMirror
 from pipelines.raw.urls import file_url, https_check, hub_token
 from pipelines.raw.user_agent import user_agent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import httpx
-
-    from builders.raw_files import RawFile
-    from pipelines.raw.mirrors import Mirror
 
 SECONDS = 5.0  # that a server may take for each step of an answer
 AT_ONCE = 4  # requests

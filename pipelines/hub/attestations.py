@@ -4,27 +4,22 @@ They are outside every content hash and every manifest, and `datasets` does not 
 older version: a tag never moves.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from builders import limits
 from builders.errors import PublishError
+from cards.manifest import Manifest
 from cards.reproductions import INVALID_STATEMENT, unwrap_statement
 from pipelines.attestation.statements import CONTENT, STATEMENT
 from pipelines.files import file_sha256
 from pipelines.hub.digest_comparison import listed_digests
+from pipelines.hub.repository import Snapshot
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cards.manifest import Manifest
-    from pipelines.hub.repository import Snapshot
 
 FOLDER = "attestations"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")

@@ -4,20 +4,14 @@ Such a branch begins at the version before, and is deleted once its commit is ta
 commit to a tag.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from builders.errors import PublishError
 from builders.spec import version_key
+from cards.manifest import Manifest
 from pipelines.hub import repository
-from pipelines.hub.client import call, unless_answered
-
-if TYPE_CHECKING:
-    from cards.manifest import Manifest
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.repository import Refs, Snapshot
+from pipelines.hub.client import HubClient, call, unless_answered
+from pipelines.hub.repository import Refs, Snapshot
 
 
 @dataclass(frozen=True)

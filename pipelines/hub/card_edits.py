@@ -3,25 +3,19 @@
 Keys that others added do not count: publishing keeps them (pipelines.hub.published_files).
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from difflib import unified_diff
-from typing import TYPE_CHECKING
 
 import yaml
 
 from builders.errors import PublishError, SourceError
 from cards.front_matter_parser import parse_front_matter, split_front_matter
+from cards.manifest import Manifest
 from pipelines.hub import repository
+from pipelines.hub.client import HubClient
 from pipelines.hub.published_files import OUR_KEYS
+from pipelines.hub.repository import Refs
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cards.manifest import Manifest
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.repository import Refs
 
 MAX_DIFF = 40  # lines that are shown
 MAX_COMPARED = 2_000  # lines of each card: comparing takes time in the square of their number

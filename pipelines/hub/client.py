@@ -1,13 +1,12 @@
 """The Hub as it is called: patient with failures, its errors in words."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from huggingface_hub import HfApi, constants, get_session
 from huggingface_hub.errors import HfHubHTTPError
@@ -21,9 +20,6 @@ from pipelines.raw.download import Patience
 from pipelines.raw.waiting import describe_end, describe_wait, seconds_before_retry
 from pipelines.safe_text import mask_tokens
 from pipelines.terminal import shows_progress
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 Answer = TypeVar("Answer")
 

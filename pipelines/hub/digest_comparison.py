@@ -3,18 +3,12 @@
 The Hub lists the sha256 of a file in LFS and the git blob id of any other. It has computed both from the bytes that it stores.
 """
 
-from __future__ import annotations
+from collections.abc import Mapping
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+from cards.manifest import Manifest
+from pipelines.hub.repository import Snapshot
 from pipelines.raw.digests import hash_content
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from cards.manifest import Manifest
-    from pipelines.hub.repository import Snapshot
 
 
 def find_differences(at: Snapshot, files: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:

@@ -3,25 +3,19 @@
 Main shows them, the tag keeps what it was published with. Only the newest version has its documents on main.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.errors import PublishError
+from cards.manifest import Manifest
 from pipelines.hub import repository
+from pipelines.hub.client import HubClient
 from pipelines.hub.planned_files import different_documents
 from pipelines.hub.published_files import published_files
+from pipelines.hub.repository import Snapshot
 from pipelines.hub.verification import loading_faults_at
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from cards.manifest import Manifest
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.repository import Snapshot
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,18 @@
 """A version without a tag, looked for in the history of main: its tag was deleted, or never made."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+from cards.manifest import Manifest
 from pipelines.hub import repository
 from pipelines.hub.branches import is_version
+from pipelines.hub.client import HubClient
 from pipelines.hub.planned_files import different_documents, digest_faults
 from pipelines.hub.publishable import refuse_other_content
 from pipelines.hub.published_files import published_files
+from pipelines.hub.repository import Snapshot
 from pipelines.hub.verification import verify_snapshot
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from cards.manifest import Manifest
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.repository import Snapshot
 
 MAX_COMMITS = 100  # that are looked at
 

@@ -1,27 +1,29 @@
 """Reads what a repository holds at every version's tag and at main, verifies it, and has it judged."""
 
-from __future__ import annotations
-
 import logging
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
+from builders.errors import DatasetError
 from builders.spec import version_key
 from pipelines.hub import client, repository
-from pipelines.hub.published_revisions import Content, Repository, Revision, judge_main, judge_tag, missing_tag
+from pipelines.hub.client import HubClient
+from pipelines.hub.published_revisions import (
+    Content,
+    Expectations,
+    Repository,
+    Revision,
+    State,
+    judge_main,
+    judge_tag,
+    missing_tag,
+)
 from pipelines.hub.verification import verify_snapshot
 from pipelines.release import folder
 from pipelines.terminal import format_size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from builders.errors import DatasetError
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.published_revisions import Expectations, State
 
 COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
 

@@ -1,11 +1,9 @@
 """The dataset repositories of an organisation on the Hub, and which of them hold a dataset of this package."""
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 from huggingface_hub import get_session
@@ -15,16 +13,10 @@ from huggingface_hub.utils._http import hf_raise_for_status
 from builders import catalogue
 from builders.errors import UsageError
 from pipelines.hub import client, repository
-from pipelines.hub.inspection import inspect_dataset
-from pipelines.hub.published_revisions import Repository
+from pipelines.hub.client import HubClient
+from pipelines.hub.inspection import PublishedDataset, inspect_dataset
+from pipelines.hub.published_revisions import Expectations, Repository
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.inspection import PublishedDataset
-    from pipelines.hub.published_revisions import Expectations
 
 logger = logging.getLogger(__name__)
 

@@ -1,26 +1,18 @@
 """How a snapshot of a repository compares with the files that a plan writes, and with what else would be loaded beside them."""
 
-from __future__ import annotations
-
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePosixPath
 
 from builders.errors import PublishError
 from builders.tasks import config_folder
-from cards.manifest import decode, encode
+from cards.manifest import Manifest, decode, encode
 from pipelines.hub import repository
+from pipelines.hub.client import HubClient
 from pipelines.hub.digest_comparison import find_differences, listed_digests
+from pipelines.hub.repository import Snapshot
 from pipelines.release import folder
 from pipelines.release.loading import find_loading_faults
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
-    from pathlib import Path
-
-    from cards.manifest import Manifest
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.repository import Snapshot
 
 
 def digest_faults(repo: str, at: Snapshot, writes: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:

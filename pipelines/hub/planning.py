@@ -5,33 +5,27 @@ nothing but versions of the same dataset. Main is the newest of them; an older o
 (pipelines.hub.branches). A published version never changes.
 """
 
-from __future__ import annotations
-
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from builders.catalogue import Definition
 from builders.errors import PublishError, ReleaseError, UsageError
 from builders.spec import version_key
+from cards.manifest import Manifest
 from pipelines.hub import branches, card_edits, client, repository, take_over
 from pipelines.hub.attestations import read_statement
+from pipelines.hub.branches import Target
+from pipelines.hub.client import HubClient
 from pipelines.hub.digest_comparison import find_differences
 from pipelines.hub.document_updates import find_document_update, refuse_other_main
 from pipelines.hub.history import find_release
 from pipelines.hub.planned_files import content_of, different_documents, digest_faults, refuse_other_files, stale_files
 from pipelines.hub.publishable import refuse_another_dataset, refuse_other_content, require_publishable, unclear_licence
 from pipelines.hub.published_files import published_files
+from pipelines.hub.repository import Refs, Snapshot
 from pipelines.hub.verification import edited_documents_at, fetch_verified, loading_faults_at, verify_snapshot
 from pipelines.release import comparison, folder, ledger
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from cards.manifest import Manifest
-    from pipelines.hub.branches import Target
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.repository import Refs, Snapshot
 
 NEW, UNTAGGED, DONE = "to be published", "to be tagged", "already published"
 UPDATE = "already published, documents to be updated"

@@ -1,18 +1,12 @@
 """Where publications are recorded: the ledger of this package for the real Hub, else only in a file that the user names."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from pipelines.hub.client import HubClient
+from pipelines.hub.planning import Plan
 from pipelines.raw.urls import HUB
 from pipelines.release import ledger
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.planning import Plan
 
 logger = logging.getLogger(__name__)
 

@@ -1,21 +1,15 @@
 """Which releases may be published at all, whatever is on the Hub: complete, licensed, undamaged, with sound rows."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+from builders.catalogue import Definition
 from builders.errors import FindingsError, PublishError
 from builders.licenses import describe_license, permits_commercial_use, permits_derivatives, permits_redistribution
 from builders.tasks import Contrastive
+from cards.manifest import Manifest
 from pipelines.audit import integrity
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.verification import verify_release
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from cards.manifest import Manifest
 
 TODO_RIGHTS = (
     "publish it only if you hold the rights or were given them: then pass --i-have-the-rights to embedding-datasets"

@@ -4,23 +4,16 @@ Two of them are rendered again for that repository: the card, which names it in 
 others added there, and the manifest, which holds the digest of that card. All others are the same bytes.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import yaml
 
 from builders.errors import ReleaseError, SourceError
 from cards.front_matter_parser import parse_front_matter, split_front_matter
-from cards.manifest import encode
+from cards.manifest import Manifest, encode
 from cards.snippets import name_repository
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cards.manifest import Manifest
 
 # The keys that a card of ours may have; any other key in a card on the Hub is somebody else's.
 OUR_KEYS = frozenset(

@@ -1,22 +1,17 @@
 """Judges what a version's tag or main of a repository holds: against the ledger, local releases and the other revisions."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 from builders.errors import ReleaseError
 from builders.spec import version_key
+from cards.manifest import Manifest
 from pipelines.hub.repository import MAIN
 from pipelines.release import folder
 from pipelines.release.comparison import describe_difference
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from cards.manifest import Manifest
-    from pipelines.release.ledger import LedgerEntry
+from pipelines.release.ledger import LedgerEntry
 
 Rows = Literal["same", "other", "none"]  # what the ledger or a local release has, against what the Hub has
 State = Literal["sound", "wrong", "not checked"]

@@ -4,34 +4,29 @@ At every moment main and every tag show a whole release, and a tag never moves. 
 run left undone.
 """
 
-from __future__ import annotations
-
 import logging
 import warnings
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
 
+from builders.catalogue import Definition
 from builders.errors import PublishError
 from pipelines.hub import branches, card_edits, client, planned_files, planning, pull_requests, repository, take_over
+from pipelines.hub.client import HubClient
 from pipelines.hub.digest_comparison import find_differences
+from pipelines.hub.planning import Plan, PublishOptions
 from pipelines.hub.publication_record import record_publication
+from pipelines.hub.repository import Snapshot
 from pipelines.hub.verification import verify_snapshot
+from pipelines.raw.download import Patience
 from pipelines.release import folder
 from pipelines.release.comparison import describe_difference
 from pipelines.release.staging import dataset_lock
 from pipelines.stages import stage
 from pipelines.terminal import format_size
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.planning import Plan, PublishOptions
-    from pipelines.hub.repository import Snapshot
-    from pipelines.raw.download import Patience
 
 LARGE = 100_000_000  # bytes to read back that are worth a message
 NEW_FILES = {".gitattributes"}  # what the Hub writes into a new repository

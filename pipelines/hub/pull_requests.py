@@ -1,16 +1,10 @@
 """The open pull request that holds a release already: a commit whose answer was lost, or the same command run twice."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from pipelines.hub import client, repository
+from pipelines.hub.client import HubClient
 from pipelines.hub.digest_comparison import listed_digests
-
-if TYPE_CHECKING:
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.planning import Plan
-    from pipelines.hub.repository import Snapshot
+from pipelines.hub.planning import Plan
+from pipelines.hub.repository import Snapshot
 
 
 def find_pull_request(hub: HubClient, plan: Plan, title: str) -> tuple[str, str] | None:

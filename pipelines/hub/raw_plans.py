@@ -5,38 +5,30 @@ by a digest that the source or the committed lock file has (pipelines.raw.mirror
 proves nothing.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.errors import PublishError, SourceError, UsageError
 from builders.licenses import describe_license, permits_redistribution
-from builders.raw_files import Hub, Member
+from builders.raw_files import Hub, Member, RawFile
 from builders.reading.archives import open_raw
+from builders.spec import Source
 from cards.raw_files_card import MARK, KeptFile, render_raw_card
 from pipelines.files import replacing
 from pipelines.hub import client, repository
+from pipelines.hub.client import HubClient
 from pipelines.hub.digest_comparison import listed_digests
+from pipelines.hub.repository import Snapshot
 from pipelines.raw.cache import lock_cached_file
 from pipelines.raw.digests import CHUNK
 from pipelines.raw.file_request import FileRequest, stored_file
 from pipelines.raw.locations import find_stored, locate
 from pipelines.raw.mirrors import digest_path, repository_name
-from pipelines.raw.pins import find_pin
+from pipelines.raw.pins import Pin, find_pin
+from pipelines.raw.settings import RawSettings
 from pipelines.raw.urls import file_url
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from builders.raw_files import RawFile
-    from builders.spec import Source
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.repository import Snapshot
-    from pipelines.raw.pins import Pin
-    from pipelines.raw.settings import RawSettings
 
 NEW, DONE, NOTHING = "to be published", "already published", "nothing here to publish"
 OF_THE_HUB = {".gitattributes"}  # what the Hub writes into a new repository

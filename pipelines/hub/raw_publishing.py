@@ -1,24 +1,19 @@
 """Raw files to the Hub: what is not there yet, in one guarded commit, compared with the Hub's digests afterwards."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from huggingface_hub import CommitOperationAdd
 
 from builders.errors import PublishError
+from builders.spec import Source
 from pipelines.hub import client, repository
+from pipelines.hub.client import HubClient
 from pipelines.hub.digest_comparison import listed_digests
-from pipelines.hub.raw_plans import DONE, make_raw_plan
+from pipelines.hub.raw_plans import DONE, RawOptions, RawPlan, make_raw_plan
+from pipelines.raw.settings import RawSettings
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from builders.spec import Source
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.raw_plans import RawOptions, RawPlan
-    from pipelines.raw.settings import RawSettings
 
 MAX_REPLANS = 3  # repositories created, and commits of others, that one call plans again for
 

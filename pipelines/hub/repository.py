@@ -1,30 +1,22 @@
 """Dataset repositories on the Hub: what they hold at a revision, and releases of a revision fetched into the cache."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
 from builders.errors import ReleaseError
 from builders.spec import version_key
-from cards.manifest import decode
+from cards.manifest import Manifest, decode
 from pipelines.files import locked
-from pipelines.hub.client import TransferError, Trouble, call, call_failed, unless_answered
+from pipelines.hub.client import HubClient, TransferError, Trouble, call, call_failed, unless_answered
 from pipelines.raw.digests import hash_content
 from pipelines.release import folder
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from cards.manifest import Manifest
-    from pipelines.hub.client import HubClient
 
 VERSION_TAG = re.compile(r"v(\d+\.\d+\.\d+)", re.ASCII)
 

@@ -1,20 +1,14 @@
 """Repositories with data of somebody else: refused, or taken over after their commit got a tag."""
 
-from __future__ import annotations
-
+from collections.abc import Container
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from builders.errors import PublishError
 from builders.tasks import config_folder
+from cards.manifest import Manifest
 from pipelines.hub import repository
-
-if TYPE_CHECKING:
-    from collections.abc import Container
-
-    from cards.manifest import Manifest
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.repository import Refs, Snapshot
+from pipelines.hub.client import HubClient
+from pipelines.hub.repository import Refs, Snapshot
 
 TAG = "before-embedding-datasets"
 # What a repository may hold without holding data: texts about it, pictures of a card, files of git.

@@ -3,24 +3,18 @@
 What counts is what a reader gets: the files that `load_dataset` reads there, their rows, the card and the other documents.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from builders.errors import ReleaseError
-from cards.manifest import decode
+from cards.manifest import Manifest, decode
 from pipelines.hub import repository
+from pipelines.hub.client import HubClient
+from pipelines.hub.repository import Snapshot
 from pipelines.release import folder
 from pipelines.release.loading import find_loading_faults
 from pipelines.release.verification import verify_release
-
-if TYPE_CHECKING:
-    from cards.manifest import Manifest
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.repository import Snapshot
 
 
 def verify_snapshot(hub: HubClient, repo: str, at: Snapshot, cache: Path, *, download: bool = True) -> list[str]:

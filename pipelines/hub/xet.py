@@ -3,8 +3,6 @@
 hf_xet sends and fetches files in threads of its own. It raises built-in exceptions, and only their text says what failed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from http import HTTPStatus

@@ -1,10 +1,9 @@
 """Checks of a record, a name, a file or tables in memory, and comparisons: check() and diff() of `import embedding_datasets`."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Sequence
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.errors import UsageError
 from builders.tasks import EVALUATED
@@ -13,21 +12,13 @@ from pipelines.audit.languages import SAMPLE
 from pipelines.foreign.datasets import ForeignOptions
 from pipelines.foreign.frames import as_tables
 from pipelines.library.records import Check, Difference, Release
-from pipelines.library.releases import release_folders
-from pipelines.report.checks import check_release
+from pipelines.library.releases import Location, release_folders
+from pipelines.report.checks import CheckResult, check_release
 from pipelines.report.differences import compare_releases
 from pipelines.report.foreign_checks import check_tables
 from pipelines.report.target_checks import check_target
-from pipelines.report.targets import locate_target, resolve_targets
+from pipelines.report.targets import Target, locate_target, resolve_targets
 from pipelines.report.verdict import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipelines.library.releases import Location
-    from pipelines.report.checks import CheckResult
-    from pipelines.report.targets import Target
 
 
 def check(

@@ -1,17 +1,11 @@
 """What the catalogue offers, as records: catalogue() of `import embedding_datasets`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from builders import catalogue
+from builders.catalogue import Definition
 from builders.spec import version_key
 from pipelines.library.records import Catalogue, CatalogueEntry
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from builders.catalogue import Definition
 
 
 def list_catalogue(names: Sequence[str]) -> Catalogue:

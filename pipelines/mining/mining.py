@@ -1,33 +1,24 @@
 """Rank the documents of a training set for each of its queries, from a release of the version that is mined."""
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
+from builders.catalogue import Definition
 from builders.errors import ReleaseError, UsageError
 from builders.shaping.contrastive import SPLIT, document_pool
 from builders.shaping.mined_negatives import FORMAT, RankingHeader, pool_digest, queries_digest
-from pipelines.mining.embedders import DOCUMENT, QUERY
+from cards.manifest import Manifest
+from pipelines.mining.embedders import DOCUMENT, QUERY, Embedder
 from pipelines.mining.rankings import overlap, write_ranking
 from pipelines.mining.search import QUERIES, SEARCH, TIES, rank_documents
 from pipelines.release.folder import find_damage, read_manifest, scan_tables
-from pipelines.scores.embedding_cache import embed_texts
+from pipelines.scores.embedding_cache import Vectors, embed_texts
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
-
-    from builders.catalogue import Definition
-    from cards.manifest import Manifest
-    from pipelines.mining.embedders import Embedder
-    from pipelines.scores.embedding_cache import Vectors
 
 CHUNK = 4_096  # texts whose vectors are in memory while they are computed
 

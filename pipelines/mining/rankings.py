@@ -3,10 +3,9 @@
 builders.shaping.mined_negatives describes the file and reads it.
 """
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,16 +13,10 @@ import pyarrow.parquet as pq
 
 from builders.errors import SourceError
 from builders.shaping.file_headers import header_metadata
-from builders.shaping.mined_negatives import KEY, encode_header, read_ranking_header
+from builders.shaping.mined_negatives import KEY, RankingHeader, encode_header, read_ranking_header
 from pipelines.files import replacing
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from builders.shaping.mined_negatives import RankingHeader
-
-    Places = np.ndarray[tuple[int], np.dtype[np.int64]]
+Places = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 NONE = 0xFFFF_FFFF  # in the unfinished file: a rank that the pool is too small for
 ROW_GROUP_ROWS = 65_536

@@ -5,19 +5,13 @@ computed again in double precision and rounded. So the order does not depend on 
 and documents of equal score are in the order of the pool.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
-    Vectors = npt.NDArray[np.float32]
-    Places = npt.NDArray[np.int64]
+Vectors = npt.NDArray[np.float32]
+Places = npt.NDArray[np.int64]
 
 QUERIES, DOCUMENTS = 256, 16_384  # rows of a block
 # More than single precision is off by, for vectors of length one: documents this near to the last rank are computed again.

@@ -1,19 +1,14 @@
 """The cache of downloads: its default directory, its lock, and the error where it cannot be used."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import platformdirs
 
 from builders.errors import SourceError
 from pipelines.files import locked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def default_cache() -> Path:

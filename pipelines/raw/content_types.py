@@ -1,13 +1,8 @@
 """What the first bytes of a file say about its type, for error messages about a file that is not the expected one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pipelines.terminal import format_size
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAD = 512  # bytes; enough to recognise an HTML page, a git-lfs pointer or a tar archive
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"

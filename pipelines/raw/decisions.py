@@ -4,25 +4,19 @@ The source says what is decided, and how its file looks (builders.spec.Decisions
 torch, the extra `acceptability` of this package.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from tqdm import tqdm
 
 from builders.errors import SourceError, UsageError
+from builders.spec import Decisions
 from pipelines.files import file_sha256
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from builders.spec import Decisions
-
-    Classify = Callable[[list[str]], list[bool]]
+Classify = Callable[[list[str]], list[bool]]
 
 BATCH = 32
 ACCEPTED = 1  # the label of a sentence that is accepted; 0 is rejected

@@ -1,26 +1,20 @@
 """Digests of raw files: computed while the bytes stream by, and cached for the next command."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
 import time
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from builders.errors import SourceError
 from builders.reading.archives import open_raw
+from builders.spec import Raw
 from cards.manifest import INVALID_JSON
 from pipelines.files import write_atomically
 from pipelines.terminal import progress_bar
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.spec import Raw
 
 CHUNK = 1 << 20
 # ns. Two writes within this time may leave the same time stamp: a younger file is not cached, as it may still change unnoticed.

@@ -6,31 +6,27 @@ import errno
 import logging
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from builders.errors import SourceError
+from tqdm import tqdm
+
+from builders.errors import MissingReason, SourceError
 from pipelines.raw import responses
 from pipelines.raw.cache import unusable_cache_error
 from pipelines.raw.content_types import HEAD, read_head
+from pipelines.raw.digests import Digest
 from pipelines.raw.partial_file import PartialFile
-from pipelines.raw.pins import placeholder_error, wrong_file_error
+from pipelines.raw.pins import Pin, placeholder_error, wrong_file_error
 from pipelines.raw.urls import https_check
 from pipelines.raw.user_agent import user_agent
 from pipelines.raw.waiting import describe_end, describe_wait, seconds_before_retry
 from pipelines.terminal import format_size, progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from typing import NoReturn
-
     import httpx
-    from tqdm import tqdm
-
-    from builders.errors import MissingReason
-    from pipelines.raw.digests import Digest
-    from pipelines.raw.pins import Pin
 
 RESERVE = 100_000_000  # bytes of disk space that a download leaves free
 

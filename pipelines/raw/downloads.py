@@ -1,23 +1,16 @@
 """What there is to download before a build: where each raw file would come from, and its size. Nothing is opened."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from builders.catalogue import needed_files, requested_splits
+from builders.catalogue import Definition, needed_files, requested_splits
 from pipelines.raw.file_request import stored_file
-from pipelines.raw.locations import plan_file
+from pipelines.raw.locations import Origin, plan_file
 from pipelines.raw.mirrors import digest_path
 from pipelines.raw.missing import missing_reason
 from pipelines.raw.pins import find_pin
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from builders.catalogue import Definition
-    from pipelines.raw.locations import Origin
-    from pipelines.raw.settings import RawSettings
+from pipelines.raw.settings import RawSettings
 
 
 @dataclass(frozen=True)

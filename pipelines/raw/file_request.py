@@ -1,22 +1,14 @@
 """One raw file that a build needs: its source, its pin, and the paths where it can be."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from builders.raw_files import Member
-from pipelines.raw.pins import find_pin
+from builders.raw_files import Member, RawFile
+from builders.spec import Source
+from pipelines.raw.pins import Pin, find_pin
+from pipelines.raw.settings import RawSettings
 from pipelines.raw.urls import file_url
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.raw_files import RawFile
-    from builders.spec import Source
-    from pipelines.raw.pins import Pin
-    from pipelines.raw.settings import RawSettings
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,17 @@
 """The raw files of a build: of a golden sample, or wherever they are found."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.errors import SourceError
-from builders.spec import Raw
+from builders.spec import Raw, Source
 from cards.gaps import Gap, gaps_error
 from cards.manifest import RawEntry
 from pipelines import installation
 from pipelines.files import file_sha256
 from pipelines.raw.locations import locate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from builders.spec import Source
-    from pipelines.raw.settings import RawSettings
+from pipelines.raw.settings import RawSettings
 
 GOLDEN = installation.golden_samples()
 

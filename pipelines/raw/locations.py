@@ -1,36 +1,28 @@
 """Where a raw file is: below `--raw-dir`, in the cache, at its URL or on a mirror; and whether it is the pinned one."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 from builders.errors import SourceError, UsageError
 from builders.raw_files import ByHand, Member
 from builders.reading.archives import open_raw
-from builders.spec import Raw
+from builders.spec import Raw, Source
 from pipelines.raw.cache import lock_cached_file
 from pipelines.raw.content_types import HEAD, read_head
-from pipelines.raw.digests import cache_digest, hash_file
+from pipelines.raw.digests import Digest, cache_digest, hash_file
 from pipelines.raw.download import download_file
-from pipelines.raw.file_request import make_request, reread_pin
+from pipelines.raw.file_request import FileRequest, make_request, reread_pin
 from pipelines.raw.lock_file import record_digest
 from pipelines.raw.mirror_downloads import explain_failure, fetch_from_mirrors, may_ask_mirrors, patience_before_mirrors
 from pipelines.raw.mirrors import find_in_folders
 from pipelines.raw.missing import by_hand_instructions, missing_file_error, nested_archive_error, placement
 from pipelines.raw.pins import placeholder_error, wrong_file_error
 from pipelines.raw.publisher_request import publisher_request
+from pipelines.raw.settings import RawSettings
 from pipelines.raw.urls import file_url
 from pipelines.terminal import format_size
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.spec import Source
-    from pipelines.raw.digests import Digest
-    from pipelines.raw.file_request import FileRequest
-    from pipelines.raw.settings import RawSettings
 
 Origin = Literal["raw-dir", "cache", "download", "mirror"]
 

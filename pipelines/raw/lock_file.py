@@ -5,13 +5,11 @@
 Committed, it makes every later download of such a file verifiable.
 """
 
-from __future__ import annotations
-
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,11 +17,7 @@ from builders.errors import SourceError
 from cards.manifest import INVALID_JSON, Count, Sha256
 from pipelines.files import write_atomically
 from pipelines.installation import is_checkout
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipelines.raw.digests import Digest
+from pipelines.raw.digests import Digest
 
 LOCK_FILE = Path(__file__).parents[1] / "raw.lock.json"
 

@@ -4,15 +4,16 @@ Texts are measured in blocks, and each block is a file beside the target, so an 
 builders/shaping/measurements.py reads what is written here; docs/training.md describes it.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,18 +33,10 @@ from builders.shaping.measurements import (
     read_columns,
     read_measurements,
 )
-from builders.spec import Raw
+from builders.spec import Measurement, Raw
 from pipelines.files import replacing
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from builders.spec import Measurement
-
-    Array = npt.NDArray[Any]
+Array = npt.NDArray[Any]
 
 BLOCKS = {"tokens": 20_000, "cosine": 2_048}  # texts or pairs in a block: a few minutes of work at most
 COLUMNS = {"tokens": ["text"], "cosine": ["first", "second"]}

@@ -3,27 +3,21 @@
 They need transformers, and for a cosine sentence-transformers and torch: the extra `measurements` of this package.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import sys
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from builders.errors import SourceError, UsageError
 from builders.shaping.measurements import COSINE_STEPS, TOKENS
+from builders.spec import Measurement
 from pipelines.raw.measuring import MeasuringModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    import polars as pl
-
-    from builders.spec import Measurement
 
 TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "vocab.*", "merges.txt", "special_tokens_map.json", "added_tokens.json",

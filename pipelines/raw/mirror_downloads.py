@@ -1,35 +1,26 @@
 """Raw files from mirrors, where their publisher no longer has them: each mirror is asked in turn, and what it sends verified."""
 
-from __future__ import annotations
-
 import logging
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from huggingface_hub import constants
 
 from builders.errors import SourceError
 from builders.raw_files import Member
 from pipelines.raw.content_types import HEAD, describe_content
-from pipelines.raw.digests import CHUNK
-from pipelines.raw.download import DownloadRequest, disk_error, download_file
-from pipelines.raw.mirrors import FolderMirror, HubMirror, digest_path
+from pipelines.raw.digests import CHUNK, Digest
+from pipelines.raw.download import DownloadRequest, Patience, disk_error, download_file
+from pipelines.raw.file_request import FileRequest
+from pipelines.raw.mirrors import FolderMirror, HubMirror, Mirror, WebMirror, digest_path
 from pipelines.raw.partial_file import FileVersion, PartialFile
 from pipelines.raw.pins import find_pin
 from pipelines.raw.urls import hub_token
 from pipelines.terminal import progress_bar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pipelines.raw.digests import Digest
-    from pipelines.raw.download import Patience
-    from pipelines.raw.file_request import FileRequest
-    from pipelines.raw.mirrors import Mirror, WebMirror
 
 RETRIES, LONGEST_WAIT = 2, 60  # of a server that is not the only one: retries, and seconds that it may ask to wait
 NOT_THERE, NO_FOLDER = "not there", "no such folder"

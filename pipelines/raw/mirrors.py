@@ -7,20 +7,15 @@ what it sends is verified like any download.
     <mirror>/git-blob/ab/ab12...   a file that its source pins by its git blob id alone
 """
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from builders.errors import UsageError
+from pipelines.raw.pins import Pin
 from pipelines.raw.urls import LOOPBACK
-
-if TYPE_CHECKING:
-    from pipelines.raw.pins import Pin
 
 VARIABLE = "EMBEDDING_DATASETS_MIRRORS"
 HUB_PREFIX = "hf://datasets/"

@@ -1,17 +1,12 @@
 """What to tell a user about a raw file that is missing: where it was looked for, and where to put it."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from builders.errors import SourceError
-from builders.raw_files import ByHand, Hub
+from builders.raw_files import ByHand, Hub, Location
+from pipelines.raw.file_request import FileRequest
 from pipelines.raw.urls import file_url
-
-if TYPE_CHECKING:
-    from builders.raw_files import Location
-    from pipelines.raw.file_request import FileRequest
 
 
 def missing_reason(location: Location) -> Literal["offline", "gated", "by hand"]:

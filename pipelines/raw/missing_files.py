@@ -1,27 +1,18 @@
 """The raw files that several datasets lack: each one once, with who needs it and why it is not here."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from builders.catalogue import needed_files
-from builders.errors import DatasetError, SourceError
-from builders.raw_files import ByHand, Hub
+from builders.catalogue import Definition, needed_files
+from builders.errors import DatasetError, MissingFile, MissingReason, SourceError
+from builders.raw_files import ByHand, Hub, RawFile
+from builders.spec import Source
 from pipelines.raw.file_request import stored_file
 from pipelines.raw.locations import plan_file
 from pipelines.raw.missing import missing_reason
 from pipelines.raw.pins import find_pin
+from pipelines.raw.settings import RawSettings
 from pipelines.raw.urls import HUB, file_url
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from builders.catalogue import Definition
-    from builders.errors import MissingFile, MissingReason
-    from builders.raw_files import RawFile
-    from builders.spec import Source
-    from pipelines.raw.settings import RawSettings
 
 
 @dataclass(frozen=True)

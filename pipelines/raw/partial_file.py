@@ -4,25 +4,20 @@
 <target>.part.json    the URL they came from, and the version and size of the file on the server
 """
 
-from __future__ import annotations
-
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 import msgspec
 
 from cards.manifest import INVALID_JSON
 from pipelines.files import write_atomically
 from pipelines.raw.digests import CHUNK, Digest, Hasher
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pipelines.raw.pins import Pin
+from pipelines.raw.pins import Pin
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,7 @@ class FileVersion:
         """The value for an If-Range header: the ETag, or else the date."""
         return self.etag or self.modified
 
-    def contradicts(self, other: FileVersion) -> bool:
+    def contradicts(self, other: "FileVersion") -> bool:
         """Whether the two are certainly different versions: a value that both have differs."""
         pairs = ((self.etag, other.etag), (self.modified, other.modified))
         return any(mine and theirs and mine != theirs for mine, theirs in pairs)

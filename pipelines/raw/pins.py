@@ -1,20 +1,14 @@
 """Pins: what the bytes of a raw file must be, by its source or by the lock file; errors for files that do not match."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.errors import SourceError
+from builders.raw_files import RawFile
 from pipelines.raw.content_types import describe_content, is_html, is_lfs_pointer
+from pipelines.raw.digests import Digest
 from pipelines.raw.lock_file import read_lock_file
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from builders.raw_files import RawFile
-    from pipelines.raw.digests import Digest
 
 
 @dataclass(frozen=True)

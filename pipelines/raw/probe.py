@@ -5,32 +5,24 @@ The first answer for each address is remembered in the cache, for files whose si
     <cache>/probe.json   {"<source>/<name>": {"url": "...", "pin": "...", "bytes": 12, "etag": "...", "modified": "..."}, ...}
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 from huggingface_hub import constants
 
-from builders.raw_files import ByHand, Hub
+from builders.raw_files import ByHand, Hub, RawFile
+from builders.spec import Source
 from cards.manifest import INVALID_JSON
 from pipelines.files import locked, write_atomically
 from pipelines.raw.file_request import stored_file
 from pipelines.raw.pins import find_pin
-from pipelines.raw.probe_answers import Judgement, Remembered, remember
+from pipelines.raw.probe_answers import Answer, Judgement, Remembered, remember
 from pipelines.raw.probing import ProbePatience, Question, probe
+from pipelines.raw.settings import RawSettings
 from pipelines.raw.urls import HUB, file_url, hub_token
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-
-    from builders.raw_files import RawFile
-    from builders.spec import Source
-    from pipelines.raw.probe_answers import Answer
-    from pipelines.raw.settings import RawSettings
 
 MEMORY = "probe.json"
 

@@ -6,14 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pipelines.raw.partial_file import FileVersion
+from pipelines.raw.pins import Pin
 from pipelines.raw.responses import CONTENT_RANGE, UNSATISFIED_RANGE, file_version
 from pipelines.safe_text import safe_text
 
 if TYPE_CHECKING:
     import httpx
-
-    from pipelines.raw.partial_file import FileVersion
-    from pipelines.raw.pins import Pin
 
 # gone: no such file. other size, other digest: than the pinned one. changed: since the last probe. page: a web page in its place.
 # redirect: to an address that is not followed, or in a circle. denied: the server refuses. gated: to those who accept terms.

@@ -1,27 +1,20 @@
 """Asks for raw files without downloading them: at most four requests at a time, and one at a time of each server."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import httpx  # noqa: TID253 - only `fetch --probe` imports this module
 
 from builders.errors import SourceError
-from pipelines.raw.probe_answers import Answer, Judgement, judge, read_answer
+from pipelines.raw.pins import Pin
+from pipelines.raw.probe_answers import Answer, Judgement, Remembered, judge, read_answer
 from pipelines.raw.responses import is_passing, retry_after
 from pipelines.raw.urls import https_check
 from pipelines.raw.user_agent import user_agent
 from pipelines.raw.waiting import seconds_before_retry
 from pipelines.safe_text import safe_text
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from pipelines.raw.pins import Pin
-    from pipelines.raw.probe_answers import Remembered
 
 AT_ONCE = 4  # requests
 MAX_REDIRECTS = 10

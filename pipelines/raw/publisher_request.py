@@ -1,19 +1,13 @@
 """The request to the publisher of a raw file: its address, the token where it is on the Hub, and what to do if it is denied."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from huggingface_hub import constants
 
+from builders.errors import MissingReason
 from builders.raw_files import GitHub, Hub
 from pipelines.raw.download import DownloadRequest
+from pipelines.raw.file_request import FileRequest
 from pipelines.raw.missing import placement
 from pipelines.raw.urls import HUB, file_url, hub_token
-
-if TYPE_CHECKING:
-    from builders.errors import MissingReason
-    from pipelines.raw.file_request import FileRequest
 
 
 def publisher_request(request: FileRequest) -> DownloadRequest:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from pipelines.raw.partial_file import FileVersion
+from pipelines.raw.partial_file import FileVersion, PartialFile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import httpx
-
-    from pipelines.raw.partial_file import PartialFile
 
 BUSY = frozenset({408, 425, 429})
 CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")

@@ -1,20 +1,13 @@
 """Where raw files are looked for, as the command line and the environment say."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pipelines.raw.cache import default_cache
 from pipelines.raw.download import Patience
 from pipelines.raw.lock_file import LOCK_FILE
-from pipelines.raw.mirrors import configured_mirrors
+from pipelines.raw.mirrors import Mirror, configured_mirrors
 from pipelines.raw.urls import GITHUB_MEDIA, GITHUB_RAW
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.raw.mirrors import Mirror
 
 
 @dataclass(frozen=True)

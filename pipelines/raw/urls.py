@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import huggingface_hub
 
 from builders.errors import SourceError
-from builders.raw_files import ByHand, GitHub, Https, Hub, Member
+from builders.raw_files import ByHand, GitHub, Https, Hub, Location, Member
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import httpx
-
-    from builders.raw_files import Location
 
 GITHUB_RAW = "https://raw.githubusercontent.com"
 GITHUB_MEDIA = "https://media.githubusercontent.com/media"

@@ -1,7 +1,5 @@
 """How this package names itself to servers: their operators see who sends requests, and in which version."""
 
-from __future__ import annotations
-
 from pipelines.installation import NAME, version
 
 

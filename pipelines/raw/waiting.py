@@ -1,7 +1,5 @@
 """How long to wait before another attempt, in seconds and in words."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 

@@ -6,25 +6,19 @@
 They are removed once the release is complete. If that removal is killed, the dataset's next build removes the rest.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
 import logging
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from cards.manifest import Identity
 from pipelines.release import fingerprint
 from pipelines.release.staging import dataset_lock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from cards.manifest import Identity
 
 logger = logging.getLogger(__name__)
 

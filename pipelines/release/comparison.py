@@ -5,24 +5,18 @@ Content hashes decide which tables are the same. Where two tables differ, rows a
 64-bit hashes, so that tables larger than memory can be compared.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from cards.manifest import Table
 from pipelines.audit.statistics import as_json, read_statistics
 from pipelines.audit.tables import count_rows
 from pipelines.release.folder import STATISTICS, require_manifest, scan_tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from cards.manifest import Table
-    from pipelines.release.ledger import LedgerTable
+from pipelines.release.ledger import LedgerTable
 
 EXAMPLES = 5
 KEYS = (("id",), ("query-id", "corpus-id"), ("query-id",))

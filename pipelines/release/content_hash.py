@@ -24,18 +24,14 @@ ASCII and a `\\n`, in ascending order of (config, split) as code points.
 Nothing else reaches a hash: not files, shards, row groups, compression, library versions, dates or tools.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 PREFIX = b"embedding-datasets/1\n\n"
 STREAMS = {"string": 3, "int64": 2, "float64": 2, "bool": 2, "list<string>": 5, "list<int64>": 4}

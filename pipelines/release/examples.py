@@ -10,21 +10,15 @@ the median length (for each, a difference of at most a quarter of it), and of th
 document and, in reranking, the first candidate that is not relevant.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import polars as pl
 
 from builders import tasks
 from builders.shaping.sampling import hash_order
-from pipelines.audit.tables import model_input, model_inputs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pipelines.audit.findings import FindingRows
-    from pipelines.audit.tables import Frames
+from pipelines.audit.findings import FindingRows
+from pipelines.audit.tables import Frames, model_input, model_inputs
 
 SEED = "example"
 ROWS = 5

@@ -5,19 +5,14 @@ statistics.json (or in the manifest, if it begins with `observed`), its publishe
 (`within`). A `note` explains a difference that is intended.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cards.evidence import Agreement
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from cards.manifest import Manifest
+from cards.manifest import Manifest
 
 PUBLISHED = Path(__file__).with_name("published_figures.json")
 VERSIONS = "1."  # these rebuild the published dataset, later ones correct it

@@ -7,26 +7,20 @@ pipelines.audit.finding_tables says what the columns are. The files that finding
 removes them. Any other file in the folder is left as it is.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import polars as pl
 
 from builders.errors import ReleaseError
 from pipelines.audit.finding_tables import list_rows
+from pipelines.audit.findings import FindingRows
 from pipelines.files import locked
 from pipelines.release.staging import staged_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
-
-    from pipelines.audit.findings import FindingRows
 
 INDEX = "findings.json"
 WHAT = "the rows of findings"

@@ -4,8 +4,6 @@ Line ends are folded to LF before hashing, so that a checkout on another system 
 process, whose code does not change either.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib.metadata

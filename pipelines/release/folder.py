@@ -6,24 +6,18 @@ outputs/<dataset>/<version>/
   <config>/<split>-00000-of-0000N.parquet    for every other config
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Iterable
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from builders import limits
 from builders.errors import ReleaseError
-from cards.manifest import Document, Manifest, decode
+from cards.manifest import Document, Manifest, Table, decode
 from cards.scores import Scores, decode_scores
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
-    from pathlib import Path
-
-    from cards.manifest import Table
 
 MANIFEST, STATISTICS, CARD, CROISSANT = "manifest.json", "statistics.json", "README.md", "croissant.json"
 SCORES = "scores.json"

@@ -8,25 +8,19 @@ from then on its rows cannot be replaced. `commits` holds the commit that the ta
 recorded; repositories recorded by an older version of this package have none.
 """
 
-from __future__ import annotations
-
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 
 from builders.errors import ReleaseError
-from cards.manifest import INVALID_JSON, Count, Sha256
+from cards.manifest import INVALID_JSON, Count, Manifest, Sha256
 from pipelines.files import locked, write_atomically
 from pipelines.installation import is_checkout
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cards.manifest import Manifest
 
 LEDGER = Path(__file__).parents[1] / "ledger.json"
 

@@ -7,21 +7,18 @@ beside those of the release, or an edited pattern, changes the rows that are loa
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from builders.errors import SourceError
 from cards.front_matter_parser import parse_front_matter, split_front_matter
-from pipelines.resolution import REFUSALS, resolve_files
+from cards.manifest import Manifest, Table
+from pipelines.resolution import REFUSALS, Files, resolve_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from datasets import DatasetInfo
-
-    from cards.manifest import Manifest, Table
-    from pipelines.resolution import Files
 
 # Files that `datasets` reads beside the card, and that change what it loads.
 OTHER_METADATA = (".huggingface.yaml", "dataset_infos.json")

@@ -4,11 +4,11 @@ The borders of row groups and shards follow from the rows alone, never from how 
 50,000 short rows make three row groups, of 20,000, 20,000 and 10,000 rows, whether the frame came in one chunk or in fifty.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -24,10 +24,6 @@ from cards.manifest import Column, File, Table
 from pipelines.files import file_sha256
 from pipelines.release.content_hash import TableHash
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 # The Hub's viewer reads whole row groups and gives up near 286 MiB. A shard is the least that a re-upload costs.
 ROW_GROUP_ROWS, ROW_GROUP_BYTES = 20_000, 32 << 20

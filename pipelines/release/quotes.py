@@ -1,8 +1,6 @@
 """The texts of findings that a card quotes: of each, its first row and the row that makes it a finding."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -10,13 +8,8 @@ from builders import tasks
 from builders.shaping import mojibake
 from cards.evidence import Quote
 from pipelines.audit import text_patterns
-from pipelines.audit.tables import model_inputs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipelines.audit.findings import FindingRows
-    from pipelines.audit.tables import Frames
+from pipelines.audit.findings import FindingRows
+from pipelines.audit.tables import Frames, model_inputs
 
 BETWEEN = " ↔ "  # the two texts of a pair
 Place = tuple[str, str, int, str]  # config, split, position in the table, column; '' for all texts of the row

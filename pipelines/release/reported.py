@@ -3,21 +3,14 @@
 Who audits the rows of a release again cannot find them, and takes them from its manifest.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import polars as pl
 
-from pipelines.audit.findings import findings_where, with_examples, without_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from builders.reported import Reported
-    from cards.manifest import Manifest
-    from pipelines.audit.findings import FindingRows
-    from pipelines.audit.tables import Frames
+from builders.reported import Reported
+from cards.manifest import Manifest
+from pipelines.audit.findings import FindingRows, findings_where, with_examples, without_rows
+from pipelines.audit.tables import Frames
 
 REPORTED_KINDS = ("query_in_benchmark_test",)
 

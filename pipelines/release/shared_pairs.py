@@ -4,10 +4,9 @@ A pair of two sets is trained on twice, and a set that is left out is still ther
 sources are.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -17,14 +16,9 @@ from builders.errors import ReleaseError
 from builders.shaping.folding import fold_text
 from builders.shaping.measurements import hash_pairs, hash_texts
 from builders.spec import version_key
+from cards.manifest import Manifest
 from pipelines.release.folder import read_manifest
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from cards.manifest import Manifest
 
 BATCH_ROWS = 20_000
 KINDS = ("pairs", "folded_pairs", "queries", "folded_queries")

@@ -6,8 +6,6 @@ another dataset, `of` (whose texts), `in` (where they are), and how many differe
 another release.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

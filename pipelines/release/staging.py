@@ -11,15 +11,14 @@ At every moment `<version>/` is the old release or the new one. One exception: w
 two renames leaves it absent with both beside it, and the next command finishes the move.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os
 import shutil
 import sys
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 import polars as pl
 
@@ -27,11 +26,6 @@ from builders.errors import ReleaseError
 from pipelines.files import locked
 from pipelines.release.folder import MANIFEST
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 

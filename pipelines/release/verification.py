@@ -1,18 +1,12 @@
 """Whether the files and rows of a release are those of its manifest."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
+from cards.manifest import Manifest, Table
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.folder import document_names
 from pipelines.release.parquet import count_rows, describe_file, hash_table
 from pipelines.stages import BYTES, stage
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cards.manifest import Manifest, Table
 
 
 def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:

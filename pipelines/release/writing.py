@@ -1,25 +1,28 @@
 """A release written from raw files: recipe, Parquet, audit, statistics, card, Croissant, manifest."""
 
-from __future__ import annotations
-
 import encodings.utf_32_le  # noqa: F401 - a codec is imported when first used: not in a thread, where Ctrl-C can block it
 import shutil
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import polars as pl
 
 from builders import tasks
+from builders.catalogue import Definition
 from builders.errors import FindingsError, ReleaseError
 from builders.licenses import permits_derivatives
-from builders.spec import RawFiles
+from builders.spec import Raw, RawFiles, Tables
 from cards.croissant import render_croissant
 from cards.evidence import Evidence
-from cards.manifest import FORMAT, Manifest, encode
+from cards.manifest import FORMAT, Finding, Identity, Manifest, Table, encode
 from cards.render import render
 from cards.score_section import with_scores
-from cards.scores import encode_scores
+from cards.scores import Scores, encode_scores
 from pipelines.audit import integrity, known_findings, quality, statistics, text_hashes
+from pipelines.audit.findings import FindingRows
 from pipelines.audit.languages import sample_tables
 from pipelines.release import fingerprint, folder, parquet
 from pipelines.release.content_hash import dataset_sha256
@@ -30,18 +33,6 @@ from pipelines.release.quotes import quote_findings
 from pipelines.release.reported import report_rows
 from pipelines.release.shared_texts import shared_with_others
 from pipelines.stages import read_stages, stage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    import polars as pl
-
-    from builders.catalogue import Definition
-    from builders.spec import Raw, Tables
-    from cards.manifest import Finding, Identity, Table
-    from cards.scores import Scores
-    from pipelines.audit.findings import FindingRows
 
 SCRATCH = ".scratch"  # inside the staging folder, which the next build removes if this one is killed
 

@@ -6,21 +6,17 @@ of raw records, before the recipe drops any); `wrong`: the error in the paper's 
 files of the evaluated split were available when the file was written. What was built is in the ledger.
 """
 
-from __future__ import annotations
-
 import json
 import textwrap
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from builders.spec import version_key
 from pipelines.release import ledger
 from pipelines.report import text
 from pipelines.report.text import WIDTH
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 TASKS: Mapping[str, Mapping[str, Mapping[str, Any]]] = json.loads(
     Path(__file__).with_name("benchmark_table.json").read_text("utf-8")

@@ -1,41 +1,36 @@
 """What happened to each dataset of a build, for the build report and for the summary at the end."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from builders.catalogue import needed_files
+from builders.catalogue import Definition, needed_files
 from builders.errors import DatasetError, SourceError, UsageError
+from builders.raw_files import RawFile
+from builders.spec import Source
+from cards.manifest import Manifest
 from pipelines.raw.file_request import stored_file
 from pipelines.raw.locations import locate, plan_file
-from pipelines.raw.lock_file import read_lock_file
+from pipelines.raw.lock_file import LockEntry, read_lock_file
 from pipelines.raw.pins import is_pinned
+from pipelines.raw.settings import RawSettings
 from pipelines.raw.urls import file_url
 from pipelines.release import fingerprint, ledger
 from pipelines.release.figures import VERSIONS
 from pipelines.report.build_report import (
     DatasetReport,
+    KnownBy,
+    Origin,
     ReportedDrop,
+    ReportedError,
     ReportedFigure,
     ReportedFigures,
     ReportedFile,
     ReportedFinding,
+    State,
 )
 from pipelines.report.published_figures import compare_with_published
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from builders.raw_files import RawFile
-    from builders.spec import Source
-    from cards.manifest import Manifest
-    from pipelines.raw.lock_file import LockEntry
-    from pipelines.raw.settings import RawSettings
-    from pipelines.report.build_report import KnownBy, Origin, ReportedError, State
 
 
 def expect(

@@ -1,33 +1,22 @@
 """A build while it runs: its report on disk after each dataset, its summary at the end."""
 
-from __future__ import annotations
-
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from builders.catalogue import requested_splits
-from builders.errors import ReleaseError, UsageError
+from builders.catalogue import Definition, requested_splits
+from builders.errors import DatasetError, MissingFile, ReleaseError, UsageError
+from cards.manifest import Manifest
 from pipelines.installation import ROOT
 from pipelines.raw.missing_files import NeededFiles, missing_file_of
+from pipelines.raw.settings import RawSettings
 from pipelines.report.build_outcomes import describe_failure, describe_release, expect, summarize
-from pipelines.report.build_report import begin_report, update_report
+from pipelines.report.build_report import DatasetReport, State, begin_report, update_report
 from pipelines.report.missing_files_page import missing_files_summary
-from pipelines.report.redaction import report_error
+from pipelines.report.redaction import Failure, report_error
 from pipelines.terminal import summary_level
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from builders.catalogue import Definition
-    from builders.errors import DatasetError, MissingFile
-    from cards.manifest import Manifest
-    from pipelines.raw.settings import RawSettings
-    from pipelines.report.build_report import DatasetReport, State
-    from pipelines.report.redaction import Failure
 
 # Called once a dataset, in their order: state, the manifest of its release, and what failed.
 Record = Callable[["State", "Manifest | None", "Failure | None"], None]

@@ -7,12 +7,12 @@ far, and later builds into the same folder complete it.
 docs/build-report.schema.json is generated from these records: python -m pipelines.report.build_report prints it.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
@@ -21,13 +21,9 @@ from builders.spec import version_key
 from cards.manifest import INVALID_JSON, Count, Severity, Sha256, VersionNumber
 from cards.manifest_schema import describe_record
 from pipelines.files import locked, write_atomically
-from pipelines.raw.lock_file import LockEntry  # noqa: TC001 - msgspec reads the types of the records
+from pipelines.raw.lock_file import LockEntry
 from pipelines.release import fingerprint
-from pipelines.release.ledger import LedgerEntry  # noqa: TC001 - msgspec reads the types of the records
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+from pipelines.release.ledger import LedgerEntry
 
 FORMAT = 1
 FILE_NAME = "build-report.json"

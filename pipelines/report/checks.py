@@ -1,16 +1,20 @@
 """Checks a release against its manifest, and audits the rows of releases and of any other dataset."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from builders import catalogue, limits
+from builders import catalogue, limits, tasks
+from builders.catalogue import Definition
 from builders.errors import ReleaseError
 from cards.front_matter_parser import parse_front_matter
+from cards.manifest import Finding, Manifest
 from pipelines.audit import integrity, known_findings, quality
+from pipelines.audit.findings import FindingRows
 from pipelines.audit.languages import SAMPLE
+from pipelines.audit.tables import Frames
 from pipelines.foreign.data_files import all_paths, resolve_tables
 from pipelines.foreign.folders import list_files
 from pipelines.hub import client, repository
@@ -21,16 +25,6 @@ from pipelines.release.reported import reported_before
 from pipelines.release.verification import verify_release
 from pipelines.report.verdict import judge
 from pipelines.resolution import CARD
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from builders import tasks
-    from builders.catalogue import Definition
-    from cards.manifest import Finding, Manifest
-    from pipelines.audit.findings import FindingRows
-    from pipelines.audit.tables import Frames
 
 
 @dataclass(frozen=True)

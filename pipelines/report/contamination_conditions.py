@@ -4,19 +4,13 @@ KIND          a row was found as this kind: exact, folded, near, contained; any:
 KIND:SHARE    this share of the rows of a column of a split, or more: `exact:0.1%`, `any:0.001`
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from builders.errors import UsageError
 from pipelines.corpus_scan.matching import KINDS
+from pipelines.corpus_scan.summaries import TableSummary
 from pipelines.report.fail_on import parse_share
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pipelines.corpus_scan.summaries import TableSummary
 
 ANY = "any"
 GRAMMAR = f"{', '.join(KINDS)}, any, or one of them with a share: exact:0.1%, any:0.001"

@@ -1,29 +1,21 @@
 """The datasets of an index: releases and datasets of others, by the names that `check` takes."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 
 from builders import catalogue
 from builders.errors import ReleaseError, SourceError
+from pipelines.corpus_scan.index_file import IndexTable
 from pipelines.corpus_scan.indexed_datasets import from_foreign, from_release
+from pipelines.corpus_scan.indexing import IndexedDataset
 from pipelines.foreign.dataset_files import find_files, reading_rows
-from pipelines.foreign.datasets import read_datasets
+from pipelines.foreign.datasets import ForeignOptions, read_datasets
 from pipelines.release.folder import MANIFEST, require_manifest
-from pipelines.report.targets import dataset_name, locate_target, resolve_targets
+from pipelines.report.targets import Target, dataset_name, locate_target, resolve_targets
 from pipelines.safe_text import first_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from pipelines.corpus_scan.index_file import IndexTable
-    from pipelines.corpus_scan.indexing import IndexedDataset
-    from pipelines.foreign.datasets import ForeignOptions
-    from pipelines.report.targets import Target
 
 
 def find_datasets(names: Sequence[str], releases: Path, options: ForeignOptions) -> list[IndexedDataset]:

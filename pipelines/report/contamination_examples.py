@@ -1,10 +1,8 @@
 """Examples of matches: the text of the corpus beside that of the benchmark."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -15,12 +13,7 @@ from builders.licenses import permits_derivatives
 from cards import markdown
 from pipelines.corpus_scan.matching import JOINED, KINDS, MATCH_SCHEMA
 from pipelines.corpus_scan.partitions import read_partition
-from pipelines.corpus_scan.scans import TABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pipelines.corpus_scan.scans import Scan
+from pipelines.corpus_scan.scans import TABLE, Scan
 
 EXAMPLES = 3  # of each kind, for each column of a table
 MAX_EXAMPLES = 200  # on a page

@@ -3,29 +3,24 @@
 The file has no scripts and no external resources. All values from data are escaped, and long ones are cut.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import jinja2
 
 from cards.markdown import share_text
 from cards.render import CARDS
 from pipelines import installation
 from pipelines.corpus_scan.matching import KINDS
+from pipelines.corpus_scan.scans import Scan
+from pipelines.corpus_scan.summaries import TableSummary
 from pipelines.files import write_atomically
 from pipelines.report.contamination_examples import find_examples
 from pipelines.report.contamination_page import count, dataset_name, location, read_text, remarks
 from pipelines.report.html_templates import html_environment
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    import jinja2
-
-    from pipelines.corpus_scan.scans import Scan
-    from pipelines.corpus_scan.summaries import TableSummary
 
 SERIOUS_SHARE = 0.01  # of the rows of a table, from which its score says little
 MEANINGS = {

@@ -3,12 +3,11 @@
 docs/contamination-map.md is written from the committed map of our own datasets (pipelines.release.shared_texts).
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -17,17 +16,12 @@ from cards.markdown import code, join_with_and, number
 from pipelines.audit.tables import available_splits, text_layouts
 from pipelines.corpus_scan.corpora import open_corpus
 from pipelines.corpus_scan.engines import Engine
-from pipelines.corpus_scan.indexing import index_tables
+from pipelines.corpus_scan.indexing import IndexedDataset, index_tables
 from pipelines.corpus_scan.matching import KINDS, THRESHOLD
 from pipelines.corpus_scan.scans import TABLE, open_scan
 from pipelines.corpus_scan.table_texts import table_texts
 from pipelines.files import write_atomically
 from pipelines.report.text import WIDTH, table, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pipelines.corpus_scan.indexing import IndexedDataset
 
 
 def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:

@@ -1,22 +1,17 @@
 """What the command contamination prints: an index, and a scan, as text and as JSON."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 from cards.markdown import number, share_text
+from pipelines.corpus_scan.clean import CleanCorpus
+from pipelines.corpus_scan.index_file import IndexTable
 from pipelines.corpus_scan.matching import KINDS, THRESHOLD
+from pipelines.corpus_scan.scans import Scan
+from pipelines.corpus_scan.summaries import TableSummary
 from pipelines.corpus_scan.verification import candidate_recall
 from pipelines.report.text import WIDTH, table, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from pipelines.corpus_scan.clean import CleanCorpus
-    from pipelines.corpus_scan.index_file import IndexTable
-    from pipelines.corpus_scan.scans import Scan
-    from pipelines.corpus_scan.summaries import TableSummary
 
 MAX_NAMES = 8  # of datasets without matches
 

@@ -1,22 +1,21 @@
 """What this machine has of all that a build needs, a line for each thing: the lines of `embedding-datasets doctor`."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from huggingface_hub import constants
 
 from builders import catalogue
 from builders.errors import SourceError, UsageError
-from builders.raw_files import Hub
+from builders.raw_files import Hub, RawFile
 from pipelines import installation
 from pipelines.hub.access import ask_access, ask_identity, find_failure
 from pipelines.raw.file_request import stored_file
@@ -24,11 +23,6 @@ from pipelines.raw.mirrors import VARIABLE, FolderMirror, configured_mirrors
 from pipelines.raw.urls import HUB, hub_token
 from pipelines.report.text import wrap
 from pipelines.terminal import format_size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from builders.raw_files import RawFile
 
 NEEDED = ("polars", "pyarrow", "datasets", "huggingface_hub")
 OPTIONAL = {"mteb": "only to evaluate models on releases"}

@@ -1,15 +1,11 @@
 """What differs between two releases, for `diff` and for Python: their tables, and the figures that describe them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from builders.errors import ReleaseError
 from pipelines.release import comparison, folder
 from pipelines.release.verification import verify_release
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def compare_releases(old: tuple[str, Path], new: tuple[str, Path]) -> dict[str, Any]:

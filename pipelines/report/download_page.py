@@ -1,18 +1,12 @@
 """What `fetch --dry-run` prints: where each raw file would come from, and how much there is to download of each source."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from pipelines.raw.downloads import PlannedDownload
 from pipelines.report.missing_files_page import total_size
 from pipelines.report.text import fold, wrap
 from pipelines.terminal import format_size
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipelines.raw.downloads import PlannedDownload
 
 WORDS = {
     "raw-dir": "here",

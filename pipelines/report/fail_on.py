@@ -7,22 +7,15 @@ KIND              a finding of this kind
 KIND:SHARE        findings of this kind that concern this share of a split or more: `split_leak:0.1%`, `split_leak:0.001`
 """
 
-from __future__ import annotations
-
 import difflib
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from builders.errors import UsageError
+from cards.manifest import Finding
 from pipelines.audit.kinds import KINDS
-from pipelines.report.verdict import impacts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from cards.manifest import Finding
-    from pipelines.report.verdict import State
+from pipelines.report.verdict import State, impacts
 
 LEVELS = ("error", "warning", "compromised")
 DEFAULT = ("error", "compromised")

@@ -1,11 +1,8 @@
 """A dataset that failed, as `--json` prints it: the same keys for every command."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from builders.errors import DatasetError
+from builders.errors import DatasetError
 
 
 def error_as_json(error: DatasetError) -> dict[str, Any]:

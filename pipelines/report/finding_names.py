@@ -1,7 +1,5 @@
 """Plain names of the kinds of findings, for people who have not read docs/findings.md."""
 
-from __future__ import annotations
-
 from cards.kind_names import kind_name
 from pipelines.audit.duplicates import FOLDED_DETAIL
 

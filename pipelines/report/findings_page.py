@@ -1,7 +1,5 @@
 """The page of all kinds of findings: python -m pipelines.report.findings_page > docs/findings.md"""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from cards.manifest import SEVERITIES

@@ -1,8 +1,8 @@
 """Audits datasets that are not releases of this package: folders, single files, tables in memory."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -11,16 +11,10 @@ from builders.tasks import layouts
 from pipelines.audit.tables import count_rows
 from pipelines.foreign.data_files import belongs_to
 from pipelines.foreign.dataset_files import find_files, reading_rows
-from pipelines.foreign.datasets import read_datasets, read_tables
+from pipelines.foreign.datasets import ForeignDataset, ForeignOptions, read_datasets, read_tables
 from pipelines.foreign.salvage import at_own_locations, audit_foreign
 from pipelines.report.checks import CheckResult, make_report
 from pipelines.safe_text import first_line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipelines.foreign.datasets import ForeignDataset, ForeignOptions
 
 
 def check_dataset(

@@ -4,44 +4,36 @@ The file has no scripts and no external resources, so it can be sent and archive
 are cut.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import jinja2
 import polars as pl
 
 from builders import tasks
+from builders.errors import DatasetError
 from cards import markdown
 from cards.columns import label_name
 from cards.front_matter import LANGUAGE_FIGURES
 from cards.kind_names import KIND_NAMES
-from cards.manifest import SEVERITIES, count_text
+from cards.manifest import SEVERITIES, Finding, count_text
 from cards.render import CARDS
 from pipelines import installation
 from pipelines.audit import kinds, statistics
 from pipelines.audit.finding_tables import OWN_COLUMNS, list_rows
 from pipelines.audit.findings import EXAMPLES
 from pipelines.audit.label_statistics import count_labels
-from pipelines.audit.tables import JUDGED_TABLES, count_rows, model_input
+from pipelines.audit.tables import JUDGED_TABLES, Frames, count_rows, model_input
 from pipelines.files import write_atomically
+from pipelines.report.checks import CheckResult
 from pipelines.report.finding_names import finding_name
 from pipelines.report.html_templates import COLORS, html_environment
 from pipelines.safe_text import mask_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    import jinja2
-
-    from builders.errors import DatasetError
-    from cards.manifest import Finding
-    from pipelines.audit.tables import Frames
-    from pipelines.report.checks import CheckResult
 
 MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile
 MAX_LABELS = 20  # in a chart, the most frequent ones
@@ -65,7 +57,7 @@ class Example:
 
     name: str
     values: tuple[tuple[str, str], ...]
-    twins: tuple[Example, ...] = ()
+    twins: tuple["Example", ...] = ()
 
 
 @dataclass(frozen=True)

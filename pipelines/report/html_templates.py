@@ -1,20 +1,14 @@
 """What the templates of all HTML pages share: values are escaped, an unknown one is an error, and a few filters."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import jinja2
 from markupsafe import Markup, escape
 
 from cards import markdown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pipelines.report.verdict import State
+from pipelines.report.verdict import State
 
 # The CSS class of a verdict.
 COLORS: Mapping[State, str] = {

@@ -6,27 +6,20 @@ measured_scores.json holds their scores, because nobody has all raw files at han
     python -m pipelines.report.measured_scores > docs/scores.md   write the page
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from builders.spec import version_key
 from cards.score_section import headroom, metric_name
-from cards.scores import BASELINES, Scores
+from cards.scores import BASELINES, Baseline, Scores
 from pipelines.files import write_atomically
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from cards.scores import Baseline
 
 MEASURED = Path(__file__).with_name("measured_scores.json")
 NONE = "–"

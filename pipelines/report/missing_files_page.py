@@ -1,27 +1,19 @@
 """Missing raw files as a user reads them: to download, behind terms, fetched by hand, and the command or page for each."""
 
-from __future__ import annotations
-
 import logging
 import re
 import shlex
 import textwrap
+from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-from builders.catalogue import entries, requested_splits
+from builders.catalogue import Definition, entries, requested_splits
+from builders.errors import MissingFile, MissingReason
 from pipelines.raw.cache import default_cache
-from pipelines.raw.missing_files import NeededFiles, find_buildable, find_missing_files
+from pipelines.raw.missing_files import MissingRawFile, NeededFiles, find_buildable, find_missing_files
+from pipelines.raw.settings import RawSettings
 from pipelines.report.text import WIDTH, wrap
 from pipelines.terminal import format_size, summary_level
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from builders.catalogue import Definition
-    from builders.errors import MissingFile, MissingReason
-    from pipelines.raw.missing_files import MissingRawFile
-    from pipelines.raw.settings import RawSettings
 
 NUMBER = re.compile(r"\d+")
 MANY = 6  # files of one source that are listed a line each

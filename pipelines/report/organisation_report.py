@@ -1,18 +1,13 @@
 """The datasets of an organisation as `check --org` prints them: a table, what is wrong with what to do, JSON."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pipelines.hub.inspection import PublishedDataset
+from pipelines.hub.published_revisions import Expectations, Revision
 from pipelines.report.text import cut_middle, fact, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipelines.hub.inspection import PublishedDataset
-    from pipelines.hub.published_revisions import Expectations, Revision
 
 HEADING = ("repository", "at", "version", "ledger", "local", "state")
 WIDTHS = (34, 7, 7, 6, 5, 11)  # 80 characters with two spaces between; the longest name of a dataset has 34

@@ -1,23 +1,17 @@
 """What `fetch --probe` prints: a line for each raw file, what is wrong, and what to do about it."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pipelines.raw.mirrors import VARIABLE
-from pipelines.raw.probe_answers import WRONG
+from pipelines.raw.probe import ProbedFile
+from pipelines.raw.probe_answers import WRONG, State
 from pipelines.report.text import fact, table, wrap
 from pipelines.terminal import format_size
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipelines.raw.probe import ProbedFile
-    from pipelines.raw.probe_answers import State
 
 KEEP = f"take the old file from a mirror ({VARIABLE})"
 TODO: dict[State, str] = {

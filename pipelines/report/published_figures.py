@@ -1,9 +1,9 @@
 """Compares the statistics of a release with the published ones, line by line, for `check --against published`."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from builders.errors import UsageError
 from cards import markdown
@@ -11,10 +11,6 @@ from pipelines.audit.statistics import as_json, read_statistics
 from pipelines.release import folder
 from pipelines.release.figures import PUBLISHED, Line, compare_facts, read_published
 from pipelines.report import text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 
 def compare_with_published(release_dir: Path) -> dict[str, Any]:

@@ -1,16 +1,10 @@
 """What `publish --raw` prints: what is kept of a source, where, under which licence, and what is not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from builders.licenses import describe_license
+from pipelines.hub.raw_plans import RawPlan
+from pipelines.hub.raw_publishing import RawPublication
 from pipelines.report.text import fact, wrap
 from pipelines.terminal import format_size
-
-if TYPE_CHECKING:
-    from pipelines.hub.raw_plans import RawPlan
-    from pipelines.hub.raw_publishing import RawPublication
 
 
 def raw_publication_page(plan: RawPlan, publication: RawPublication | None) -> list[str]:

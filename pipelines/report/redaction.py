@@ -7,21 +7,16 @@ An error of a reader or a recipe quotes what it found. The maintainers need the 
     found: the keys: 'text', 'label'   ->  the same: names of keys, columns and files are not rows
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError, FindingsError, last_line
 from pipelines.installation import ROOT
 from pipelines.report.build_report import ReportedError
 from pipelines.safe_text import mask_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PACKAGES = ("builders", "cards", "embedding_datasets", "pipelines")
 # The modules whose errors quote digests and counts only.

@@ -4,28 +4,21 @@ A report comes from somebody else. Only files and versions of this checkout are 
 a version enters the ledger only if every raw file behind it has a known digest and the recipe is the one of this checkout.
 """
 
-from __future__ import annotations
-
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders import catalogue
+from builders.catalogue import Definition
 from builders.errors import ReleaseError
 from pipelines.raw.cache import default_cache, lock_cached_file
 from pipelines.raw.digests import Digest
 from pipelines.raw.file_request import stored_file
-from pipelines.raw.lock_file import read_lock_file, record_digest
+from pipelines.raw.lock_file import LockEntry, read_lock_file, record_digest
 from pipelines.raw.pins import is_pinned
 from pipelines.release import fingerprint, ledger
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from pipelines.raw.lock_file import LockEntry
-    from pipelines.release.ledger import LedgerEntry
-    from pipelines.report.build_report import BuildReport, DatasetReport
+from pipelines.release.ledger import LedgerEntry
+from pipelines.report.build_report import BuildReport, DatasetReport
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,10 @@
 """The scores of a release as a page of text."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from cards.score_section import LABELS, headroom, metric_name
-from cards.scores import BASELINES
+from cards.scores import BASELINES, ModelScore, Scores, Shortcut
 from pipelines.report.text import WIDTH, table, wrap
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cards.scores import ModelScore, Scores, Shortcut
 
 
 def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | None) -> list[str]:

@@ -1,16 +1,11 @@
 """Pairs that sets of training data share, for the terminal and for programs: `show training --overlaps`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from cards import markdown
+from pipelines.release.shared_pairs import PairSet, SharedPairs
 from pipelines.report import text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipelines.release.shared_pairs import PairSet, SharedPairs
 
 KIND = "pair_in_other_dataset"
 EXAMPLE = 60  # characters of each text

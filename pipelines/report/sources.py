@@ -4,26 +4,20 @@ measured_builds.json holds, for each dataset that was built from its complete re
 the bytes of its raw files and of its release, on the machine that it names.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from builders.catalogue import needed_files
+from builders.catalogue import Definition, needed_files
+from builders.raw_files import RawFile
+from builders.spec import Source
 from pipelines.raw.file_request import stored_file
 from pipelines.raw.missing import missing_reason
 from pipelines.raw.pins import find_pin
 from pipelines.raw.urls import file_url
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from builders.catalogue import Definition
-    from builders.raw_files import RawFile
-    from builders.spec import Source
 
 MEASURED = Path(__file__).with_name("measured_builds.json")
 GROUPS = ("rumteb", "ateb")  # whose totals are shown

@@ -1,24 +1,17 @@
 """The page of all sources: python -m pipelines.report.sources_page > docs/sources.md; and the same for the terminal."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import groupby
 from math import ceil
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from builders import catalogue
 from pipelines.raw.lock_file import LOCK_FILE
-from pipelines.report.sources import FileNeed, describe_sources, group_totals, machine
+from pipelines.report.sources import FileNeed, SourceNeed, Total, describe_sources, group_totals, machine
 from pipelines.report.text import cut_middle, wrap
 from pipelines.terminal import format_size
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipelines.report.sources import SourceNeed, Total
 
 NUMBER = re.compile(r"\d+")
 MANY = 6  # files of one source that are listed one by one

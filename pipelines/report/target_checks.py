@@ -1,18 +1,10 @@
 """Checks what a name means, for the command line and Python: a release, another folder or file, a dataset of the Hub."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from pipelines.foreign.datasets import ForeignOptions
 from pipelines.release.folder import MANIFEST
-from pipelines.report.checks import check_release
+from pipelines.report.checks import CheckResult, check_release
 from pipelines.report.foreign_checks import check_dataset
-from pipelines.report.targets import dataset_name, locate_target
-
-if TYPE_CHECKING:
-    from pipelines.foreign.datasets import ForeignOptions
-    from pipelines.report.checks import CheckResult
-    from pipelines.report.targets import Target
+from pipelines.report.targets import Target, dataset_name, locate_target
 
 
 def check_target(

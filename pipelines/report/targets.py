@@ -1,25 +1,18 @@
 """Resolves the names that `check` and `diff` take: a folder, a file, a repository on the Hub, or a dataset of the catalogue."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from builders import catalogue
+from builders.catalogue import Entry
 from builders.errors import ReleaseError, UsageError
 from builders.spec import VERSION, version_key
 from pipelines.hub import client, repository
 from pipelines.raw.cache import default_cache
 from pipelines.release import folder
-from pipelines.report.checks import fetch_dataset
+from pipelines.report.checks import Fetched, fetch_dataset
 from pipelines.resolution import CARD
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from builders.catalogue import Entry
-    from pipelines.report.checks import Fetched
 
 
 @dataclass(frozen=True)

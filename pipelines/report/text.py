@@ -1,20 +1,15 @@
 """Tables and pages of plain text for the terminal."""
 
-from __future__ import annotations
-
 import re
 import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cards import markdown
 from cards.manifest import SEVERITIES, count_text
+from pipelines.release.comparison import Change
 from pipelines.report.finding_names import finding_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from pipelines.release.comparison import Change
 
 WIDTH = 80  # of a page, whatever the terminal: the same command prints the same text everywhere
 

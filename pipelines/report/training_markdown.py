@@ -3,8 +3,6 @@
 python -m pipelines.report.training_markdown
 """
 
-from __future__ import annotations
-
 from builders import catalogue
 from pipelines.raw.settings import RawSettings
 from pipelines.report.sources import file_needs

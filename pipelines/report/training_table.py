@@ -5,19 +5,15 @@ prefix, the source that it is from and, where there is a builder, the dataset an
 those of the builder.
 """
 
-from __future__ import annotations
-
 import json
 import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipelines.report import text
 from pipelines.report.text import WIDTH
 from pipelines.terminal import format_size
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SETS: Sequence[Mapping[str, Any]] = json.loads(Path(__file__).with_name("training_table.json").read_text("utf-8"))
 NO_BUILDER = "no builder yet"

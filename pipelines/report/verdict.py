@@ -3,17 +3,12 @@
 docs/checking.md explains the states and the threshold.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from cards.kind_names import KIND_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from cards.manifest import Finding
+from cards.manifest import Finding
 
 State = Literal["no problems", "warnings", "compromised", "defective", "damaged"]
 

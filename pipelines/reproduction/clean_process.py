@@ -5,8 +5,6 @@ Of the environment it gets what a process needs to run, a fixed locale and a fix
 variable and no folder of the user adds modules. The package is the one that runs here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -14,14 +12,11 @@ import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError, SourceError
 from pipelines import interrupts, terminal
+from pipelines.reproduction.plan import Rebuild
 from pipelines.workers import hold_interrupts
-
-if TYPE_CHECKING:
-    from pipelines.reproduction.plan import Rebuild
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from pipelines.reproduction.rebuild import run; run()"

@@ -1,20 +1,15 @@
 """A reproduction for people and for programs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from cards import markdown
 from pipelines.release import fingerprint
+from pipelines.release.comparison import FirstDifference
 from pipelines.report.failures import error_as_json
 from pipelines.report.text import changes_page, fact, table, wrap
+from pipelines.reproduction.reproducing import Reproduction
 from pipelines.reproduction.versions import COMMIT_KEY, how_to_install, known_tools
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pipelines.release.comparison import FirstDifference
-    from pipelines.reproduction.reproducing import Reproduction
 
 SHOWN = 200  # characters of a value
 SHOWN_COLUMNS = 20

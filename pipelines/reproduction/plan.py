@@ -4,22 +4,15 @@ A manifest is foreign data. It says which dataset, version, splits and limit, an
 what the catalogue has. Its addresses are not fetched, its paths not opened, its module not imported.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders import catalogue
+from builders.catalogue import Definition
 from builders.errors import SourceError
-from cards.manifest import options_as_read
+from cards.manifest import Manifest, options_as_read
 from pipelines.raw.inputs import GOLDEN, golden_input, missing_golden_files
 from pipelines.release import fingerprint
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from cards.manifest import Manifest
 
 SHOWN = 200  # characters of what a manifest says
 LARGEST_LIMIT = 2**31 - 1  # what every library counts rows with

@@ -1,25 +1,18 @@
 """Finds the raw files of a release by their digests: in --raw-dir, in the cache, or where the catalogue says they are."""
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from builders.errors import SourceError
+from builders.errors import DatasetError, SourceError
 from pipelines.raw.file_request import make_request, stored_file
 from pipelines.raw.inputs import GOLDEN, golden_input, require_golden
 from pipelines.raw.locations import locate
 from pipelines.raw.missing import placement
+from pipelines.raw.settings import RawSettings
+from pipelines.reproduction.plan import Rebuild
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from builders.errors import DatasetError
-    from pipelines.raw.settings import RawSettings
-    from pipelines.reproduction.plan import Rebuild
 
 OTHER_VERSION = "build with the version of the package that made the release"
 

@@ -1,7 +1,5 @@
 """What runs in the clean process: one build, from the raw files in a folder into another."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,34 +1,25 @@
 """Builds a release again and compares the two: rows, then bytes."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from builders.errors import DatasetError, ReleaseError, SourceError
 from builders.licenses import permits_derivatives
+from cards.manifest import Manifest
 from pipelines.files import locked
+from pipelines.raw.settings import RawSettings
 from pipelines.release import folder
-from pipelines.release.comparison import compare_tables, find_first_difference
+from pipelines.release.comparison import Change, FirstDifference, compare_tables, find_first_difference
 from pipelines.release.verification import verify_release
-from pipelines.reproduction.clean_process import build_in_clean_process, make_job
-from pipelines.reproduction.plan import plan_rebuild
+from pipelines.reproduction.clean_process import Job, build_in_clean_process, make_job
+from pipelines.reproduction.plan import Rebuild, plan_rebuild
 from pipelines.reproduction.raw_files import OTHER_VERSION, gather_raw_files
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-
-    from cards.manifest import Manifest
-    from pipelines.raw.settings import RawSettings
-    from pipelines.release.comparison import Change, FirstDifference
-    from pipelines.reproduction.clean_process import Job
-    from pipelines.reproduction.plan import Rebuild
 
 Verdict = Literal["rows and bytes equal", "rows equal, bytes not", "rows differ", "cannot say"]
 EXIT_CODES: Mapping[Verdict, int] = {

@@ -3,16 +3,11 @@
 A manifest says it, and is foreign data: only a commit in hex and plain version numbers get into a command.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from pipelines import installation
 from pipelines.release import fingerprint
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 COMMIT = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})(-dirty)?")
 VERSION = re.compile(r"\d[0-9A-Za-z.+!_-]{0,40}", re.ASCII)

@@ -1,24 +1,17 @@
 """The checkout that new datasets are written into: its folders, its names, and files that appear whole or not at all."""
 
-from __future__ import annotations
-
 import keyword
 import re
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from builders import catalogue
 from builders.benchmarks import BENCHMARKS
+from builders.catalogue import Entry
 from builders.errors import UsageError
 from pipelines import installation
 from pipelines.files import write_atomically
-from pipelines.scaffold.templates import citation_text, scaffold
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from builders.catalogue import Entry
-    from pipelines.scaffold.templates import Plan
+from pipelines.scaffold.templates import Plan, citation_text, scaffold
 
 ROOT = installation.ROOT
 STEM = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")

@@ -1,17 +1,18 @@
 """All that a source lacks before its datasets are finished: texts, golden sample, rows that build, digests, names."""
 
-from __future__ import annotations
-
 import importlib
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from builders import catalogue
+from builders.catalogue import Definition, Entry
 from builders.errors import DatasetError, error_line
+from builders.spec import Source
 from cards.columns import describe_columns
 from cards.completeness import find_text_gaps
 from cards.gaps import Gap, marked_lines
+from cards.manifest import Manifest
 from cards.texts import prose_path, read_prose
 from pipelines.make import BuildSettings, make
 from pipelines.raw.inputs import missing_golden_files
@@ -20,13 +21,6 @@ from pipelines.raw.pins import find_pin
 from pipelines.raw.settings import RawSettings
 from pipelines.report.sources_page import render_page
 from pipelines.scaffold import checkout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from builders.catalogue import Definition, Entry
-    from builders.spec import Source
-    from cards.manifest import Manifest
 
 
 def find_gaps(entries: Sequence[Entry], *, build: bool) -> list[Gap]:

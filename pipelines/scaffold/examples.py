@@ -1,11 +1,7 @@
 """Example records for a new dataset: a few lines in an invented raw format, for each task type, in English and Russian."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import Any
 
 Record = dict[str, Any]
 # A question, another wording of it, its answer, and the question in the other language. The first half is about delivery, the

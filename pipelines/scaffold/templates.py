@@ -1,7 +1,5 @@
 """The files of a new dataset, from templates: builder, golden sample, prose, citation. Every gap has the mark of cards.gaps."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

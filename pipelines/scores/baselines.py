@@ -4,28 +4,22 @@ Each is computed in the main score of its task type, as mteb computes it. The nu
 models that have converged, no random generator. Ties, folds and samples are decided by hashes of texts and ids.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
 from builders import tasks
-from cards.scores import BASELINES
+from cards.scores import BASELINES, Baseline, Shortcut
+from pipelines.audit.tables import Frames
 from pipelines.scores.bitext import score_bitext
 from pipelines.scores.classification import score_classification
 from pipelines.scores.clustering import score_clustering
 from pipelines.scores.packages import package_versions
 from pipelines.scores.pairs import score_pair_classification, score_sts
+from pipelines.scores.records import Results
 from pipelines.scores.reranking import score_reranking
 from pipelines.scores.retrieval import score_retrieval
 from pipelines.scores.shortcuts import find_shortcuts
-
-if TYPE_CHECKING:
-    from cards.scores import Baseline, Shortcut
-    from pipelines.audit.tables import Frames
-    from pipelines.scores.records import Results
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """Baselines for bitext mining, in mteb's weighted F1: the translation of a text is the most similar text of the other side."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from pipelines.scores.folds import order_by_hash
 from pipelines.scores.metrics import bitext_f1, chance_bitext_f1
@@ -13,13 +14,7 @@ from pipelines.scores.records import Results, make_baseline
 from pipelines.scores.text_features import count_letters, count_terms, weigh_terms
 from pipelines.stages import stage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import polars as pl
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 BLOCK = 500  # rows whose similarities with all others are in memory at once
 DIGITS = 9  # of a similarity: what differs less is equal

@@ -5,36 +5,29 @@ a partial release), they learn from its other folds. Rows that begin with the sa
 sides (pipelines.scores.sides), rows that share a side.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from builders import tasks
+from cards.scores import Baseline
 from pipelines.scores.folds import Part, Plan, plan_folds, sample_few, select_training
 from pipelines.scores.metrics import accuracy, chance_accuracy, mean_area_under_curve
 from pipelines.scores.overlap import fold, shared_letters, shared_words
 from pipelines.scores.records import Results, make_baseline
-from pipelines.scores.sides import split_sides
+from pipelines.scores.sides import Sides, split_sides
 from pipelines.scores.simple_models import predict_by_neighbours, predict_centroids, predict_classes, predict_label_sets
 from pipelines.scores.text_features import count_terms, describe_lengths, standardize, weigh_terms
 from pipelines.stages import stage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from cards.scores import Baseline
-    from pipelines.scores.sides import Sides
-
-    Integers = NDArray[np.int64]
-    Matrix = NDArray[np.float64]
-    Weigh = Callable[[Any, Any], tuple[Any, Any]]
+Integers = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+Weigh = Callable[[Any, Any], tuple[Any, Any]]
 
 EXPERIMENTS, FEW = 10, 8  # mteb's protocol: experiments, rows of each label
 OPENING_WORDS = 6

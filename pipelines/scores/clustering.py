@@ -5,12 +5,13 @@ equally near to all of them, and which one they join decides where the centres m
 centres the first is taken. The first centres are texts in the order of their hashes; the score is the mean over several starts.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from pipelines.scores.folds import order_by_hash
@@ -19,13 +20,7 @@ from pipelines.scores.records import Results, make_baseline
 from pipelines.scores.text_features import count_terms, describe_lengths, standardize, weigh_terms
 from pipelines.stages import stage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import polars as pl
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 STARTS, MAX_ROUNDS = 5, 100
 DIGITS = 9  # of a similarity: what differs less is equal

@@ -6,27 +6,21 @@ task, so that a text of two versions or two tasks is embedded twice; its key is 
 would get the old vectors; and it is saved once all texts of a split are embedded, so that a killed run starts again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import sqlite3
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pipelines.raw.cache import unusable_cache_error
 from pipelines.stages import stage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
-    Embed = Callable[[list[str]], Vectors]
+Vectors = NDArray[np.float32]
+Embed = Callable[[list[str]], Vectors]
 
 logger = logging.getLogger(__name__)
 

@@ -4,34 +4,26 @@ A bundled model embeds each text alone; on one machine the number of its threads
 which knows their prompts; those of the models in the ruMTEB paper are the paper's.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from builders.errors import SourceError
-from builders.tasks import Reranking, Retrieval
-from pipelines.scores.embedding_cache import embed_texts
-from pipelines.scores.models import BUNDLED, package_versions
+from builders.spec import Prompts
+from builders.tasks import Reranking, Retrieval, Task
+from cards.manifest import Manifest
+from pipelines.scores.embedding_cache import Vectors, embed_texts
+from pipelines.scores.models import BUNDLED, BundledModel, package_versions
 from pipelines.scores.weights import model_files, weights_digest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from builders.spec import Prompts
-    from builders.tasks import Task
-    from cards.manifest import Manifest
-    from pipelines.scores.embedding_cache import Vectors
-    from pipelines.scores.models import BundledModel
-
-    Embed = Callable[[str, list[str]], Vectors]  # of a prefix and texts
+Embed = Callable[[str, list[str]], Vectors]  # of a prefix and texts
 
 E5 = re.compile(r"^intfloat/multilingual-e5-(small|base|large)$")
 ROSBERTA = "ai-forever/ru-en-RoSBERTa"

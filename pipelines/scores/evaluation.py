@@ -1,16 +1,18 @@
 """The score of a model on a release, by mteb."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import tempfile
 import warnings
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from builders.catalogue import Definition
 from builders.errors import DatasetError, ReleaseError, UsageError
 from builders.tasks import Reranking, Retrieval
+from cards.manifest import Manifest
 from cards.scores import ModelScore
 from pipelines.scores.embedding_cache import FOLDER
 from pipelines.scores.encoders import load_model
@@ -19,13 +21,6 @@ from pipelines.scores.mteb_task import deviation, evaluation_task, load_task
 from pipelines.scores.published_scores import published_score
 from pipelines.stages import stage
 from pipelines.terminal import verbosity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from cards.manifest import Manifest
 
 LIBRARIES = ("mteb", "datasets", "transformers", "sentence_transformers", "huggingface_hub")
 

@@ -3,23 +3,17 @@
 Choices are made by hashes of texts (builders.shaping.sampling), never by a random generator.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from builders.shaping.sampling import hash_order
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Rows = NDArray[np.int64]
+Rows = NDArray[np.int64]
 
 FOLDS = 5
 MAX_TRAINING = 20_000  # rows that one model learns from: more cost time, and change the first decimal little

@@ -1,18 +1,11 @@
 """The queries, documents and relevance judgements of a retrieval or reranking task, by position."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pipelines.audit.tables import model_input
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pipelines.audit.tables import Frames
+from pipelines.audit.tables import Frames, model_input
 
 BATCH_ROWS = 20_000
 

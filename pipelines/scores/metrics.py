@@ -1,21 +1,15 @@
 """The main scores of task types, as mteb 2.26 computes them, from 0 (or -1) to 1; and what a random answer gets."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata, spearmanr
 from sklearn.metrics import average_precision_score, v_measure_score
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+Values = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 def accuracy(labels: Integers, predicted: Integers) -> float:

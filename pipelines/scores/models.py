@@ -4,18 +4,13 @@
 sentence-transformers can load: a folder, or a name on the Hub.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from builders.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 INSTALL = "pip install 'embedding-datasets[models]', and torch before it: a build for the CPU if that is what you have"
 # Every model runs through mteb, which needs torch, and imports sentence-transformers.

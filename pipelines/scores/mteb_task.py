@@ -9,25 +9,18 @@ drawn matters: over 60 seeds the mean of ten experiments on CEDR has a standard 
 is the second lowest of them. Here the texts are those that mteb 1 draws.
 """
 
-from __future__ import annotations
-
 import importlib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from builders.errors import UsageError
-from builders.mteb_tasks import built_in_tasks
+from builders.mteb_tasks import BuiltInTask, built_in_tasks
+from builders.spec import Dataset
 from builders.tasks import MultilabelClassification
-from cards.mteb_task import mteb_task
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.mteb_tasks import BuiltInTask
-    from builders.spec import Dataset
-    from cards.manifest import Manifest
-    from cards.mteb_task import MtebTask
+from cards.manifest import Manifest
+from cards.mteb_task import MtebTask, mteb_task
 
 DRAWN_AS_PUBLISHED = "training texts drawn as by mteb 1, which the published scores are from"
 

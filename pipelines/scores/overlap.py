@@ -1,20 +1,14 @@
 """How much two texts have in common, without learning."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from builders.shaping.folding import fold_texts
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import polars as pl
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 
 def fold(texts: pl.Series) -> list[str]:

@@ -1,16 +1,11 @@
 """The packages that compute baselines, which are an extra of ours: whether they are installed, and their versions."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from builders.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # What baselines are computed with, by the name of its module.
 PACKAGES: Mapping[str, str] = MappingProxyType(

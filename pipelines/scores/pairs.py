@@ -5,12 +5,14 @@ because these tasks train nothing; pairs that share the side with fewer differen
 because a recipe can make them tell either way: of DIPPER 1.0.0, the pairs more alike in length are the wrong ones.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
+from cards.scores import Labels
 from pipelines.scores.folds import Plan, plan_folds
 from pipelines.scores.metrics import area_under_curve, average_precision, spearman
 from pipelines.scores.overlap import fold, shared_letters, shared_words
@@ -20,17 +22,8 @@ from pipelines.scores.simple_models import predict_classes, predict_values
 from pipelines.scores.text_features import count_terms, describe_lengths, standardize, weigh_terms
 from pipelines.stages import stage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    import polars as pl
-    from numpy.typing import NDArray
-
-    from cards.scores import Labels
-
-    Values = NDArray[np.float64]
-    Weigh = Callable[[Any, Any], tuple[Any, Any]]
+Values = NDArray[np.float64]
+Weigh = Callable[[Any, Any], tuple[Any, Any]]
 
 SIDES = ("sentence1", "sentence2")
 

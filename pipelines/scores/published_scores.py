@@ -1,19 +1,14 @@
 """Scores of models that papers publish, by mteb task: published_scores.json, and which of them compares with a release."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from builders.mteb_tasks import BUILT_IN
+from builders.spec import Dataset
 from cards.scores import Published
 from pipelines.scores.models import published_name
-
-if TYPE_CHECKING:
-    from builders.spec import Dataset
 
 FILE = Path(__file__).parent / "published_scores.json"
 

@@ -3,19 +3,14 @@
 Documents are positions in a corpus. `relevant` holds the scores of the relevant documents of a query; none of them is 0.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.integer[Any]]
-    Values = NDArray[np.floating[Any]]
+Integers = NDArray[np.integer[Any]]
+Values = NDArray[np.floating[Any]]
 
 CUT = 10  # of nDCG@10
 DEPTH = 1000  # of MAP@1000

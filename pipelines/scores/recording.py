@@ -1,24 +1,16 @@
 """Puts scores into a release: scores.json, the card and the manifest change together, or nothing does."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.errors import ReleaseError
-from cards.manifest import encode
+from cards.manifest import Manifest, encode
 from cards.score_section import with_scores
-from cards.scores import encode_scores
+from cards.scores import Scores, encode_scores
 from pipelines.release import folder
 from pipelines.release.staging import dataset_lock, recover_release, staged_release
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cards.manifest import Manifest
-    from cards.scores import Scores
 
 
 def require_unedited(release_dir: Path, manifest: Manifest) -> None:

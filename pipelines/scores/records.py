@@ -1,17 +1,10 @@
 """Results of baselines as records: times 100, to one decimal, with what each baseline reads."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from cards.scores import Baseline
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from cards.scores import Labels, Reads
+from cards.scores import Baseline, Labels, Reads
 
 # Baselines that read less than the texts of a row.
 READS: Mapping[str, Reads] = MappingProxyType(

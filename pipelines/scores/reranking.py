@@ -1,16 +1,17 @@
 """Baselines for reranking, in MAP@1000: the order, lengths and texts of candidates, and what they share with the query."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from cards.scores import Baseline
+from pipelines.audit.tables import Frames
 from pipelines.scores.folds import plan_folds, rank_by_hash
-from pipelines.scores.judged_queries import read_documents, read_queries
+from pipelines.scores.judged_queries import JudgedQueries, read_documents, read_queries
 from pipelines.scores.overlap import fold, jaccard, letter_set, word_set
 from pipelines.scores.rankings import DEPTH, average_precision, chance_average_precision, rank_documents
 from pipelines.scores.records import Results, make_baseline
@@ -20,17 +21,8 @@ from pipelines.scores.term_counts import count_query_terms
 from pipelines.scores.text_features import count_terms, weigh_terms
 from pipelines.stages import stage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from cards.scores import Baseline
-    from pipelines.audit.tables import Frames
-    from pipelines.scores.judged_queries import JudgedQueries
-
-    Integers = NDArray[np.int64]
-    Values = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -1,31 +1,23 @@
 """Baselines for retrieval, in nDCG@10: BM25, shared words, and the documents that the query names."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from pipelines.audit.tables import Frames
 from pipelines.scores.folds import rank_by_hash
-from pipelines.scores.judged_queries import read_documents, read_queries
+from pipelines.scores.judged_queries import JudgedQueries, read_documents, read_queries
 from pipelines.scores.rankings import CUT, chance_ndcg_at_10, ndcg_at_10, rank_documents
 from pipelines.scores.records import Results, make_baseline
-from pipelines.scores.term_counts import count_query_terms, query_matrix, weigh_bm25
+from pipelines.scores.term_counts import TermCounts, count_query_terms, query_matrix, weigh_bm25
 from pipelines.stages import stage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from pipelines.audit.tables import Frames
-    from pipelines.scores.judged_queries import JudgedQueries
-    from pipelines.scores.term_counts import TermCounts
-
-    Integers = NDArray[np.integer[Any]]
-    Values = NDArray[np.floating[Any]]
-    Scored = Iterator[tuple[Integers, Values]]  # for each query, some documents and their scores
+Integers = NDArray[np.integer[Any]]
+Values = NDArray[np.floating[Any]]
+Scored = Iterator[tuple[Integers, Values]]  # for each query, some documents and their scores
 
 MAX_DOCUMENTS = 1_000_000
 BLOCK = 32  # queries whose scores of all documents are in memory at once

@@ -3,13 +3,14 @@
 Call pipelines.scores.packages.require_packages before this module is imported.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from builders import tasks
+from builders.catalogue import Definition
 from builders.errors import ReleaseError, UsageError
+from cards.manifest import Manifest
 from cards.score_section import headroom
 from cards.scores import Scores
 from pipelines.release import folder
@@ -17,12 +18,6 @@ from pipelines.scores.baselines import compute_baselines
 from pipelines.scores.evaluation import evaluate_model
 from pipelines.scores.recording import record_scores, require_unedited
 from pipelines.stages import stage
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from cards.manifest import Manifest
 
 
 @dataclass(frozen=True)

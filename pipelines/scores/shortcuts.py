@@ -4,15 +4,10 @@ Far is a fifth of the way from chance to a perfect score, and at least three sta
 ROC curve is judged, whose chance is 50; elsewhere the score itself, against the better of `chance` and `majority`.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 from cards.scores import Shortcut
-
-if TYPE_CHECKING:
-    from pipelines.scores.records import Results
+from pipelines.scores.records import Results
 
 SHARE, ERRORS = 0.2, 3.0
 PARTIAL = ("order", "length", "one side")  # what less than a whole row is, in Baseline.reads

@@ -1,16 +1,11 @@
 """The two sides of texts of the form `Premise: ... Hypothesis: ...`, which factuality sets have."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from builders.shaping.sides import has_sides, side_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,16 @@
 """Simple models that give the same decimals everywhere: trained until they have converged, their outputs rounded."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression, Ridge
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Matrix = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Features = Any  # a matrix of scipy or numpy
+Matrix = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Features = Any  # a matrix of scipy or numpy
 
 # With scikit-learn's own tolerance of 1e-4, two of its versions stop at models that differ in the third digit.
 TOLERANCE = 1e-7

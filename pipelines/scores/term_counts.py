@@ -7,25 +7,20 @@ Words that no query has count in lengths, but are not kept. So the counts of a m
 words of a corpus, and its 32-bit sums leave it to the last digit which of two documents is first.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 import Stemmer
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 
 from builders.shaping.folding import fold_text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 K1, B = 1.5, 0.75  # the defaults of bm25s
 CYRILLIC = re.compile("[а-яё]")

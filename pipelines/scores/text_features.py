@@ -1,21 +1,16 @@
 """Texts as numbers for linear models: counts of terms, TF-IDF, lengths and kinds of characters."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Matrix = NDArray[np.float64]
-    Sparse = Any  # a matrix of scipy in CSR form
+Matrix = NDArray[np.float64]
+Sparse = Any  # a matrix of scipy in CSR form
 
 KINDS = (r"\p{P}", r"\p{Nd}", r"\p{Lu}")  # punctuation, digits, upper-case letters
 TERM = r"(?u)\w+|[^\w\s]"  # a word, or a single character of punctuation

@@ -1,17 +1,12 @@
 """The digest of the weights of a model: of files, hashed once and again when they change."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from builders.errors import SourceError
 from pipelines.files import file_sha256, write_atomically
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 # Files of a model in a folder that do not change what it computes.
 NOT_WEIGHTS = {".md", ".png", ".jpg", ".gitattributes", ".onnx", ".ot", ".msgpack", ".h5"}

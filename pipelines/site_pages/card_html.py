@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from markdown_it.token import Token
 
 FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)

@@ -3,17 +3,12 @@
 They are values for a template, which draws them as SVG: nothing here is markup.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from builders.tasks import Task
 from cards.columns import label_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from builders.tasks import Task
 
 MAX_BARS = 40  # of a chart, the largest ones
 QUANTILES = ("p01", "p05", "p25", "p50", "p75", "p95", "p99")

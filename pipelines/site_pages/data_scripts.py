@@ -8,17 +8,13 @@ Modules and fetch do not work where a page is opened from a folder; a classic sc
 that no text can end a script or open a tag, and without U+2028 and U+2029, which older browsers take for the end of a line.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import orjson
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 PAGE_RECORDS = 1_000
 LARGEST_NUMBER = 2**53  # beyond it, JavaScript rounds whole numbers

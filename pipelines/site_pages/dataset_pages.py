@@ -1,11 +1,12 @@
 """The pages of a dataset and of its versions, from the data that was written for them."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from builders import limits, tasks
+from builders.catalogue import Definition
 from builders.licenses import describe_license
 from builders.spec import version_key
 from cards import markdown
@@ -16,17 +17,10 @@ from pipelines.release import ledger
 from pipelines.release.folder import CARD
 from pipelines.report.html_templates import COLORS
 from pipelines.site_pages.card_html import render_card
-from pipelines.site_pages.charts import bar_chart, label_charts, length_charts
+from pipelines.site_pages.charts import BarChart, bar_chart, label_charts, length_charts
+from pipelines.site_pages.release_data import FindingData, ReleaseData
 from pipelines.site_pages.templates import write_page
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from pipelines.site_pages.charts import BarChart
-    from pipelines.site_pages.release_data import FindingData, ReleaseData
-    from pipelines.site_pages.version_changes import TableChange
+from pipelines.site_pages.version_changes import TableChange
 
 MAX_POSITIVES = 10  # queries with more are one bar
 FIRST_FINDINGS = 8  # on the page of a dataset

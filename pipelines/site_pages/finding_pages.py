@@ -5,24 +5,17 @@ none), the position of the row in its table (null where it is not known, -1 for 
 and the values of both in the order of `columns`.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from pipelines.audit.finding_tables import OWN_COLUMNS, list_rows
-from pipelines.audit.tables import JUDGED_TABLES
-from pipelines.site_pages.data_scripts import write_list
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from pipelines.audit.findings import FindingRows
-    from pipelines.audit.tables import Frames
-    from pipelines.site_pages.data_scripts import RecordList
+from pipelines.audit.findings import FindingRows
+from pipelines.audit.tables import JUDGED_TABLES, Frames
+from pipelines.site_pages.data_scripts import RecordList, write_list
 
 BATCH_ROWS = 10_000
 

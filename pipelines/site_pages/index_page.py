@@ -1,25 +1,20 @@
 """The first page: all datasets with what they are filtered and sorted by, and the benchmarks' tables beside the papers'."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from builders import tasks
 from builders.benchmarks import BENCHMARKS
+from builders.catalogue import Definition
 from cards.front_matter import SIZES, language, size_category
 from cards.score_section import headroom, summarize_scores
 from pipelines.release.folder import read_scores
 from pipelines.report import benchmark_table
 from pipelines.report.html_templates import COLORS
 from pipelines.site_pages.dataset_pages import built_mark, version_standings
+from pipelines.site_pages.release_data import ReleaseData
 from pipelines.site_pages.templates import write_page
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from pipelines.site_pages.release_data import ReleaseData
 
 NOT_BUILT = "not built here"
 UNKNOWN_SIZE = "unknown"

@@ -5,21 +5,15 @@ document with its score, the highest first; and the candidates of the query (rer
 place in the list of the corpus, or its id where it is not in that list.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from pipelines.site_pages.data_scripts import write_list
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pipelines.audit.tables import Frames
-    from pipelines.site_pages.data_scripts import RecordList
+from pipelines.audit.tables import Frames
+from pipelines.site_pages.data_scripts import RecordList, write_list
 
 BATCH_QUERIES = 1_000
 

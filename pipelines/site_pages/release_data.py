@@ -1,34 +1,28 @@
 """Writes the data of one release for its pages: rows, queries and findings; and what the pages say of them."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from builders import tasks
 from builders.licenses import permits_derivatives
 from cards.columns import label_name
+from cards.manifest import Finding, Table
 from cards.render import ROWS_ARE
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.label_statistics import count_labels
 from pipelines.audit.languages import SAMPLE
 from pipelines.audit.tables import JUDGED_TABLES
-from pipelines.report.checks import check_release
+from pipelines.report.checks import CheckResult, check_release
+from pipelines.site_pages.data_scripts import RecordList
 from pipelines.site_pages.finding_pages import named_positions, write_finding
 from pipelines.site_pages.judged_queries import write_queries
+from pipelines.site_pages.releases import SiteRelease
 from pipelines.site_pages.row_pages import MAX_BYTES, NamedRows, listed_ids, write_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from cards.manifest import Finding, Table
-    from pipelines.report.checks import CheckResult
-    from pipelines.site_pages.data_scripts import RecordList
-    from pipelines.site_pages.releases import SiteRelease
 
 MAX_LABELS = 500  # in the filter of a table
 SCORE_RANGES = 5

@@ -1,24 +1,19 @@
 """The releases that a site shows: those of the catalogue's datasets below a folder."""
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import orjson
 
 from builders import catalogue
+from builders.catalogue import Definition
 from builders.errors import ReleaseError, UsageError
 from builders.spec import VERSION, version_key
+from cards.manifest import Manifest
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from cards.manifest import Manifest
 
 logger = logging.getLogger(__name__)
 

@@ -4,23 +4,17 @@ A record is [position, name, value, ...]: the position of the row in its table, 
 values in the order of the columns.
 """
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from pipelines.audit.row_names import hash_values
 from pipelines.audit.tables import row_id
-from pipelines.site_pages.data_scripts import write_list
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from pipelines.site_pages.data_scripts import RecordList
+from pipelines.site_pages.data_scripts import RecordList, write_list
 
 MAX_BYTES = 200_000_000  # of the values of a table whose rows are all shown
 BATCH_ROWS = 20_000  # read at a time: a row group of a release

@@ -1,10 +1,9 @@
 """A site written beside its place and exchanged with the one before when it is complete."""
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import orjson
 
@@ -13,16 +12,10 @@ from pipelines.files import locked
 from pipelines.release.staging import staged_folder
 from pipelines.site_pages.dataset_pages import built_mark, write_changes_page, write_version_pages
 from pipelines.site_pages.index_page import write_index
-from pipelines.site_pages.release_data import write_release_data
+from pipelines.site_pages.release_data import ReleaseData, write_release_data
+from pipelines.site_pages.releases import SiteDataset
 from pipelines.site_pages.templates import copy_assets
 from pipelines.site_pages.version_changes import changed_figures, compare_versions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipelines.site_pages.release_data import ReleaseData
-    from pipelines.site_pages.releases import SiteDataset
 
 MARKER = "site.json"  # a folder that has it is a site, and holds what it lists
 GENERATOR = "embedding-datasets site"

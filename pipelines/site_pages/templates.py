@@ -1,11 +1,11 @@
 """The templates of the site: every value is escaped, and data for scripts is in a block that no text can end."""
 
-from __future__ import annotations
-
 import shutil
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import jinja2
 from markupsafe import Markup
 
 from cards.kind_names import kind_name
@@ -13,11 +13,6 @@ from cards.render import CARDS
 from pipelines.files import write_atomically
 from pipelines.report.html_templates import html_environment
 from pipelines.site_pages.data_scripts import as_json
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import jinja2
 
 TEMPLATES = CARDS / "site"
 ASSETS = (".css", ".js")

@@ -4,26 +4,19 @@ A record of removed and of added rows is [name, position, values]; one of change
 values, new values]. Values are in the order of the columns of the version that they are of.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from cards.manifest import Manifest, Table
 from pipelines.audit.row_names import name_rows
-from pipelines.release.comparison import compare_figures, match_rows
+from pipelines.release.comparison import RowMatch, compare_figures, match_rows
 from pipelines.release.folder import scan_tables
-from pipelines.site_pages.data_scripts import write_list
+from pipelines.site_pages.data_scripts import RecordList, write_list
 from pipelines.site_pages.row_pages import MAX_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from cards.manifest import Manifest, Table
-    from pipelines.release.comparison import RowMatch
-    from pipelines.site_pages.data_scripts import RecordList
 
 BATCH_ROWS = 10_000
 Sides = tuple[pl.LazyFrame | None, pl.LazyFrame | None]  # the rows of a table in the old and in the new version

@@ -1,19 +1,14 @@
 """Releases built from complete real raw files, for the tests of sources."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pipelines.make import BuildResult, make
 from tests.support.real_releases import COMPLETE
 from tests.support.releases import definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
 """Names that other people use for our datasets: mteb's tasks, the published repositories, other cases."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

@@ -1,18 +1,13 @@
 """map_in_order and prefetch: several threads, one order."""
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.batches import map_in_order, prefetch
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @given(st.lists(st.integers()))

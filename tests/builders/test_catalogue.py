@@ -1,7 +1,5 @@
 """The whole catalogue: names, files beside files, imports that run one way, builds that agree with each other."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What the licence of a source permits."""
 
-from __future__ import annotations
-
 import pytest
 
 from builders.licenses import describe_license

@@ -1,22 +1,15 @@
 """builders.mteb_tasks, and what a card says of mteb's built-in tasks; tests/test_mteb_built_in.py runs the code."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from builders.mteb_tasks import BUILT_IN, NOT_SERVED, built_in_tasks, namesake_tasks
-from pipelines.make import make
+from pipelines.make import BuildResult, make
 from tests.support.releases import NAMES, definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 
 def code_of(card: str) -> list[str]:

@@ -1,24 +1,18 @@
 """Datasets with complete real raw files get the rows of the ledger, in any process."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from pipelines.make import BuildResult
 from pipelines.release import ledger
 from tests.support.paths import ROOT
 from tests.support.real_releases import COMPLETE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 ALL = tuple(name for name, splits in COMPLETE.items() if splits is None)
 QUICK = ("terra-pairclassification", "arc-challenge-retrieval")

@@ -1,7 +1,5 @@
 """The vocabulary refuses what could not be built, when it is declared rather than when it is run."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

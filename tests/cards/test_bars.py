@@ -1,7 +1,5 @@
 """Bars of Unicode blocks."""
 
-from __future__ import annotations
-
 import pytest
 
 from cards.bars import bar

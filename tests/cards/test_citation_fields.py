@@ -1,7 +1,5 @@
 """Authors and years of BibTeX entries, as plain text."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

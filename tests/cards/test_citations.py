@@ -1,7 +1,5 @@
 """The entries of citations.bib, their fields, and those that are on arXiv."""
 
-from __future__ import annotations
-
 import re
 
 from builders.benchmarks import BENCHMARKS

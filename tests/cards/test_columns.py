@@ -1,7 +1,5 @@
 """What the card says of each column."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,24 +1,19 @@
 """What a dataset lacks is one list: every fault of its builder, prose and citations is named, with what to do."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from builders.catalogue import Definition
 from builders.errors import ReleaseError
 from builders.spec import Tables, Version
 from cards import texts
 from cards.completeness import find_text_gaps, require_complete
 from cards.gaps import MARK
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.catalogue import Definition
 
 TERRA = "terra-pairclassification"
 

@@ -1,7 +1,5 @@
 """What a croissant.json says. That other programs read it is in tests/test_mlcroissant.py."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

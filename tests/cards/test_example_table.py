@@ -1,7 +1,5 @@
 """The rows that a card shows."""
 
-from __future__ import annotations
-
 from builders import tasks
 from cards.example_table import example_table
 

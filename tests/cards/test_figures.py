@@ -1,7 +1,5 @@
 """Statistics for reading."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from builders import tasks

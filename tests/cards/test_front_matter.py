@@ -1,12 +1,11 @@
 """The front matter of a card: valid for the Hub, and loadable with `datasets`."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import re
 import socket
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,9 +15,6 @@ from hypothesis import strategies as st
 from builders import tasks
 from cards import front_matter
 from tests.support.card_inputs import NAMES, TASKS, card_for, frames_for, front_matter_of, write_release
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

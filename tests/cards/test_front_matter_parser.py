@@ -1,7 +1,5 @@
 """Front matter as other programs and people write it, and as an attacker would."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The plain names of findings."""
 
-from __future__ import annotations
-
 from cards.kind_names import KIND_NAMES, kind_name
 from pipelines.audit.kinds import KINDS
 

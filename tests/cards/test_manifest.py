@@ -1,13 +1,12 @@
 """Manifests: older ones are read, what was written reads back, and a broken one is an error that says where."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import dataclasses
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,12 +19,8 @@ from builders.spec import Dropped, Prompts
 from cards import manifest as manifests
 from cards.manifest import FORMAT, decode, encode
 from cards.manifest_schema import schema
+from pipelines.make import BuildResult
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.make import BuildResult
 
 SUPPORT = ROOT / "tests" / "support"
 # Written by commit 518e603, the last without a `format`, for golden samples: TERRa and alphaNLI as retrieval.

@@ -1,7 +1,5 @@
 """Escaping of text for Markdown."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Numbers of a release in hand-written prose."""
 
-from __future__ import annotations
-
 import pytest
 
 from builders.tasks import Classification, Retrieval

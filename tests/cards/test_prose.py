@@ -1,7 +1,5 @@
 """The hand-written parts of a card: prose and citations."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

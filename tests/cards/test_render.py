@@ -1,7 +1,5 @@
 """The text of a card: complete, safe against its data, the same for the same rows."""
 
-from __future__ import annotations
-
 import ast
 import re
 from typing import Any, get_args

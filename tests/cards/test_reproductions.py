@@ -1,12 +1,12 @@
 """A card says who built a release again; what is recorded agrees with the ledger."""
 
-from __future__ import annotations
-
 import base64
 import json
 import subprocess
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,15 +14,10 @@ from builders.errors import ReleaseError
 from cards.evidence import Evidence
 from cards.render import render
 from cards.reproductions import FOLDER, decode_rebuild, read_rebuilds
+from pipelines.make import BuildResult
 from pipelines.release.ledger import read_ledger
 from tests.support.paths import ROOT
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 ROWS, OTHER = "a" * 64, "b" * 64
 RECORDED = sorted(FOLDER.glob("*/*.json"))

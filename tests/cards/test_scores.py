@@ -1,7 +1,5 @@
 """The records of scores.json, and what a card says of them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

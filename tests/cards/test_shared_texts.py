@@ -1,7 +1,5 @@
 """What a card says of the texts that other datasets have too."""
 
-from __future__ import annotations
-
 from cards.evidence import Comparison, SharedTexts
 from cards.shared_texts import describe_comparison
 

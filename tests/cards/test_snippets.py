@@ -1,7 +1,5 @@
 """The repository in the code of a card."""
 
-from __future__ import annotations
-
 from cards.snippets import name_repository
 
 CARD = """---

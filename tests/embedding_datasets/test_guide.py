@@ -1,16 +1,12 @@
 """The examples of docs/python.md run, from the first to the last. tests/test_mteb_built_in.py runs the one with mteb."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 GUIDE = (ROOT / "docs" / "python.md").read_text("utf-8")
 BLOCKS = re.findall(r"(?ms)^```python\n(.*?)^```$", GUIDE)

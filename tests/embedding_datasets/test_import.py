@@ -1,26 +1,21 @@
 """`import embedding_datasets`: what it offers, and what it costs."""
 
-from __future__ import annotations
-
+import argparse
 import inspect
 import subprocess
 import sys
 import tomllib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import embedding_datasets as ed
 from builders import errors
 from pipelines import build, check
+from pipelines.make import BuildResult
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 HEAVY = ("polars", "pyarrow", "pandas", "datasets", "mteb", "rich", "tqdm", "numpy", "msgspec", "pipelines.make")
 SCRIPT = f"""

@@ -1,7 +1,5 @@
 """The packages of embedding_datasets are its own, beside other packages of the same names."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import shutil
@@ -9,16 +7,13 @@ import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from embedding_datasets.own_packages import NAMES, load_own_packages
 from pipelines import workers
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OTHER = 'raise RuntimeError("another package, which nobody asked for")\n'
 

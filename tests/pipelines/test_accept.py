@@ -1,11 +1,11 @@
 """A build report taken over: its digests into the lock file, its versions into the ledger."""
 
-from __future__ import annotations
-
 import json
+import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,10 +17,6 @@ from pipelines.report import build_report
 from tests.support.faulty_server import FaultyServer
 from tests.support.first_contact import build, published_files
 from tests.support.processes import run
-
-if TYPE_CHECKING:
-    import subprocess
-    from pathlib import Path
 
 NAME = "alpacafarm/alpaca_human_preference.json"
 

@@ -1,11 +1,12 @@
 """A build of several datasets writes a report: from files on a loopback server at the real paths, some of them wrong."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal
-from typing import TYPE_CHECKING, Any
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,6 @@ from tests.support.first_contact import GOLDEN, build, path_of, published_files,
 from tests.support.paths import ROOT
 from tests.support.processes import run
 from tests.support.raw_files import TOKEN, sha256
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator
-    from pathlib import Path
 
 CANARY = "Zanzibar"  # a word of a row, which no report may repeat
 NAMES = (
@@ -55,7 +51,7 @@ def server() -> Iterator[FaultyServer]:
 
 
 @pytest.fixture(scope="module")
-def contact(tmp_path_factory: pytest.TempPathFactory) -> Contact:
+def contact(tmp_path_factory: pytest.TempPathFactory) -> "Contact":
     """A build that meets one changed file, one that is gone, one too large, one denied and one that does not parse."""
     folder = tmp_path_factory.mktemp("contact")
     with FaultyServer(published_files()) as server:

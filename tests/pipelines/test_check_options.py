@@ -1,17 +1,12 @@
 """The options of `check` for other people's files, as the command line takes them."""
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from pipelines import check
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def test_a_file_and_the_names_of_its_columns_are_given_on_the_command_line(

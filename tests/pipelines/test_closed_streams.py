@@ -1,19 +1,14 @@
 """Commands whose output has nowhere to go, and paths that are not UTF-8: the conventional exit code, never a traceback."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="redirections of a POSIX shell, /dev/full")
 

@@ -1,17 +1,12 @@
 """The command embedding-datasets: it lists the commands and runs them."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pipelines import command_line
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"]])

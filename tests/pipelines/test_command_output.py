@@ -1,12 +1,12 @@
 """What a command shows on a terminal, in a pipe, with --quiet and --verbose, and for programs."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +14,6 @@ from pipelines import build, check, command, fetch, publish, show, stages
 from pipelines.audit import integrity
 from pipelines.terminal import configure_logging
 from tests.support.terminals import terminal, watch_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

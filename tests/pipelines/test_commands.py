@@ -1,13 +1,11 @@
 """The commands end to end: output, files and exit codes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -20,9 +18,6 @@ from pipelines.report.checks import check_release
 from tests.support.paths import ROOT
 from tests.support.processes import run
 from tests.support.releases import NAMES, definition_of, tree
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMANDS = [
     "accept", "build", "doctor", "export", "fetch", "new", "show", "check", "diff", "publish", "score", "site", "contamination",

@@ -1,18 +1,13 @@
 """Completion in a shell: what is offered for the beginning of a word."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pipelines import build, check, command_line, completion
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMANDS = [(one.name, one.summary) for one in command_line.COMMANDS]
 QUESTIONS = {

@@ -1,10 +1,9 @@
 """The command contamination: an index of a release, a scan of a small corpus, and what it prints and writes."""
 
-from __future__ import annotations
-
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -13,9 +12,6 @@ import pytest
 from builders.errors import SourceError, UsageError
 from pipelines import contamination
 from tests.support.benchmark_tables import LATIN, sentence
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SOURCE = random.Random(11)
 TEXTS = [sentence(SOURCE, 12, LATIN) for _ in range(20)]

@@ -1,10 +1,9 @@
 """The command that measures the texts of a source: which raw files it writes, and with which model."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -15,14 +14,9 @@ from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
 from builders.shaping.thresholds import cosines_file, measure_cosines, read_cosines
 from builders.spec import Measurement, Raw, Source
 from pipelines import decide
+from pipelines.raw.measuring import MeasuringModel
 from tests.support.measurements import compare_lengths, count_words, encoder, tokenizer
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from pipelines.raw.measuring import MeasuringModel
 
 
 def texts(raws: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:

@@ -1,11 +1,11 @@
 """Compare two releases: rows by key, figures, and the diff command."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -15,19 +15,13 @@ from hypothesis import strategies as st
 from builders.errors import ReleaseError, UsageError
 from cards.manifest import Manifest, Recipe, encode
 from pipelines.diff import diff
-from pipelines.make import make
+from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.release import comparison, folder, parquet
+from pipelines.release.comparison import Change
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.verification import verify_release
 from tests.support.processes import run
 from tests.support.releases import definition_of, other_golden
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult, BuildSettings
-    from pipelines.release.comparison import Change
 
 TERRA = "terra-pairclassification"
 Frames = dict[str, dict[str, pl.DataFrame]]

@@ -1,10 +1,9 @@
 """The command doctor: what would stop a build on this machine, and what the token may do."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,6 @@ from pipelines.report import diagnosis
 from pipelines.report.diagnosis import Line, diagnose, diagnosis_page, gated_files
 from tests.support.loopback_hub import EXPIRED, FINE_GRAINED, READER, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")

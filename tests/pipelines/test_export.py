@@ -1,23 +1,17 @@
 """The command export: names, options, output, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from builders.errors import DatasetError, ReleaseError, UsageError
 from pipelines import export
+from pipelines.make import BuildResult
 from tests.support.releases import tree
 from tests.support.training_releases import pair, write_training_release
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 SETS = {"faq": [pair("who", "a b", provided="c d"), pair("when", "e")], "news": [pair("title", "body", random="z")]}
 

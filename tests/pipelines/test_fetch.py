@@ -1,21 +1,16 @@
 """The command `fetch`: its JSON, and what `--help` costs."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pipelines.make import GOLDEN
 from tests.support.paths import ROOT
 from tests.support.processes import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_json_is_one_object_per_file(tmp_path: Path) -> None:

@@ -1,21 +1,16 @@
 """Files that several commands write: replaced in one step, and locked."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pipelines.files import file_sha256, locked, write_atomically
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOLD_LOCK = """
 import sys

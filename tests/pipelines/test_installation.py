@@ -1,21 +1,16 @@
 """A checkout or an installed package: the version, the commit, and what may be written."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
 import tomllib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pipelines import command_line, installation
 from pipelines.release import fingerprint
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PYPROJECT = '[project]\nname = "embedding-datasets"\nversion = "7.8.9"\n'
 SHA = "1a2b3c4d5e6f" + "0" * 28

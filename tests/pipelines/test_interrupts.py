@@ -1,7 +1,5 @@
 """Ctrl-C, termination and kills, in real processes: exit codes, no traceback, nothing left running."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

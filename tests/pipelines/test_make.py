@@ -1,7 +1,5 @@
 """Builds: a release is complete or absent, up to date or rebuilt, and never replaced silently."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json
@@ -11,12 +9,14 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
+from builders.catalogue import Definition
 from builders.errors import FindingsError, RecipeError, ReleaseError, SourceError, UsageError
 from builders.spec import Dataset, Tables, Version
 from cards.manifest import encode
@@ -27,12 +27,6 @@ from pipelines.release.folder import read_manifest
 from pipelines.report.checks import check_release
 from tests.support.paths import ROOT
 from tests.support.releases import as_full, definition_of, other_golden, sample_settings, tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from builders.catalogue import Definition
 
 NAME = "terra-pairclassification"
 

@@ -1,10 +1,8 @@
 """embedding-datasets new: it begins a dataset, overwrites nothing, and refuses names that cannot be."""
 
-from __future__ import annotations
-
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,6 @@ from pipelines import command, new
 from pipelines.scaffold import checkout
 from tests.support.paths import ROOT
 from tests.support.releases import tree
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BEGIN = ("toy", "--task", "STS")
 FILES = {

@@ -1,20 +1,21 @@
 """The command reproduce: in a clean process, from a folder or the Hub, with exit codes and JSON for programs."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import UsageError
 from pipelines import build, reproduce
 from pipelines.hub import client
+from pipelines.make import BuildResult
 from pipelines.reproduction import clean_process
 from pipelines.reproduction.clean_process import clean_environment
 from tests.support.altered_releases import copy_release, with_manifest
@@ -22,12 +23,6 @@ from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.paths import ROOT
 from tests.support.processes import LONGEST
 from tests.support.releases import tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 TERRA = "terra-pairclassification"
 

@@ -1,7 +1,5 @@
 """Which files `datasets` reads: compared with the library itself on folders of empty files."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path, PurePosixPath
 from typing import Any

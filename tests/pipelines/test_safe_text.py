@@ -1,9 +1,7 @@
 """What may be shown: no token of the user, no character that controls a terminal."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,9 +10,6 @@ from hypothesis import strategies as st
 from pipelines.safe_text import first_line, mask_tokens, safe_text
 from tests.support.processes import run
 from tests.support.tokens import HARMLESS, TOKENS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,8 @@
 """The command score: it writes what scores.json lacks into a release, and shows all of it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +15,6 @@ from pipelines.scores.scoring import ScoreOptions, score_release
 from pipelines.show import describe
 from tests.support.processes import run
 from tests.support.releases import definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TERRA, CEDR = "terra-pairclassification", "cedr-classification"
 

@@ -1,24 +1,18 @@
 """The output of `show` for the two benchmarks."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
 from builders.spec import version_key
+from pipelines.make import BuildResult
 from pipelines.release import figures, ledger
 from pipelines.report import benchmark_table
 from tests.support.processes import run
 from tests.support.releases import NAMES, definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 
 def show(*arguments: str) -> str:

@@ -1,11 +1,10 @@
 """Stages: one line on a terminal that says what a long command does; nothing anywhere else."""
 
-from __future__ import annotations
-
 import logging
 import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,10 +13,6 @@ from pipelines import stages
 from pipelines.stages import counted, describe_stages, format_clock, read_stages, show_stages, stage
 from pipelines.terminal import configure_logging, progress_bar
 from tests.support.terminals import terminal, watch_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

@@ -1,20 +1,15 @@
 """What a user sees on stderr: log messages, progress bars, sizes."""
 
-from __future__ import annotations
-
 import io
 import logging
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from pipelines.terminal import configure_logging, format_duration, format_size, progress_bar
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Terminal(io.StringIO):

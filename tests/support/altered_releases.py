@@ -1,10 +1,10 @@
 """Releases that differ from what a build gives, with manifests that agree with them."""
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -12,10 +12,6 @@ import pyarrow.parquet as pq
 from cards.manifest import Manifest, encode
 from pipelines.release import folder, parquet
 from pipelines.release.content_hash import dataset_sha256
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def copy_release(release_dir: Path, target: Path, **changes: Any) -> Path:

@@ -1,7 +1,5 @@
 """Print the version of scikit-learn, then the baselines of `noisy_tables(ROWS)` as JSON; ROWS is the argument."""
 
-from __future__ import annotations
-
 import json
 import sys
 import warnings

@@ -1,22 +1,15 @@
 """Small generated benchmarks, for tests of contamination: sentences of many words, pairs, queries with documents."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import random
+from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 
 from builders import tasks
+from pipelines.corpus_scan.index_file import TextIndex
 from pipelines.corpus_scan.indexing import IndexedDataset
-from pipelines.corpus_scan.stored_texts import open_texts, write_texts
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipelines.corpus_scan.index_file import TextIndex
-    from pipelines.corpus_scan.stored_texts import StoredTexts
+from pipelines.corpus_scan.stored_texts import StoredTexts, open_texts, write_texts
 
 SYLLABLES = ("ба", "ве", "го", "ду", "жи", "ко", "лю", "ма", "не", "по", "ра", "су", "та", "фи", "ча", "шё")
 LATIN = ("ba", "ve", "go", "du", "ji", "ko", "lyu", "ma", "ne", "po", "ra", "su", "ta", "fi", "cha", "sho")

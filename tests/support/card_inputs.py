@@ -1,7 +1,5 @@
 """Cards of small made-up releases, one of each task type."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,29 +1,23 @@
 """Publish releases to a loopback Hub and run tests/support/consumers.py against it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipelines.hub import publishing
 from pipelines.hub.planning import PublishOptions
+from pipelines.make import BuildResult
 from pipelines.release import folder
-from tests.support.loopback_hub import WRITER
+from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.paths import ROOT
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
-    from tests.support.loopback_hub import LoopbackHub
 
 ORG = "bench"
 MTEB = pytest.mark.extra("mteb")

@@ -3,8 +3,6 @@
 `python consumers.py COMMAND JOB.json` runs one of the functions below and writes one JSON object to JOB.answer.json.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,20 +1,14 @@
 """Work on partitions of a corpus for tests of the engines: processes import it, so it is not in a test module."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from builders.errors import SourceError
-from pipelines.corpus_scan.partitions import read_partition
-
-if TYPE_CHECKING:
-    from pipelines.corpus_scan.partitions import Partition
+from pipelines.corpus_scan.partitions import Partition, read_partition
 
 
 def list_texts(partition: Partition, *, seconds: float = 0, log: str = "") -> pl.DataFrame:

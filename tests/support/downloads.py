@@ -1,18 +1,13 @@
 """What the tests of downloads share: a file of 300 KB with its pins, and what a killed download leaves behind."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pipelines.raw.digests import Digest
 from pipelines.raw.pins import Pin
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONTENT = random.Random(7).randbytes(300_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -1,19 +1,15 @@
 """Exports of training data, and what is in their files."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from pipelines.exporting.export import Export, write_export
 from pipelines.exporting.records import Choices
 from pipelines.exporting.releases import find_releases, select_sets
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 CHOICES = {
     "sentence-transformers": Choices("sentence-transformers", 7, "first", "apart"),

@@ -1,7 +1,5 @@
 """Packages that the tests' own extra does not install: which extra of this package does, and what comes with each."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 EXTRAS = {  # by the name that is imported

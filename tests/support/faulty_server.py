@@ -4,8 +4,6 @@ with FaultyServer({"/file.bin": content}) as server:
     server.fail("/file.bin", Fault(cut_after=1000), Fault(status=500))  # the first two requests fail, later ones succeed
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import socket
@@ -16,10 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from types import TracebackType
+from typing import Any, Self
 
 BLOCK = 16_384
 

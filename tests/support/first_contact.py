@@ -9,8 +9,7 @@ source pins is met for the first time. The numbers of the recipes are those of t
 are below `folder`.
 """
 
-from __future__ import annotations
-
+import argparse
 import gzip
 import io
 import json
@@ -20,35 +19,30 @@ import sys
 import tarfile
 import zipfile
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from builders import catalogue
-from builders.raw_files import Member
+from builders.catalogue import Definition, Entry
+from builders.raw_files import Member, RawFile
+from builders.spec import Source, Tables
 from pipelines import build as build_command
 from pipelines import command, make
 from pipelines.raw import locations
 from pipelines.raw.download import DownloadRequest, Patience
 from pipelines.raw.file_request import stored_file
+from pipelines.raw.settings import RawSettings
 from pipelines.raw.urls import HUB, file_url
+from tests.support.faulty_server import FaultyServer
 from tests.support.paths import ROOT
 from tests.support.processes import run
 from tests.support.raw_files import TOKEN, git_blob, sha256
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
-    from builders.catalogue import Definition, Entry
-    from builders.raw_files import RawFile
-    from builders.spec import Source, Tables
-    from pipelines.raw.settings import RawSettings
-    from tests.support.faulty_server import FaultyServer
 
 GOLDEN = ROOT / "tests" / "golden"
 load = catalogue.load

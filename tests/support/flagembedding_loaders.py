@@ -4,8 +4,6 @@
 the arguments that the README.md of an export names.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

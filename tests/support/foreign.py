@@ -1,21 +1,15 @@
 """Writes datasets that this package did not build, and reads what a check reports of them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from pipelines.foreign.datasets import ForeignOptions
+from pipelines.report.checks import CheckResult
 from pipelines.report.foreign_checks import check_dataset
-from tests.support.tables import with_edit
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.report.checks import CheckResult
-    from tests.support.tables import Change
+from tests.support.tables import Change, with_edit
 
 
 def write_json_lines(path: Path, *rows: dict[str, Any]) -> None:

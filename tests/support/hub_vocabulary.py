@@ -4,8 +4,6 @@ CATEGORIES, TASK_IDS: those of texts in `tasks/src/pipelines.ts` of
 huggingface.js, which the Hub checks `task_categories` and `task_ids` with.
 """
 
-from __future__ import annotations
-
 CATEGORIES = frozenset(
     [
         "text-classification",

@@ -6,8 +6,6 @@ names a path below the watched folder (outputs or cache): open, mkdir, rename, r
 that exchanges two folders is a step too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -9,8 +9,6 @@
 LFS or Xet, as the client likes. The Hub supports the calls that huggingface_hub 2.4, hf_xet 1.8 and datasets 5.2 make.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import copy
@@ -21,19 +19,17 @@ import select
 import string
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 import yaml
 
 from tests.support.loopback_xet import XetError, XetStore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
 
 WRITER, READER, EXPIRED = "hf_writer_token", "hf_reader_token", "hf_expiredToken"
 FINE_GRAINED = "hf_fineGrained_token"

@@ -4,8 +4,6 @@ A xorb is a sequence of compressed chunks of many files. A shard lists files, ea
 xorbs. A client fetches a file by asking for its reconstruction, then for ranges of xorbs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from dataclasses import dataclass, field

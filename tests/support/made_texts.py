@@ -1,7 +1,5 @@
 """Sentences of a few words, and tables of them, made by hashes: the same everywhere, and without any rule but those planted."""
 
-from __future__ import annotations
-
 from hashlib import blake2b
 
 import polars as pl

@@ -6,11 +6,10 @@ In golden samples the numbers are invented: a text has as many tokens as words, 
 cosine of two texts is the characters of the shorter by those of the longer.
 """
 
-from __future__ import annotations
-
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -22,10 +21,6 @@ from builders.shaping.thresholds import LABSE, LABSE_REVISION
 from builders.spec import Raw
 from pipelines.raw.measuring import MeasuringModel, write_measurements
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 REVISION = "0" * 40
 

@@ -3,8 +3,6 @@
 Each mistake is made in a folder of its own, in this process, without network: the page shows what was printed.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re
@@ -12,10 +10,10 @@ import shlex
 import sys
 import tempfile
 import textwrap
+from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from unittest import mock
 
 from builders.errors import DatasetError
@@ -26,9 +24,6 @@ from pipelines.terminal import configure_logging
 from tests.support.loopback_hub import LoopbackHub, Repo
 from tests.support.publishing import publish
 from tests.support.releases import definition_of, other_golden, sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 GATED = "lmsys/chatbot_arena_conversations"
 HEADER = """\

@@ -1,7 +1,5 @@
 """Where the repository is, and the real raw files beside it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]

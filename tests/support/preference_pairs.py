@@ -1,12 +1,11 @@
 """Shared by the tests of preference sets: raw files, reranking tables, and guesses of preferences from all but the texts."""
 
-from __future__ import annotations
-
 import json
 import math
 from functools import cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -14,15 +13,10 @@ import pyarrow.parquet
 from polars.testing import assert_frame_equal
 
 from builders.ateb.lmsys_arena import PATH as BATTLES
-from builders.spec import Raw, RawFiles
+from builders.spec import Raw, RawFiles, Tables
 from pipelines.audit import integrity
 from pipelines.make import GOLDEN
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.spec import Tables
 
 CONFIGS = ("corpus", "queries", "qrels", "top_ranked")
 

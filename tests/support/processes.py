@@ -1,7 +1,5 @@
 """Run commands in separate processes, and prepare their environments and checkouts."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io
@@ -11,19 +9,14 @@ import signal
 import subprocess
 import sys
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pipelines import command
 from pipelines.terminal import configure_logging
-from tests.support.loopback_hub import WRITER
+from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.loopback_hub import LoopbackHub
 
 LONGEST = 120  # seconds until a test gives up; nothing takes as long
 

@@ -1,33 +1,28 @@
 """Two versions of a dataset, published to a Hub in memory: what the tests of pipelines/hub/ share."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import inspect
 import re
 import shutil
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+from builders.catalogue import Definition
 from builders.errors import PublishError
 from builders.spec import Tables, Version
 from cards.manifest import decode, encode
 from pipelines.hub import client, publishing
 from pipelines.hub.planning import Plan, PublishOptions, make_plan
+from pipelines.make import BuildResult
 from pipelines.raw.download import Patience
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from pipelines.make import BuildResult
 
 Frames = dict[str, dict[str, pl.DataFrame]]
 

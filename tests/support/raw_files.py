@@ -1,22 +1,18 @@
 """Raw files for tests: small contents with their digests, archives, and where they are put."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os
 import tarfile
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from builders.raw_files import RawFile, https
 from builders.spec import Source
 from pipelines.raw.locations import LocatedFile, locate
-
-if TYPE_CHECKING:
-    from pipelines.raw.settings import RawSettings
-    from tests.support.faulty_server import FaultyServer
+from pipelines.raw.settings import RawSettings
+from tests.support.faulty_server import FaultyServer
 
 COMMIT = "8ed84aef" * 5
 CONTENT = b'{"text": "\xd0\xb4\xd0\xb0"}\n' * 1000

@@ -1,13 +1,12 @@
 """What the tests of the readers share: raw files with given bytes, archives, and the checks of an error's parts."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -17,9 +16,6 @@ from hypothesis import strategies as st
 from builders.errors import SourceError
 from builders.reading import open_raw
 from builders.spec import Raw
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BOM = b"\xef\xbb\xbf"
 # All of Unicode except surrogates, which UTF-8 cannot encode, with many characters that careless readers take for line ends.

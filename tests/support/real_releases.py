@@ -1,16 +1,9 @@
 """Releases that are built from real raw files, and what tests read from them."""
 
-from __future__ import annotations
+import polars as pl
 
-from typing import TYPE_CHECKING
-
+from pipelines.make import BuildResult
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pipelines.make import BuildResult
-
 
 # The datasets whose real raw files are complete, with the splits to build (None: all).
 COMPLETE = {

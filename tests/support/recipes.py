@@ -1,22 +1,16 @@
 """Shared by the tests of recipes: raw files, the tables a recipe makes of them, and what to check on every split."""
 
-from __future__ import annotations
-
 import csv
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from builders.spec import Raw, RawFiles
+from builders.spec import Raw, RawFiles, Tables
+from cards.manifest import Finding
 from pipelines.audit import integrity
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from builders.spec import Tables
-    from cards.manifest import Finding
 
 
 def build_tables(

@@ -1,24 +1,18 @@
 """Golden samples and the releases built from them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from builders import catalogue
+from builders.catalogue import Definition
 from pipelines.make import GOLDEN, BuildSettings
 from pipelines.raw.settings import RawSettings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from builders.catalogue import Definition
-    from tests.support.tables import Tables
+from tests.support.tables import Tables
 
 NAMES = list(catalogue.entries())
 

@@ -5,8 +5,6 @@ the rows of its tables, by variable and split, and the main scores of its mteb r
 that needs no download.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Shared by the tests of sampling: rows to choose from, hypothesis strategies, and every way to choose."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

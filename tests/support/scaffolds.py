@@ -1,7 +1,5 @@
 """Run in a copy of the packages: begin many datasets with `new`, build their samples, and print all as JSON."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

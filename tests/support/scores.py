@@ -1,14 +1,10 @@
 """Scores of a release, for tests of where they are shown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from cards.manifest import Manifest
 from cards.scores import Baseline, Scores
-
-if TYPE_CHECKING:
-    from cards.manifest import Manifest
 
 
 def scores_of(manifest: Manifest, **changes: Any) -> Scores:

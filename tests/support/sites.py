@@ -1,21 +1,17 @@
 """Sites for tests: releases whose rows try to break out of the page, and the pages that show them."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pipelines.make import GOLDEN, make
 from pipelines.site_pages.releases import find_datasets
 from pipelines.site_pages.site import write_site
 from tests.support.releases import definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 HOSTILE = (
     "</script><script>document.title = 'broken out'</script>",

@@ -1,17 +1,10 @@
 """Shared by the tests of stsb_ru: the real files, files of decisions, and the recipe."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.rumteb import stsb_ru
 from builders.rumteb.stsb_ru.decisions import decision_line, head_line
-from builders.spec import Raw, RawFiles
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.spec import Tables
+from builders.spec import Raw, RawFiles, Tables
 
 CLASSIFIER = "this test@1"
 # The rows of the real files.

@@ -1,22 +1,18 @@
 """Tiny datasets of each task type without any problem, and changes that plant one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from builders import tasks
+from cards.manifest import Finding
 from pipelines.audit.integrity import check_integrity
 from pipelines.audit.languages import SAMPLE
 from pipelines.audit.quality import audit_tables
 from pipelines.audit.row_names import name_rows
-
-if TYPE_CHECKING:
-    from cards.manifest import Finding
-    from pipelines.audit.tables import Frames
+from pipelines.audit.tables import Frames
 
 Tables = dict[str, dict[str, pl.DataFrame]]  # config -> split -> table
 Change = Callable[[Tables], Tables]

@@ -1,21 +1,17 @@
 """A terminal of 80 columns in place of standard output and standard error."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 from pipelines import stages
 from pipelines.safe_text import SafeOutput
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import pytest
 
 CONTROLS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 

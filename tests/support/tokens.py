@@ -1,7 +1,5 @@
 """Every form in which a message may hold a secret of the user, for what masks it."""
 
-from __future__ import annotations
-
 # What it is -> the secret, and a text around it that stays.
 TOKENS = {
     "a token of the Hub": ("hf_AbCdEfGhIjKlMnOp", "token {} is invalid"),

@@ -1,19 +1,15 @@
 """The tables that a recipe of training data makes of its golden sample, with other options or other raw files."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from builders.spec import Raw, RawFiles, Tables
 from pipelines.make import GOLDEN
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def build_golden(name: str, folder: Path, change: Callable[[Path], object] | None = None, **options: Any) -> Tables:

@@ -1,8 +1,8 @@
 """Small releases of training data, written without a build."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -11,10 +11,6 @@ from builders.spec import Prompts
 from cards.manifest import Manifest, Recipe, encode
 from pipelines.release import folder, parquet
 from pipelines.release.content_hash import dataset_sha256
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 Row = dict[str, Any]
 SCHEMA = {

@@ -1,7 +1,5 @@
 """English-German documents of Europarl, TED talks and news articles, aligned line by line (Maruf et al., 2019)."""
 
-from __future__ import annotations
-
 from builders.ateb.document_mt.documents import pair_documents
 from builders.raw_files import RawFile, github
 from builders.spec import RawFiles, Source, Tables, dataset

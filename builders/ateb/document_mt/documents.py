@@ -1,17 +1,10 @@
 """Pair the documents of two files that are aligned line by line."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from builders.errors import SourceError
 from builders.reading import read_documents
-from builders.spec import Tables
-
-if TYPE_CHECKING:
-    from builders.spec import Raw
+from builders.spec import Raw, Tables
 
 
 def pair_documents(first: Raw, second: Raw, *, prefix: str, pair: str, split: str) -> Tables:

@@ -1,7 +1,5 @@
 """Kinopoisk: Russian film reviews from 2004 to 2012, each marked good, neutral or bad by its author (Blinov et al., 2013)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import hub

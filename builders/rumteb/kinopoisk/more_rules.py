@@ -4,8 +4,6 @@ They remove ratings whole that the others would cut in half ("4 балла из 
 what the others would remove by mistake ("Чемпионат 2008/10"). They are rules of their own, because 1.0.0 keeps its rows.
 """
 
-from __future__ import annotations
-
 from builders.rumteb.kinopoisk.rules import Rule
 from builders.rumteb.kinopoisk.vocabulary import (
     A_HALF,

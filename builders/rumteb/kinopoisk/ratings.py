@@ -1,15 +1,10 @@
 """Remove the ratings that authors of Russian film reviews write into their texts (rules.py, more_rules.py beside this file)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import polars as pl
 
 from builders.rumteb.kinopoisk.more_rules import MORE_RULES
 from builders.rumteb.kinopoisk.rules import GAP, RULES, SHIELD
 from builders.rumteb.kinopoisk.vocabulary import BLANK, WORD
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NO_TEXT = r"[^\p{L}\p{N}\n]*"
 LABEL = rf"(?:\p{{L}}+{BLANK}+){{0,2}}(?:оценк[ау]|вердикт|итого?|став(?:лю|им)|поставлю){WORD}{{0,3}}\s*[:—–=-]*\s*"

@@ -8,8 +8,6 @@ RULES are applied in order; text matched by one rule is hidden from the next one
 the context of a rating is matched with it and put back.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from builders.rumteb.kinopoisk.vocabulary import (

@@ -3,8 +3,6 @@
 Rust's syntax, without Unicode word boundaries, which are slow.
 """
 
-from __future__ import annotations
-
 BLANK = r"[^\S\n]"  # white space except line breaks; NBSP is frequent
 WORD = rf"(?:{BLANK}+\p{{L}}+)"
 BEFORE = r"(?P<before>^|[^\p{L}\p{N}])"

@@ -1,7 +1,5 @@
 """MIRACL, its Russian part: questions, and the passages of Russian Wikipedia that answer them (Zhang et al., 2023)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.prompts import ConfigPrompts

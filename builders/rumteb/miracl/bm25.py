@@ -17,26 +17,20 @@ by part of the corpus, only what the queries need. Scores (`rank`) are sums of i
 Rounding also removes differences in the last bit of the logarithm, which no standard specifies.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import Stemmer
+from numpy.typing import NDArray
 
 from builders.batches import map_in_order
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 STRESS = "\u0301"
 WORD = "[0-9A-Za-zА-Яа-яЁё]{2,}"

@@ -1,9 +1,7 @@
 """The candidates of MIRACL's questions: their judged passages, and the best others by BM25."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 
@@ -11,11 +9,7 @@ from builders.checkpoints import log_taken_over, run_once
 from builders.rumteb.miracl.bm25 import count, rank
 from builders.rumteb.miracl.passages import checkpoint, is_duplicate
 from builders.shaping.sampling import too_few
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.spec import RawFiles
+from builders.spec import RawFiles
 
 
 def rank_passages(

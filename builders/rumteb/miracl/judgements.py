@@ -1,16 +1,10 @@
 """MIRACL's questions and relevance judgements."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from builders.reading import read_csv
 from builders.shaping.rows import drop, refuse
-
-if TYPE_CHECKING:
-    from builders.spec import Dropped, RawFiles
+from builders.spec import Dropped, RawFiles
 
 TOPIC = {"id": pl.String(), "text": pl.String()}
 JUDGEMENT = {"query-id": pl.String(), "iteration": pl.String(), "corpus-id": pl.String(), "score": pl.Int64()}

@@ -1,9 +1,8 @@
 """MIRACL's passages: read from the shards into checkpoints, and compared without holding all texts in memory."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 
@@ -11,12 +10,7 @@ from builders.batches import map_in_order
 from builders.checkpoints import log_taken_over, run_once
 from builders.errors import SourceError
 from builders.reading import json_batches
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from builders.spec import Raw, RawFiles
+from builders.spec import Raw, RawFiles
 
 SHARDS = tuple(f"docs-{number}" for number in range(20))
 PASSAGE = {"docid": pl.String(), "title": pl.String(), "text": pl.String()}

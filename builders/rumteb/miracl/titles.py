@@ -1,24 +1,18 @@
 """Titles of Russian Wikipedia's articles with their first paragraphs: a set of training pairs from MIRACL's passages."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
 from builders.reading import json_lines
 from builders.rumteb.miracl.passages import PASSAGE, SHARDS
 from builders.shaping.lengths import LIMIT
+from builders.shaping.measurements import Measurements
 from builders.shaping.pair_rules import strip_text
 from builders.shaping.popularity import PairSet
 from builders.shaping.rows import refuse
 from builders.shaping.sampling import hash_order
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from builders.shaping.measurements import Measurements
-    from builders.spec import Raw
+from builders.spec import Raw
 
 CONFIG = "miracl-title-paragraph"
 ARTICLES = 200_000  # twice as many as the set has rows

@@ -1,9 +1,8 @@
 """RIA news: articles of the news agency Rossiya Segodnya from 2010 to 2014, with their titles (Gavrilov et al., 2019)."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 
@@ -16,10 +15,6 @@ from builders.shaping.sampling import sample
 from builders.shaping.text import html_to_text
 from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 ARTICLE = {"title": pl.String(), "text": pl.String()}
 SEEDS = (0, 1)  # titles, and texts, count as equal if two hashes of 64 bits are equal

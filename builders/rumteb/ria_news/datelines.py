@@ -1,11 +1,6 @@
 """Datelines of Russian news agencies: `москва, 1 дек — риа новости, имя фамилия.` before the first sentence."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
 
 # One or several places (`афины/никосия`, `фарнборо (великобритания)`, `г. москва`), without the end of a sentence.
 PLACE = r"""(?:\p{L}{1,3}\.[ -]?)?[\p{L}\d"«][\p{L}\d ,()/'’"«»-]*"""

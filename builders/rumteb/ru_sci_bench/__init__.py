@@ -1,7 +1,5 @@
 """ruSciBench: Russian scientific papers from eLibrary, labelled with their GRNTI and OECD rubrics (Vatolin et al., 2024)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from builders.raw_files import RawFile, github, hub

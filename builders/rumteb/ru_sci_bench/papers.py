@@ -1,8 +1,6 @@
 """ruSciBench's papers: their texts, joined to one table of labels, and the two kinds of tables drawn from them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import polars as pl
 
@@ -12,12 +10,7 @@ from builders.shaping.cleaning import REPEATED, clean_rows, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import drop, drop_each, refuse
 from builders.shaping.sampling import sample_per_class, too_few
-from builders.spec import Dropped, Tables
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from builders.spec import Raw, RawFiles
+from builders.spec import Dropped, Raw, RawFiles, Tables
 
 NO_TEXT = "the paper has no title or no abstract"
 

@@ -1,11 +1,6 @@
 """The rubrics of ruSciBench's papers: the codes in its tables of labels, with their headings."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 # Codes are written as in the source (060000 as 60000), headings as in the two classifications.
 GRNTI = {

@@ -1,7 +1,5 @@
 """RuBQ 2.0: questions over Wikidata, and the Wikipedia paragraphs that answer them (Rybin et al., 2021)."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import RawFile, github

@@ -1,17 +1,11 @@
 """RuBQ's questions and paragraphs, the links between them, and what makes two of them one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from builders.reading import read_json_array
 from builders.shaping.cleaning import SHORT, is_short
 from builders.shaping.rows import drop, refuse
-
-if TYPE_CHECKING:
-    from builders.spec import Dropped, Raw, RawFiles
+from builders.spec import Dropped, Raw, RawFiles
 
 UIDS = pl.Struct({"with_answer": pl.List(pl.Int64), "all_related": pl.List(pl.Int64)})
 QUESTION = {"uid": pl.Int64(), "question_text": pl.String(), "paragraphs_uids": UIDS}

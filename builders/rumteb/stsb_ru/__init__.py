@@ -1,7 +1,5 @@
 """STSb in Russian: SemEval's STS benchmark, machine-translated (May, 2021), without pairs that are not acceptable Russian."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from builders.raw_files import by_hand, github

@@ -8,10 +8,7 @@ A file of decisions is JSON lines: the first line names the classifier, every ot
 It is a raw file like any other: its digest is in the manifest, and no build needs the classifier.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -19,9 +16,7 @@ from builders.errors import SourceError
 from builders.reading import read_json_lines
 from builders.reading.errors import shorten
 from builders.shaping.rows import refuse
-
-if TYPE_CHECKING:
-    from builders.spec import Raw
+from builders.spec import Raw
 
 REBUILD = "move the file away and create it again with embedding-datasets decide"
 

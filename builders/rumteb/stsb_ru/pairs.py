@@ -1,17 +1,11 @@
 """The pairs in the source's files, and their distinct sentences."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import polars as pl
 
 from builders.reading import read_csv
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from builders.spec import Raw
+from builders.spec import Raw
 
 
 def read_pairs(raw: Raw, split: str) -> pl.DataFrame:

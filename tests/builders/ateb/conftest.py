@@ -1,9 +1,8 @@
 """Fixtures of the ATEB tests: releases built from real raw files, and a Hub on loopback."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import huggingface_hub
 import pytest
@@ -11,10 +10,6 @@ import pytest
 from pipelines.make import BuildResult, make
 from tests.support.faulty_server import FaultyServer
 from tests.support.releases import definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,13 @@
 """AlpacaFarm: the order of outputs in the raw file does not matter, and malformed pairs are errors."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import SourceError
 from tests.support.preference_pairs import assert_same_tables, build_tables, golden_raw, write_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "alpacafarm-reranking"
 FILE = "alpaca_human_preference.json"

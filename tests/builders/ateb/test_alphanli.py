@@ -1,18 +1,13 @@
 """αNLI: both observations become the query, and labels count from 1."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from builders.ateb import alphanli
 from builders.errors import SourceError
 from tests.support.reading import write_raw
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_query_has_both_observations_and_labels_count_from_1(tmp_path: Path) -> None:

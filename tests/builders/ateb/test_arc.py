@@ -1,19 +1,13 @@
 """ARC: the real test set has the published queries, and its options begin the pool of RAR-b."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from builders.ateb import arc
 from builders.shaping.choices import build_option_pool
 from builders.spec import Raw
+from pipelines.make import BuildResult
 from tests.support.real_releases import read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 
 def test_the_real_test_set_has_the_published_queries_and_every_answer_in_its_pool(

@@ -1,9 +1,7 @@
 """ARC: the answer key chooses an option, and must match exactly one."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from builders.errors import SourceError
 from tests.support.reading import write_raw
 from tests.support.recipes import build_tables, dropped_counts, frame
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "arc-challenge-retrieval"
 

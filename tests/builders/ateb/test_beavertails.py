@@ -1,15 +1,10 @@
 """BeaverTails' test split from the real rows has the published numbers and categories of harm."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.support.real_releases import label_counts
 from tests.support.recipes import build_tables, dropped_counts, frame
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "beavertails-qa-classification"
 

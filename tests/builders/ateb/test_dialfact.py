@@ -1,23 +1,16 @@
 """DialFact: evidence becomes the premise, and the real example rows match upstream's own text."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 from builders.ateb.dialfact import classification
 from builders.errors import SourceError
-from builders.spec import Raw, RawFiles
+from builders.spec import Raw, RawFiles, Tables
 from tests.support.real_releases import label_counts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import polars as pl
-
-    from builders.spec import Tables
 
 
 def build(path: Path) -> Tables:

@@ -1,22 +1,16 @@
 """Document-level translation: the real files have the published documents and segments."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from builders.errors import PublishError
 from cards.texts import read_prose
 from pipelines.hub.publishable import require_publishable
+from pipelines.make import BuildResult
 from pipelines.release import folder, ledger
 from tests.support.real_releases import read_table
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.make import BuildResult
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,13 @@
 """Document-level translation: documents are paired line by line, and files that are not aligned are errors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from builders.ateb.document_mt.documents import pair_documents
 from builders.errors import SourceError
+from builders.spec import Tables
 from tests.support.reading import write_raw
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.spec import Tables
 
 
 def build(folder: Path, english: bytes, german: bytes) -> Tables:

@@ -1,15 +1,9 @@
 """e-SNLI's test split from the real raw file has the published rows."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
+from pipelines.make import BuildResult
 from tests.support.real_releases import label_counts, read_table, warning_counts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.make import BuildResult
 
 
 def test_esnli_has_the_published_rows_without_duplicates(real_release: Callable[[str], BuildResult]) -> None:

@@ -1,8 +1,6 @@
 """Without a token, the error for a gated file says where to accept its terms."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,13 +8,8 @@ from builders.ateb.lmsys_arena import PATH
 from builders.errors import SourceError
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
-from tests.support.faulty_server import Fault
+from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.faulty_server import FaultyServer
 
 
 @pytest.mark.parametrize("status", [401, 403])

@@ -1,14 +1,14 @@
 """GENIE: ratings may come in any order, malformed ratings are errors, and a missing table is explained."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import SourceError
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
+from tests.support.faulty_server import FaultyServer
 from tests.support.preference_pairs import (
     assert_same_tables,
     build_tables,
@@ -18,11 +18,6 @@ from tests.support.preference_pairs import (
     write_file,
 )
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.faulty_server import FaultyServer
 
 NAME = "genie-reranking"
 

@@ -1,7 +1,5 @@
 """Golden Parquet files come with their rows as JSON lines, for people to read."""
 
-from __future__ import annotations
-
 import pyarrow.json
 import pyarrow.parquet
 import pytest

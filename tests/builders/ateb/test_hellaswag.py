@@ -1,11 +1,9 @@
 """HellaSwag: labels are indices of endings, and a copy of the validation set has the published structure."""
 
-from __future__ import annotations
-
 import bz2
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -15,9 +13,6 @@ from builders.errors import SourceError
 from builders.shaping.choices import build_gold_pool, build_option_pool
 from builders.spec import Raw, Tables
 from tests.support.reading import write_raw
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # The queries of RAR-b's HellaSwag that share their relevant document, by number; the order of endings does not matter.
 SHARED_ENDINGS = [

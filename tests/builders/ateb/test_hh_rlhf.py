@@ -1,15 +1,9 @@
 """HH-RLHF: the real test split gives two rows per pair, except for empty answers."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
+from pipelines.make import BuildResult
 from tests.support.real_releases import label_counts, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.make import BuildResult
 
 
 def test_the_real_test_split_gives_two_rows_per_pair_except_for_four_empty_answers(

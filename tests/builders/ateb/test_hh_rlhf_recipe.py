@@ -1,10 +1,9 @@
 """HH-RLHF: transcripts are split at the last answer, and real helpful pairs go through."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,9 +23,6 @@ from tests.support.preference_pairs import (
     write_file,
 )
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "hhrlhf-helpful-reranking"
 FILE = "helpful-base/test.jsonl.gz"

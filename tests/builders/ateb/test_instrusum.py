@@ -1,17 +1,13 @@
 """InstruSum: only the overall score counts, both file formats are read, and missing ratings are errors."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import SourceError
 from tests.support.preference_pairs import assert_same_tables, build_tables, golden_raw, json_lines, write_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "instrusum-reranking"
 

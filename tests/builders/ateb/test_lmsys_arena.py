@@ -1,8 +1,7 @@
 """Chatbot Arena: the order of sides does not matter, malformed battles are errors, and real pairs go through."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -26,9 +25,6 @@ from tests.support.preference_pairs import (
     read_rows,
     write_battles,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "lmsys-reranking"
 

@@ -1,11 +1,10 @@
 """PAR3: pairs of both labels from books with any content, the real Candide, and files with another structure."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,9 +17,6 @@ from builders.shaping.folding import fold_text
 from builders.spec import Raw, RawFiles, Tables
 from pipelines.audit.quality import audit_tables
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SHORT_TEXT = st.text("aB. ", max_size=3)
 BOOKS = st.lists(st.lists(st.tuples(SHORT_TEXT, SHORT_TEXT), max_size=6), max_size=3)

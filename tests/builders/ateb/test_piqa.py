@@ -1,22 +1,16 @@
 """PIQA: labels count from 0, and blanks at the end of solutions are kept."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from builders.ateb import piqa
 from builders.errors import SourceError
+from pipelines.make import BuildResult
 from tests.support.reading import write_raw
 from tests.support.real_releases import read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 
 def test_labels_count_from_0_and_blanks_are_kept(tmp_path: Path) -> None:

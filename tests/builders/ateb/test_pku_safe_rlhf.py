@@ -1,9 +1,7 @@
 """PKU-SafeRLHF: only helpfulness counts, unknown preferences are errors, and the first download is pinned."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +10,7 @@ from cards.texts import read_prose
 from pipelines.make import GOLDEN
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
+from tests.support.faulty_server import FaultyServer
 from tests.support.preference_pairs import (
     assert_same_tables,
     build_tables,
@@ -23,11 +22,6 @@ from tests.support.preference_pairs import (
     write_parquet,
 )
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.faulty_server import FaultyServer
 
 NAME = "beavertails-helpful-reranking"
 

@@ -1,10 +1,9 @@
 """Ids and positions of preference sets do not reveal the better response, even if the source always has it in the same place."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,9 +20,6 @@ from tests.support.preference_pairs import (
     write_parquet,
 )
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def write_alpacafarm(folder: Path, count: int) -> None:

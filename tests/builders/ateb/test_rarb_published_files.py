@@ -4,11 +4,10 @@ The digests are those of github.com/gowitheflow-1998/RAR-b at 9f37bffd, folder `
 figures are those of the datasets on the Hub, as mteb measures them.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -18,15 +17,10 @@ from builders.shaping.choices import build_gold_pool, build_option_pool
 from builders.shaping.folding import fold_case
 from builders.spec import Raw, Tables
 from pipelines.audit.duplicates import FOLDED_DETAIL
+from pipelines.make import BuildResult
 from pipelines.release import ledger
 from tests.support.real_releases import read_table
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 COMPLETE = ("piqa-retrieval", "winogrande-retrieval", "alphanli-retrieval")
 # The queries, documents and judgements of cleaned versions.

@@ -6,21 +6,19 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
+from pipelines.make import BuildResult
 from tests.support.paths import ROOT
 from tests.support.real_releases import COMPLETE, read_table, warning_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from _pytest.mark.structures import ParameterSet
-
-    from pipelines.make import BuildResult
 
 CLASSIFICATIONS = ("esnli-classification", "vitaminc-classification")
 ALL = (*CLASSIFICATIONS, "hhrlhf-harmlessness-classification")

@@ -1,12 +1,10 @@
 """SHP: all subreddits are included, only the texts and the label count, and malformed pairs are errors."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,12 +12,9 @@ import pytest
 from builders.ateb.shp import DOMAINS, INSTRUCTION, SPLITS
 from builders.errors import SourceError
 from builders.spec import Raw, RawFiles
-from pipelines.make import GOLDEN
+from pipelines.make import GOLDEN, BuildResult
 from tests.support.recipes import frame
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pipelines.make import BuildResult
 
 NAME = "shp-reranking"
 

@@ -1,28 +1,20 @@
 """VitaminC's test split from the real raw files has the published rows, duplicates and conflicts."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 from builders.spec import RawFiles
 from cards.texts import read_prose
+from pipelines.make import BuildResult
 from pipelines.raw.inputs import find_input
 from tests.support.real_releases import label_counts, warning_counts
 from tests.support.recipes import frame
 from tests.support.releases import definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import polars as pl
-
-    from pipelines.make import BuildResult
-
 
 NAME = "vitaminc-classification"
 

@@ -1,9 +1,7 @@
 """WinoGrande: the query adds a full stop to every sentence, and answers count from 1."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from builders.errors import SourceError
 from tests.support.reading import write_raw
 from tests.support.recipes import build_tables, frame
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RECORD = {"qID": "3A-1", "sentence": "Ann saw _ .", "option1": "Bo", "option2": "Al", "answer": "2"}
 

@@ -1,19 +1,13 @@
 """Raw files with given bytes."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from builders.spec import Raw
 from tests.support.reading import write_raw
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from builders.spec import Raw
 
 
 @pytest.fixture

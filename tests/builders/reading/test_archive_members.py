@@ -1,17 +1,12 @@
 """read_members: many files of one zip archive."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from builders.errors import SourceError
 from builders.reading.archive_members import read_members
 from tests.support.reading import write_zip
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_requested_files_come_from_any_folder_and_nothing_is_extracted(tmp_path: Path) -> None:

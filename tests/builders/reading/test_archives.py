@@ -1,11 +1,10 @@
 """open_raw: the same bytes from every packing, and errors for packed data that are truncated, corrupt or something else."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,10 +14,6 @@ from builders.errors import SourceError
 from builders.reading import json_lines, read_json_lines, read_lines
 from builders.spec import Raw
 from tests.support.reading import AB, PACKINGS, make_tar, make_zip, read_bytes, source_error, zst_frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 UNCHECKED = ("plain", "tar", "zst", "several zst frames")  # no checksum, or frames that end where the file is cut
 # The lines of COUNTED by `zstd -19`, which adds a checksum; pyarrow's codec adds none.

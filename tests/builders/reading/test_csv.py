@@ -1,8 +1,6 @@
 """CSV and TSV: which files are accepted, what their rows are, and what the errors say."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import polars as pl
 import pytest
@@ -11,12 +9,8 @@ from hypothesis import strategies as st
 
 from builders.reading import csv as csv_reader
 from builders.reading import read_csv
+from builders.spec import Raw
 from tests.support.reading import AB, BOM, TEXT, source_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Raw
 
 
 def test_columns_are_found_by_name_and_others_are_ignored(raw: Callable[..., Raw]) -> None:

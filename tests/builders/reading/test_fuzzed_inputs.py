@@ -1,21 +1,15 @@
 """Files that once ended in a traceback, or in minutes or gigabytes, when benchmarks/fuzz_readers.py found them."""
 
-from __future__ import annotations
-
 import io
 import zipfile
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import polars as pl
 
 from builders import limits
 from builders.reading import pickle_members, read_members, read_xml_values
+from builders.spec import Raw
 from tests.support.reading import make_zip, read_bytes, source_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Raw
 
 
 def test_a_zip_whose_names_are_not_utf_8_is_an_error(raw: Callable[..., Raw]) -> None:

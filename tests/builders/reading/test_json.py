@@ -1,9 +1,8 @@
 """JSON lines: which files are accepted, what their rows are, and what the errors say."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,12 +11,8 @@ from hypothesis import strategies as st
 
 from builders.reading import json as json_reader
 from builders.reading import json_lines, read_json_array, read_json_lines
+from builders.spec import Raw
 from tests.support.reading import AB, BOM, NESTED, NESTED_ROW, PACKINGS, TEXT, source_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Raw
 
 
 def line(**changes: Any) -> str:

@@ -1,11 +1,10 @@
 """JSON arrays and objects of objects, read in pieces: any layout is accepted, and errors name the record."""
 
-from __future__ import annotations
-
 import gzip
 import json
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,12 +15,8 @@ from builders import limits
 from builders.errors import SourceError
 from builders.reading import json as json_reader
 from builders.reading import json_members, read_json_array
+from builders.spec import Raw
 from tests.support.reading import AB, BOM, source_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Raw
 
 # Arrays
 

@@ -1,20 +1,14 @@
 """Files of JSON objects whose layout is not known before: one array, or one object per line."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import polars as pl
 import pytest
 
 from builders.reading import json as json_reader
 from builders.reading import json_objects
+from builders.spec import Raw
 from tests.support.reading import AB, BOM, source_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Raw
 
 ROWS = [("x", 1), ("y", 2), ("[", 3)]
 

@@ -1,10 +1,8 @@
 """parse_plain_lines: the rows of the strict parser, or None."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -15,9 +13,6 @@ from builders.errors import SourceError
 from builders.reading import json as json_reader
 from builders.reading.json_plain import parse_plain_lines
 from builders.spec import Raw
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 AB = pl.Schema({"b": pl.String(), "a": pl.String()})
 GOOD = b'{"a":"1","b":"2"}'

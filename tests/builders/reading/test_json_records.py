@@ -1,20 +1,15 @@
 """Nested records as a list of objects and as an object of lists: the same rows from both, and errors for other shapes."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 import pytest
 
 from builders.reading import json_lines
+from builders.spec import Raw
 from tests.support.reading import source_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Raw
 
 COLUMNS = {"id": pl.Int64, "answers": pl.List(pl.Struct({"text": pl.String, "votes": pl.Int64}))}
 OPTIONAL = ("answers[].votes",)

@@ -1,13 +1,12 @@
 """Files written to exhaust whoever reads them: every limit of builders.limits is fed, and is an error."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile
 import warnings
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 import pytest
@@ -25,12 +24,8 @@ from builders.reading import (
     read_tskv,
     read_xml_values,
 )
+from builders.spec import Raw
 from tests.support.reading import AB, make_tar, make_zip, read_bytes, source_error, zst_frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Raw
 
 TEXT = {"a": pl.String}
 LINE_READERS: dict[str, Callable[[Raw], Any]] = {

@@ -1,8 +1,6 @@
 """Lines and documents of plain text."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import polars as pl
 import pytest
@@ -10,12 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.reading import read_documents, read_lines
+from builders.spec import Raw
 from tests.support.reading import BOM, TEXT, source_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Raw
 
 
 def test_lines_lose_only_their_line_ends(raw: Callable[..., Raw]) -> None:

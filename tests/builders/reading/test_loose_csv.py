@@ -1,10 +1,9 @@
 """Tables whose quoting is not documented: which quotes enclose a field, and which are characters of it."""
 
-from __future__ import annotations
-
 import csv
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -14,10 +13,6 @@ from hypothesis import strategies as st
 from builders.errors import SourceError
 from builders.reading import read_csv, read_loose_csv
 from builders.spec import Raw
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 COLUMNS = {"text": pl.String(), "label": pl.String()}
 

@@ -1,18 +1,13 @@
 """Bitexts as two texts of equally many lines."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from builders.errors import SourceError
 from builders.reading import moses, moses_batches
 from builders.spec import Raw
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def write(folder: Path, first: bytes, second: bytes) -> tuple[Raw, Raw]:

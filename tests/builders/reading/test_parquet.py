@@ -1,10 +1,10 @@
 """read_parquet: the requested columns and fields of a Parquet file, and errors for everything else."""
 
-from __future__ import annotations
-
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -18,10 +18,6 @@ from builders.errors import SourceError
 from builders.reading import read_parquet
 from builders.spec import Raw
 from tests.support.reading import source_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 PAPER = {"paper_id": pl.Int64(), "title": pl.String(), "abstract": pl.String()}
 PAPERS = {"paper_id": [7, 3], "title": ["А", " Б\n"], "abstract": ["", "в"], "extra": [1.5, None]}

@@ -1,14 +1,13 @@
 """Pickles of plain data are read; a pickle that refers to code is refused before any of it runs."""
 
-from __future__ import annotations
-
 import copyreg
 import gzip
 import pickle
 import struct
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,9 +18,6 @@ from builders.errors import SourceError
 from builders.reading import pickle_members, read_pickle
 from builders.spec import Raw
 from tests.support.reading import source_error, write_raw
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
 PLAIN = st.recursive(

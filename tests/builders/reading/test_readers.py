@@ -1,9 +1,7 @@
 """What all readers have in common."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -16,12 +14,8 @@ from builders.reading import (
     read_lines,
     read_xml_values,
 )
+from builders.spec import Raw
 from tests.support.reading import AB
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Raw
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, 9])

@@ -1,9 +1,9 @@
 """The readers on real raw files, compared with the published sizes and the standard library."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,10 +19,6 @@ from builders.reading import (
 )
 from builders.spec import Raw
 from tests.support.reading import QUESTION
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture

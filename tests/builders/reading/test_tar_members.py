@@ -1,23 +1,17 @@
 """Taking some files out of a tar: which ones, in one pass, and which archives are refused."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 from isal import igzip
 
 from builders.reading import archives, read_lines
 from builders.reading.tar_members import take_members
+from builders.spec import Raw
 from tests.support.reading import make_tar, source_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from builders.spec import Raw
 
 TXT = re.compile(r"(?:.*/)?(?P<word>[a-z]+)\.txt")
 MEMBERS = {"in/b.txt": b"1\n2\n", "in/b.bin": b"x" * 5_000, "./a.txt": b"y" * 512, "c.txt.gz": b"z", "c.txt": b""}

@@ -1,8 +1,7 @@
 """TSKV: which files are accepted, what their rows are, and what the errors say."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 import pytest
@@ -10,12 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.reading import read_tskv, tskv
+from builders.spec import Raw
 from tests.support.reading import source_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Raw
 
 REVIEW: dict[str, Any] = {"text": pl.String, "rating": pl.Float64}
 

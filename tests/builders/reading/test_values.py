@@ -1,21 +1,16 @@
 """Column types: which values match, which path the error names, and how the cells of text tables are parsed."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 import pytest
 
 from builders.reading import read_csv, read_json_lines
 from builders.reading.values import check_record
+from builders.spec import Raw
 from tests.support.reading import AB, NESTED, NESTED_ROW, source_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Raw
 
 DEEP_MISMATCHES = [
     ({"question": {"stem": "s"}}, "question.choices is missing", "the keys: 'stem'"),

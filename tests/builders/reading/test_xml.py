@@ -1,19 +1,14 @@
 """XML records of named values: which files are accepted, what their rows are, and what the errors say."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 import pytest
 
 from builders.reading import read_xml_values
+from builders.spec import Raw
 from tests.support.reading import BOM, source_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Raw
 
 PAIR: dict[str, Any] = {"id": pl.Int64, "text_1": pl.String, "class": pl.Float64}
 

@@ -1,18 +1,12 @@
 """CEDR: the real files have the published rows, labels and duplicates, and version 3.0.0 has every text once."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import polars as pl
 
 from builders.shaping.folding import fold_text
+from pipelines.make import BuildResult
 from tests.support.real_releases import finding_counts, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.make import BuildResult
 
 
 def test_the_real_files_have_the_published_rows_labels_and_duplicates(

@@ -1,9 +1,7 @@
 """Datasets whose recipes draw the splits: cleaned versions ignore copies, and too few rows are an error."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,6 @@ from builders.errors import RecipeError
 from pipelines.make import GOLDEN
 from tests.support.recipes import build_tables, dropped_counts, split_frames, write_csv
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RUBRICS = ("спорт", "Происшествия", "ПОЛИТИКА", "Наука", "Культура", "экономика")
 SENTIMENTS = ("negative", "neautral", "positive")

@@ -1,17 +1,12 @@
 """geo_reviews: the sizes of the paper, and which rubrics and texts the clustering set takes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from builders.errors import RecipeError
 from tests.support.recipes import assert_balanced_and_distinct, build_tables, dropped_counts, frame, split_frames
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CLUSTERING = "georeview-clustering-p2p"
 

@@ -1,22 +1,17 @@
 """headlines: the sizes of the paper, clusters that stay in one split, and malformed raw files."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from builders.errors import RecipeError, SourceError
 from builders.shaping.sampling import split
+from builders.spec import Tables
 from tests.support.recipes import assert_balanced_and_distinct, build_tables, split_frames
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from builders.spec import Tables
 
 CLASSES = {"спорт": 0, "Происшествия": 1, "ПОЛИТИКА": 2, "Наука": 3, "Культура": 4, "экономика": 5}
 

@@ -1,10 +1,9 @@
 """inappropriateness: real files, the sizes of the paper, labels by people and by machine, and malformed scores."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,15 +11,10 @@ import pytest
 from builders.errors import SourceError
 from builders.rumteb.inappropriateness import TOPICS, find_topics, is_certain, read_scores
 from builders.shaping.folding import fold_text
-from builders.spec import Raw
+from builders.spec import Raw, Tables
 from pipelines.make import GOLDEN
 from tests.support.recipes import assert_balanced_and_distinct, build_tables, dropped_counts, split_frames, write_csv
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.spec import Tables
 
 
 def build_messages(path: Path, scratch: Path, **options: Any) -> Tables:

@@ -3,12 +3,10 @@
 The sentences are invented, in the forms of real reviews. The last tests read real reviews, if these are available.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -18,9 +16,6 @@ from hypothesis import strategies as st
 from builders.rumteb.kinopoisk.more_rules import MORE_RULES
 from builders.rumteb.kinopoisk.ratings import remove_ratings
 from builders.rumteb.kinopoisk.rules import GAP, RULES, SHIELD, Rule
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def clean(*texts: str, thorough: bool = True) -> list[str]:

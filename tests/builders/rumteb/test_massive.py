@@ -1,9 +1,8 @@
 """massive: intents, scenarios and partitions of the utterances."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from polars.testing import assert_frame_equal
@@ -11,14 +10,9 @@ from polars.testing import assert_frame_equal
 from builders.errors import SourceError
 from builders.rumteb import massive
 from builders.spec import Raw, RawFiles
+from pipelines.make import BuildResult
 from tests.support.real_releases import read_table
 from tests.support.recipes import frame
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 
 def make_utterance(**changes: str) -> str:

@@ -1,14 +1,12 @@
 """MIRACL's two recipes: on invented passages, and on the real questions and judgements."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,15 +14,12 @@ import pytest
 from benchmarks.miracl import DATASETS, QRELS, SHARD, SHARDS, TOPICS, make_raw, recipe
 from builders.errors import RecipeError, SourceError
 from builders.rumteb.miracl import bm25
-from builders.spec import Raw
+from builders.spec import Raw, Tables
 from cards.texts import read_prose
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
 from tests.support.recipes import find_defects, frame
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from builders.spec import Tables
 
 RETRIEVAL, RERANKING = DATASETS
 CANDIDATES = 12

@@ -1,15 +1,13 @@
 """builders.rumteb.miracl.bm25: ranks and scores follow its definition, and agree with bm25s."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import random
 import re
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 import Stemmer
@@ -18,9 +16,6 @@ from hypothesis import strategies as st
 
 from benchmarks.miracl import inflected, library, made_up
 from builders.rumteb.miracl import bm25
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def rank(

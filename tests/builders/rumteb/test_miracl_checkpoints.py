@@ -1,13 +1,13 @@
 """MIRACL's checkpoints: a killed build resumes with the first shard that is not stored, if it is a build of the same rows."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,16 +16,10 @@ from builders.errors import RecipeError
 from builders.reading import json_batches
 from builders.rumteb import miracl
 from builders.rumteb.miracl import passages
-from pipelines.make import GOLDEN, make
+from builders.spec import Raw
+from pipelines.make import GOLDEN, BuildResult, make
 from tests.support.paths import ROOT
 from tests.support.releases import definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from builders.spec import Raw
-    from pipelines.make import BuildResult
 
 RETRIEVAL = DATASETS[0]
 

@@ -1,10 +1,8 @@
 """MIRACL's titles with first paragraphs: which passages are joined, wherever batches and shards are cut."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -15,14 +13,9 @@ from builders.rumteb.miracl import titles
 from builders.rumteb.miracl.passages import SHARDS
 from builders.rumteb.miracl.titles import texts_to_measure, title_pairs
 from builders.shaping.lengths import read_tokens
-from builders.shaping.popularity import select_pool
+from builders.shaping.popularity import Pool, select_pool
 from builders.spec import Raw
 from tests.support.measurements import count_words, write_tokens
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.shaping.popularity import Pool
 
 Passage = tuple[str, str, str]
 

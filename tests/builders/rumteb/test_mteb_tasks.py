@@ -1,9 +1,7 @@
 """mteb's built-in tasks load our releases unchanged."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -11,10 +9,6 @@ from pipelines.make import GOLDEN, BuildResult
 from pipelines.release.folder import scan_tables
 from tests.support.real_releases import read_table
 from tests.support.releases import NAMES, definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 TASKS = {
     "massive-intent-classification": "MassiveIntentClassification",

@@ -1,20 +1,14 @@
 """ParaPhraser: the real files have the published pairs, and later versions have every pair once."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import polars as pl
 import pytest
 
 from builders.shaping.folding import fold_text
 from pipelines.audit.duplicates import FOLDED_DETAIL
+from pipelines.make import BuildResult
 from tests.support.real_releases import finding_counts, read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.make import BuildResult
 
 
 def test_the_real_files_have_the_published_pairs(complete_release: Callable[[str], BuildResult]) -> None:

@@ -1,24 +1,18 @@
 """ria_news: how single articles are cleaned, compared and dropped, and what real articles become."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
 
 from builders.errors import RecipeError, SourceError
 from builders.rumteb.ria_news import retrieval
-from builders.spec import Raw, RawFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.spec import Tables
+from builders.spec import Raw, RawFiles, Tables
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
 """builders.rumteb.ria_news.datelines: which texts begin with a dateline, and what remains without it."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,9 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.rumteb.ria_news.datelines import remove_dateline
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # From real articles, with white space folded.
 REAL = (

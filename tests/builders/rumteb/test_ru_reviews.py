@@ -1,17 +1,12 @@
 """ru_reviews: the sizes of the paper, and labels that are conflicting, unknown or too rare."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from builders.errors import RecipeError, SourceError
 from tests.support.recipes import assert_balanced_and_distinct, build_tables, dropped_counts, split_frames, write_csv
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "ru-reviews-classification"
 SENTIMENTS = ("negative", "neautral", "positive")

@@ -1,9 +1,8 @@
 """ru_sci_bench: the real tables of labels, the published sizes, and what the reader refuses."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -18,10 +17,6 @@ from builders.shaping.folding import fold_text
 from builders.spec import Raw, RawFiles
 from tests.support.recipes import frame
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 # Rows of the real tables of labels.
 LABELLED = {

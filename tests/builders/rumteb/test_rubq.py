@@ -1,13 +1,11 @@
 """RuBQ's two recipes, on generated raw files: small ones of every shape."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,13 +15,11 @@ from hypothesis import strategies as st
 from benchmarks.rubq import PARAGRAPHS, QUESTIONS, made, make_raw
 from builders.errors import SourceError
 from builders.shaping.sampling import hash_order
+from builders.spec import Tables
 from pipelines.make import make
 from pipelines.raw.settings import RawSettings
 from tests.support.recipes import frame
 from tests.support.releases import definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from builders.spec import Tables
 
 RERANKING, RETRIEVAL = "rubq-reranking", "rubq-retrieval"
 

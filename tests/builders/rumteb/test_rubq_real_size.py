@@ -1,22 +1,17 @@
 """RuBQ's two recipes, on generated raw files with the format of the real ones: smaller in CI, of the real size when slow."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks.rubq import PARAGRAPHS, QUESTIONS, Planted, made, make_raw
+from builders.spec import Tables
 from tests.support.recipes import find_defects, frame
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.spec import Tables
 
 RERANKING, RETRIEVAL = "rubq-reranking", "rubq-retrieval"
 

@@ -1,9 +1,7 @@
 """sts22: the real table of pairs, articles that are missing, empty or repeated, and malformed files."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -14,9 +12,6 @@ from builders.rumteb import sts22
 from builders.spec import Raw, RawFiles
 from tests.support.reading import write_zip
 from tests.support.recipes import frame
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def make_article(text: str) -> str:

@@ -1,8 +1,6 @@
 """stsb_ru: which pairs are dropped, and how the file of decisions is read."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -18,9 +16,6 @@ from pipelines.raw.settings import RawSettings
 from tests.support.recipes import frame
 from tests.support.releases import definition_of
 from tests.support.stsb_ru import CLASSIFIER, ROWS, build_tables, csv_files, write_decisions
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DISTINCT_PAIRS = {"train": 5694, "validation": 1495, "test": 1376}
 

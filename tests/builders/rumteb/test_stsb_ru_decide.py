@@ -4,12 +4,10 @@ The classifier is a tiny model with the architecture of the real one and random 
 loaded and run like the real one.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -21,9 +19,6 @@ from pipelines import decide
 from pipelines.raw import decisions
 from tests.support.recipes import frame
 from tests.support.stsb_ru import CLASSIFIER, ROWS, build_tables, csv_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 needs_model = pytest.mark.extra("torch", "transformers")
 

@@ -1,17 +1,12 @@
 """TERRa: the real file has the published pairs."""
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import polars as pl
 
+from pipelines.make import BuildResult
 from tests.support.real_releases import read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import polars as pl
-
-    from pipelines.make import BuildResult
 
 
 def text_lengths(texts: pl.Series) -> tuple[int, int, int]:

@@ -1,7 +1,5 @@
 """Which answer of a question is its positive."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,8 +1,6 @@
 """builders.shaping.benchmark_index reads what `contamination index` writes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -14,9 +12,6 @@ from builders.spec import Raw
 from pipelines.corpus_scan.fingerprints import fingerprint_texts
 from pipelines.corpus_scan.index_file import read_index
 from pipelines.make import GOLDEN
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PATH = GOLDEN / "ru_hnp" / "raw" / "benchmark-index.parquet"
 

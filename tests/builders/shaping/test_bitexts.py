@@ -1,8 +1,7 @@
 """Sets from bitexts: which pairs are of use, and which side is the query."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,10 +12,6 @@ from builders.spec import Raw, RawFiles, Tables
 from pipelines.make import GOLDEN
 from tests.support.measurements import write_cosines, write_tokens
 from tests.support.training import count_dropped, table_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 PAIRS = [
     ("One two.", "Раз два."),

@@ -1,8 +1,6 @@
 """Multiple-choice questions become retrieval: queries, the pool of answers, judgements, and label files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,12 +9,8 @@ from hypothesis import strategies as st
 
 from builders.errors import SourceError
 from builders.shaping.choices import build_gold_pool, build_option_pool, read_gold_labels
+from builders.spec import Raw, Tables
 from tests.support.reading import write_raw
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.spec import Raw, Tables
 
 Question = tuple[str, list[str], int]
 

@@ -1,7 +1,5 @@
 """Which rows a cleaned version drops, and which it keeps."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from hypothesis import given

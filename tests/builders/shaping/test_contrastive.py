@@ -1,7 +1,5 @@
 """builders.shaping.contrastive: random negatives that any program can draw again, and what a cleaned table lacks."""
 
-from __future__ import annotations
-
 from hashlib import blake2b
 
 import polars as pl

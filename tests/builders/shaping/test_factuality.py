@@ -1,8 +1,6 @@
 """Premise and hypothesis become one text with one of three labels."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,9 +11,6 @@ from builders.errors import SourceError
 from builders.shaping.cleaning import SHORT
 from builders.shaping.factuality import FEVER, LABELS, NLI, classify_pairs, number_labels, read_splits
 from builders.spec import Raw, RawFiles, Tables
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 

@@ -1,7 +1,5 @@
 """HTML as text with its lines."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

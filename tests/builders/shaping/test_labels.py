@@ -1,8 +1,6 @@
 """Label names become numbers, and unknown names are errors."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -10,9 +8,6 @@ import pytest
 from builders.errors import SourceError
 from builders.shaping.labels import label_key, label_numbers
 from builders.spec import Raw
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NUMBERS = {"joy": 0, "fear": 3}
 

@@ -1,20 +1,14 @@
 """Texts that are too long for training."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from builders.errors import SourceError
 from builders.shaping.lengths import drop_long, read_tokens, texts_of
+from builders.shaping.measurements import Measurements
 from tests.support.measurements import write_tokens
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.shaping.measurements import Measurements
 
 LISTS = pl.List(pl.String)
 SCHEMA = {"id": pl.String, "query": pl.String, "positives": LISTS, "negatives": LISTS, "votes": pl.Int64}

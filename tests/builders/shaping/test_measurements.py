@@ -1,9 +1,7 @@
 """Files of measurements: what they answer, and which are refused."""
 
-from __future__ import annotations
-
 import hashlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -14,12 +12,8 @@ from builders.errors import SourceError
 from builders.shaping.lengths import TOKENIZER
 from builders.shaping.measurements import COSINE, TOKENS, hash_pairs, hash_texts, read_measurements
 from builders.shaping.thresholds import LABSE, LABSE_REVISION
+from builders.spec import Raw
 from tests.support.measurements import REVISION, write_cosines, write_tokens
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.spec import Raw
 
 COUNTS = {"Кот спит.": 4, "": 0, "ёж\u2028и уж": 5, "e\u0301": 2, "é": 1}
 COSINES = {("a", "bc"): 0.25, ("ab", "c"): -0.5, ("Дом", "House"): 0.81237}

@@ -1,7 +1,5 @@
 """Duplicate queries and documents are merged, and no judgement is lost."""
 
-from __future__ import annotations
-
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,9 +1,8 @@
 """Mined negatives: which documents are drawn from a ranking, and which rankings are refused."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -27,9 +26,6 @@ from builders.shaping.mined_negatives import (
 )
 from builders.shaping.short_hashes import hash_texts
 from builders.spec import Raw
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 QUESTIONS = ["Где растут яблоки?", "Где растут груши?", "Что едят ежи?"]
 RANKS = (2, 9)

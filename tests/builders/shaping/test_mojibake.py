@@ -1,7 +1,5 @@
 """builders.shaping.mojibake: UTF-8 read in another encoding is found, and text that looks a little like it is not."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

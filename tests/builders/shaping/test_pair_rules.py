@@ -1,8 +1,6 @@
 """The rules that the sets from Russian sources share."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 
@@ -10,9 +8,6 @@ from builders.shaping.benchmark_index import BenchmarkIndex
 from builders.shaping.lengths import read_tokens
 from builders.shaping.pair_rules import drop_repeated, make_short_pairs, strip_rows
 from tests.support.measurements import write_tokens
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOTHING = BenchmarkIndex({"exact": pl.Series([], dtype=pl.UInt64), "folded": pl.Series([], dtype=pl.UInt64)})
 

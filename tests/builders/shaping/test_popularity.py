@@ -1,8 +1,8 @@
 """Pools: which rows of a ranking a set is sampled from, however the source is cut into batches."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,16 +11,10 @@ from builders.errors import RecipeError, SourceError
 from builders.shaping import popularity
 from builders.shaping.lengths import read_tokens
 from builders.shaping.popularity import PairSet, Pool, build_sets, select_pool, texts_to_measure
-from builders.spec import RawFiles
+from builders.spec import Raw, RawFiles
 from pipelines.make import GOLDEN
 from tests.support.measurements import write_tokens
 from tests.support.reading import write_raw
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from builders.spec import Raw
 
 COLUMNS = {"number": pl.Int64, "query": pl.String, "positive": pl.String, "votes": pl.Int64, "views": pl.Int64}
 Row = tuple[int, str | None, str | None, int | None, int | None]

@@ -1,10 +1,10 @@
 """Preference pairs become reranking: which pairs are dropped, and that only the texts reveal the preferred response."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from itertools import combinations
+from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -40,10 +40,6 @@ from tests.support.preference_pairs import (
     frame,
     guess_preferences,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 Rating = tuple[str, str, str, float]  # prompt, system, response, rating
 Pair = tuple[str, str, str, bool | None]  # query, response a, response b, whether a is preferred

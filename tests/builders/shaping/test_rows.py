@@ -1,8 +1,6 @@
 """Dropped rows are counted by reason; refused rows are errors that name their location."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -10,9 +8,6 @@ import pytest
 from builders.errors import SourceError
 from builders.shaping.rows import drop, drop_each, refuse
 from builders.spec import Dropped, Raw
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

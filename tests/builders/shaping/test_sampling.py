@@ -1,7 +1,5 @@
 """Hash order and samples: which rows are chosen, and what the choice does not depend on."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Data that do not permit a sample or a split, and wrong arguments, are errors."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

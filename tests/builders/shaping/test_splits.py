@@ -1,7 +1,5 @@
 """Splits: their sizes per class, their shares of each class, and groups that stay together."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import polars as pl

@@ -1,12 +1,11 @@
 """builders.shaping.text: HTML becomes the text that BeautifulSoup returns, with white space folded as in Python."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -16,10 +15,6 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from builders.shaping.text import ELEMENTS, EMPTY, REFERENCES, WHITE_SPACE, fold_white_space, html_to_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 # What two HTML parsers may read differently: tags in every shape, raw text elements, comments and the like, valid and invalid
 # references, white space of all kinds, and the markers that html_to_text uses itself.

@@ -1,7 +1,5 @@
 """The rule for thresholds that a paper leaves open."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from hypothesis import given

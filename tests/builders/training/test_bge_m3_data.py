@@ -1,25 +1,18 @@
 """BGE-M3's data: which files of the archive are read, in which order, and the negatives of rows."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 from builders.errors import SourceError
+from builders.spec import Tables
 from tests.support.reading import make_tar
 from tests.support.training import build_golden
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import polars as pl
-
-    from builders.spec import Tables
 
 NAME = "bge-m3-contrastive"
 FILE = "bge-m3-data.tar.gz"

@@ -1,16 +1,12 @@
 """DINO-STS: the readings of the paper that its options select, and labels as text and as numbers."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import SourceError
 from tests.support.training import build_golden, table_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "dino-sts-contrastive"
 FILE = "sts-dino-x1x2-postprocessed.jsonl"

@@ -1,14 +1,9 @@
 """Habr: articles in English, and how leads are ranked."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.training.habr import CONFIG
 from tests.support.training import build_golden, rows_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "habr-contrastive"
 

@@ -1,14 +1,9 @@
 """Habr Q&A: HTML, the switch for the query, and how answers are ranked."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.training.habr_qna import QA, TITLE_BODY
 from tests.support.training import build_golden, rows_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "habr-qna-contrastive"
 

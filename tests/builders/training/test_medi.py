@@ -1,9 +1,8 @@
 """MEDI: the file is refused where its tasks are not those of the paper."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,9 +12,6 @@ from builders.spec import Raw, RawFiles, Tables
 from builders.training import medi
 from pipelines.make import GOLDEN
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DATASET = definition_of("medi-contrastive").dataset
 

@@ -1,9 +1,7 @@
 """MultiParaCrawl: the members of the archive, and the pool."""
 
-from __future__ import annotations
-
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from builders.spec import Raw
 from builders.training.multi_para_crawl import BITEXT, SOURCE
 from pipelines.make import GOLDEN
 from tests.support.training import build_golden, table_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "multi-para-crawl-contrastive"
 SIDES = {"en": "MultiParaCrawl.en-ru.en", "ru": "MultiParaCrawl.en-ru.ru"}

@@ -1,19 +1,15 @@
 """Paraphrases: the choice of the query, and the switch for distractors."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from builders.errors import SourceError
 from tests.support.training import build_golden, table_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 NAME = "paraphrases-contrastive"
 

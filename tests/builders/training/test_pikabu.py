@@ -1,9 +1,7 @@
 """Pikabu: how many records its files must have, and the shortest text."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,6 @@ from builders.training.pikabu import CONFIG, FILES
 from pipelines.make import GOLDEN
 from tests.support.releases import definition_of
 from tests.support.training import build_golden, rows_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "pikabu-contrastive"
 

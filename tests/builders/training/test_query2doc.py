@@ -1,16 +1,11 @@
 """Query2doc: which rows are drawn, what their negatives are, and ids that the source has twice."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from builders.errors import SourceError
 from tests.support.training import build_golden, table_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "query2doc-contrastive"
 

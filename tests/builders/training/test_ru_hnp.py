@@ -1,19 +1,12 @@
 """RuHNP: a text of a benchmark in the raw file is reported by 1.0.0 and absent from 2.0.0, and every row gets seven negatives."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
+import polars as pl
 import pytest
 
+from pipelines.make import BuildResult
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import polars as pl
-
-    from pipelines.make import BuildResult
 
 NAME = "ru-hnp-contrastive"
 PLANTED = "Курс рубля вырос на 0,5%."  # a test sentence of the golden sample stsb_ru

@@ -1,17 +1,12 @@
 """RuNews: the sample is drawn from all lines, which are numbered from the first."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
+import pytest
 
 from builders.reading import json as json_reader
 from builders.training.ru_news import CONFIG
 from tests.support.training import build_golden, rows_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 NAME = "ru-news-contrastive"
 

@@ -1,16 +1,11 @@
 """ru-paraphrase-NMT-Leipzig: the threshold of p_good, and other values than probabilities."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from builders.errors import SourceError
 from tests.support.training import build_golden, count_dropped, table_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "ru-paraphrase-nmt-leipzig-contrastive"
 THRESHOLD = "threshold of p_good, in hundredths"

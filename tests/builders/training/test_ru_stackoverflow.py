@@ -1,8 +1,6 @@
 """Russian StackOverflow: the switch for the query, and records of another format."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +8,6 @@ from builders.errors import SourceError
 from builders.training.ru_stackoverflow import QA, TITLE_BODY
 from tests.support.reading import zst_frame
 from tests.support.training import build_golden, rows_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "ru-stackoverflow-contrastive"
 

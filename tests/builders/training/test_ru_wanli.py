@@ -1,9 +1,8 @@
 """RuWANLI: the readings of the paper that its options select, and labels that the source does not have."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,9 +12,6 @@ from builders.spec import Raw, RawFiles, Tables
 from builders.training import ru_wanli
 from pipelines.make import GOLDEN
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RECIPE = definition_of("ru-wanli-contrastive").dataset.recipe
 

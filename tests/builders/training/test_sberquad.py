@@ -1,13 +1,8 @@
 """SberQuAD: questions that share a paragraph."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.support.training import build_golden, count_dropped, table_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_questions_about_one_paragraph_are_table_of_their_own_and_a_repeated_one_is_not(tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
 """WikiOmnia: both layouts of its file, summaries with several questions, and the title in the document."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,6 @@ from builders.errors import SourceError
 from builders.reading import json as json_reader
 from builders.training.wikiomnia import CONFIG
 from tests.support.training import build_golden, count_dropped, rows_of, table_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "wikiomnia-contrastive"
 FILE = "dummy/wikiomnia_ruT5_filtered/wikiomnia_ruT5_filtered_train.json"

@@ -1,17 +1,12 @@
 """XNLI: rows of premises with several hypotheses, and labels that the source does not have."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from builders.errors import SourceError
 from tests.support.training import build_golden, table_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TRAIN = "ru/train-00000-of-00001.parquet"
 

@@ -1,14 +1,9 @@
 """Yandex Q: queries without a title, references and tags in plain texts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders.training.yandex_q import QA, TITLE_BODY
 from tests.support.training import build_golden, rows_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = "yandex-q-contrastive"
 

@@ -1,13 +1,11 @@
 """Signed statements: openssl verifies them with the commands of the documentation, and a key is never shown."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +13,6 @@ from builders.errors import UsageError
 from pipelines.attestation import envelopes
 from pipelines.attestation.envelopes import read_signer, sign_statement
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STATEMENT = '{"_type": "https://in-toto.io/Statement/v1", "note": "ä"}\n'.encode()
 DOCUMENT = ROOT / "docs" / "reproducibility.md"

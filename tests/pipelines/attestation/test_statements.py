@@ -1,24 +1,18 @@
 """Statements about a release: SLSA provenance of a build, a verification summary of a rebuild."""
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from cards.manifest import Manifest
 from pipelines.attestation.statements import encode, provenance, verification
+from pipelines.make import BuildResult
 from pipelines.release import folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from cards.manifest import Manifest
-    from pipelines.make import BuildResult
 
 NOW = datetime(2026, 1, 31, 12, 30, tzinfo=UTC)
 

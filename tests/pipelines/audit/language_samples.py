@@ -4,13 +4,8 @@ Some languages hardly differ from others here (Ukrainian, Belarusian, Bulgarian,
 German): what detectors confuse in short texts. Russian, German and English have more sentences, for the false alarms.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # ISO 639-1 code -> sentences
 SENTENCES: Mapping[str, tuple[str, ...]] = MappingProxyType(

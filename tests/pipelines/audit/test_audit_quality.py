@@ -1,7 +1,5 @@
 """Every kind of finding is found where it is planted, and nowhere else (benchmarks/audit_quality.py, on small tables)."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks.audit_quality import measure_kind

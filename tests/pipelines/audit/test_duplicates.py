@@ -1,13 +1,6 @@
 """pipelines.audit.duplicates: repeated texts, whose severity depends on the task."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from tests.support.tables import clean_tables, quality_findings, with_value
-
-if TYPE_CHECKING:
-    from tests.support.tables import Change
+from tests.support.tables import Change, clean_tables, quality_findings, with_value
 
 
 def duplicate_severities(task_type: str, change: Change) -> dict[str, str]:

@@ -1,16 +1,9 @@
 """pipelines.audit.finding_tables: every row of every finding, with its twin."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from pipelines.audit.finding_tables import list_rows
+from pipelines.audit.findings import FindingRows
 from pipelines.audit.quality import audit_tables
-from tests.support.tables import TASKS, as_lazy, clean_tables, with_rows, with_value
-
-if TYPE_CHECKING:
-    from pipelines.audit.findings import FindingRows
-    from tests.support.tables import Tables
+from tests.support.tables import TASKS, Tables, as_lazy, clean_tables, with_rows, with_value
 
 
 def audit(task_type: str, tables: Tables) -> list[FindingRows]:

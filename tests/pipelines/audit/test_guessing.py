@@ -1,7 +1,5 @@
 """pipelines.audit.guessing: strengths and correlations are those of comparing all pairs of rows."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import polars as pl

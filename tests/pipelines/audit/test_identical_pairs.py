@@ -1,7 +1,5 @@
 """pipelines.audit.identical_pairs: pairs with equal sides, and scores that such a pair may have."""
 
-from __future__ import annotations
-
 import pytest
 
 from pipelines.audit.leaks import FOLDED_DETAIL

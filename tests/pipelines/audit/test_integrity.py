@@ -3,8 +3,6 @@
 test_quality.py uses the same clean datasets, which have no findings of pipelines.audit.quality either, and the planted defects.
 """
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

@@ -1,7 +1,5 @@
 """pipelines.audit.judgements: unjudged twins, and queries in the corpus."""
 
-from __future__ import annotations
-
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st

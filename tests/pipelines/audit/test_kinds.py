@@ -1,7 +1,5 @@
 """pipelines.audit.kinds: the definitions are well formed."""
 
-from __future__ import annotations
-
 from cards.manifest import SEVERITIES
 from pipelines.audit.kinds import KINDS
 

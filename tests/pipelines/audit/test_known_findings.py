@@ -1,9 +1,7 @@
 """pipelines.audit.known_findings: known findings are explained; a count that differs fails the build."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,6 @@ from cards.manifest import Finding
 from pipelines.audit.known_findings import explain_findings, known_findings_of_splits, verify_known_findings
 from pipelines.make import make
 from tests.support.releases import definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LEAK = Finding("split_leak", "warning", "default", "test", "text", 7, 0.1, (), "in train")
 FOLDED = replace(LEAK, count=2, detail="in train, ignoring case")

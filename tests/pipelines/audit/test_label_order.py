@@ -1,17 +1,13 @@
 """pipelines.audit.label_order: splits that are sorted by label, and those that are not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
 
+from cards.manifest import Finding
 from pipelines.audit.label_order import find_sorted_labels
 from tests.support.tables import TASKS
-
-if TYPE_CHECKING:
-    from cards.manifest import Finding
 
 
 def orders(task_type: str, labels: list[Any]) -> list[Finding]:

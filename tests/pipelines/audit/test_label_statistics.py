@@ -1,7 +1,5 @@
 """pipelines.audit.label_statistics: labels are counted in ascending order."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import polars as pl

@@ -1,7 +1,5 @@
 """pipelines.audit.labels: when a label is rare."""
 
-from __future__ import annotations
-
 from tests.support.tables import clean_tables, quality_findings, with_rows
 
 

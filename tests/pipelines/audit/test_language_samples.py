@@ -1,17 +1,12 @@
 """pipelines.audit.languages on short sentences in fifteen languages: which foreign ones are found, which sound ones are not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import polars as pl
 import pytest
 
 from pipelines.audit.languages import MIN_LETTERS, foreign_languages, guess_languages
 from tests.pipelines.audit.language_samples import HELD_OUT, SENTENCES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def foreign_sentences(language: str, expected: str, sentences: Mapping[str, tuple[str, ...]] = SENTENCES) -> list[str]:

@@ -1,11 +1,10 @@
 """pipelines.audit.languages and wrong_language: foreign texts are reported, as two of three detectors say, in a fixed sample."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -30,10 +29,6 @@ from pipelines.audit.languages import (
 from tests.support.paths import ROOT
 from tests.support.releases import definition_of
 from tests.support.tables import audit_rows, row_names
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 TEXTS = {
     "ru": (

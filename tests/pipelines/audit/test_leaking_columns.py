@@ -1,18 +1,14 @@
 """pipelines.audit.leaking_columns: which columns tell a label, and which do not."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
 
+from cards.manifest import Finding
 from pipelines.audit.leaking_columns import find_leaking_columns, number_groups
 from tests.support.tables import TASKS
-
-if TYPE_CHECKING:
-    from cards.manifest import Finding
 
 
 def leaks(task_type: str, **columns: list[Any]) -> list[Finding]:

@@ -1,7 +1,5 @@
 """pipelines.audit.leaks: texts in two splits."""
 
-from __future__ import annotations
-
 import pytest
 
 from pipelines.audit.leaks import FOLDED_DETAIL

@@ -1,14 +1,12 @@
 """pipelines.audit.near_duplicates: MinHash finds the same near-duplicates as comparing all pairs."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pytest
 from hypothesis import example, given
@@ -18,12 +16,8 @@ from builders.shaping.folding import fold_text
 from pipelines.audit import minhash, near_duplicates, similarity_join
 from pipelines.audit.near_duplicates import find_near_duplicates
 from pipelines.audit.shingles import LONG_TEXT_WORDS, OVERLAP_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
+from pipelines.audit.similarity_join import Sets
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from pipelines.audit.similarity_join import Sets
 
 LEXICON = ("улей", "Дом", "река", "honey", "Bäcker", "это", "и", "в", "№5", "1,5", "Ёж", "конец", "ей-богу", "wax")
 

@@ -1,7 +1,5 @@
 """pipelines.audit.quality: a clean dataset of each task type has no finding, and every planted one is reported."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import defaultdict
 

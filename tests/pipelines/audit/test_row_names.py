@@ -1,7 +1,5 @@
 """pipelines.audit.row_names: a row has the same name in every version that holds it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """pipelines.audit.scripts and the kind wrong_script: texts without a letter of the script of their dataset, in all rows."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

@@ -1,7 +1,5 @@
 """pipelines.audit.shingles: texts that are equal after folding have the same rough shingles, whatever their bytes."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import polars as pl

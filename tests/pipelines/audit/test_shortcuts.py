@@ -1,20 +1,16 @@
 """pipelines.audit.shortcuts: lengths, shared words and positions that tell the label, and those that do not."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
 
+from cards.manifest import Finding
 from pipelines.audit import shortcuts
 from pipelines.audit.shortcuts import find_candidate_shortcuts, find_label_shortcuts, measure_coverage, measure_overlap
 from pipelines.audit.survey import survey_tables
 from tests.support.tables import TASKS
-
-if TYPE_CHECKING:
-    from cards.manifest import Finding
 
 
 def find(task_type: str, **columns: list[Any]) -> list[Finding]:

@@ -1,10 +1,9 @@
 """pipelines.audit.statistics: mteb's names and formulas, exact on every row, in JSON that reads back as the same records."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,9 +16,6 @@ from pipelines.audit import statistics
 from pipelines.audit.relevance_statistics import PreferenceStatistics
 from pipelines.audit.statistics import BitextStatistics, ClusteringStatistics, RetrievalStatistics, read_statistics
 from tests.support.tables import COLOURS, TASKS, as_lazy, clean_tables
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WORDS = ["", " ", "a", "A", "ab", "Ёж", "😀", "e\u0301", "a b", "\u2028", "\x1c", "\x85", "<b>"]
 TEXT = st.sampled_from(WORDS) | st.text(st.characters(codec="utf-8"), max_size=3)

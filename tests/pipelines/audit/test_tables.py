@@ -1,7 +1,5 @@
 """pipelines.audit.tables: the texts that a model receives."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from pipelines.audit.tables import model_input

@@ -1,18 +1,12 @@
 """pipelines.audit.text_hashes: different texts have different hashes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
+import pytest
 
 from builders import tasks
 from pipelines.audit import text_hashes
 from pipelines.audit.statistics import ClusteringStatistics, describe_tables
 from pipelines.audit.text_hashes import collision_free_seed
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_a_seed_with_colliding_texts_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """pipelines.audit.text_statistics: quantiles of lengths, and languages."""
 
-from __future__ import annotations
-
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st

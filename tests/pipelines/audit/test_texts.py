@@ -1,7 +1,5 @@
 """pipelines.audit.texts: residue of HTML and of wrong decodings, and texts that are far too long."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Training pairs: what a trainer cannot use is an error, what teaches something wrong is a finding."""
 
-from __future__ import annotations
-
 import pytest
 
 from pipelines.audit.kinds import KINDS

@@ -1,10 +1,8 @@
 """A corpus written again without some rows: the same files with the other rows as they were."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -14,12 +12,8 @@ import pytest
 from builders.errors import SourceError, UsageError
 from pipelines.corpus_scan.clean import DROP_SCHEMA, REPORT, write_clean
 from pipelines.corpus_scan.corpora import open_corpus
+from pipelines.corpus_scan.corpus_files import CorpusFile
 from pipelines.corpus_scan.partitions import read_partition
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.corpus_scan.corpus_files import CorpusFile
 
 CSV = 'id,text\r\n0,zero\r\n1,"one\nand ""more"""\r\n\r\n3,three'
 

@@ -1,19 +1,12 @@
 """benchmarks/contamination.py on a few texts: ours finds every leak and nothing else, and the table has what each finds."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
-from benchmarks.contamination import PROGRAMS, check_matches, is_installed, prepare, read_found, table
+from benchmarks.contamination import PROGRAMS, Cost, check_matches, is_installed, prepare, read_found, table
 from benchmarks.planted_leaks import LEAKS, OTHERS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from benchmarks.contamination import Cost
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,9 @@
 """What docs/contamination.md says of the index is so."""
 
-from __future__ import annotations
-
 import random
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow.parquet as pq
@@ -14,9 +13,6 @@ from pipelines.corpus_scan.indexing import index_tables
 from pipelines.corpus_scan.verification import candidate_recall
 from tests.support.benchmark_tables import classification, sentence
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGE = (ROOT / "docs" / "contamination.md").read_text("utf-8")
 

@@ -1,11 +1,11 @@
 """What a training corpus is: names, files, columns and rows; and the errors for what cannot be read."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -15,14 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import DatasetError, SourceError, UsageError
-from pipelines.corpus_scan.corpora import open_corpus
+from pipelines.corpus_scan.corpora import Corpus, open_corpus
 from pipelines.corpus_scan.partitions import read_partition
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipelines.corpus_scan.corpora import Corpus
 
 Text = tuple[str, int, str, str]  # file, row, column, text
 

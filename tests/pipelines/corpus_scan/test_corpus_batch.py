@@ -1,7 +1,5 @@
 """Labels as texts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Partitions on one or several workers, killed or not, give the same results; a killed scan resumes where it was."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -11,11 +9,12 @@ import sys
 import textwrap
 import time
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from multiprocessing import active_children
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -24,14 +23,10 @@ from builders.errors import DatasetError, SourceError, UsageError
 from pipelines.corpus_scan.checkpoints import open_checkpoints, read_results, result_path, scan_digest, write_result
 from pipelines.corpus_scan.corpora import open_corpus
 from pipelines.corpus_scan.engines import Engine, run_partitions
+from pipelines.corpus_scan.partitions import Partition
 from pipelines.corpus_scan.ray_engine import run_on_ray
 from tests.support.corpus_work import fail, kill_always, kill_once, list_texts
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.corpus_scan.partitions import Partition
 
 needs_ray = pytest.mark.extra("ray")
 

@@ -1,7 +1,5 @@
 """Fingerprints of texts, and of the runs of their words."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

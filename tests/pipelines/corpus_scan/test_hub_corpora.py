@@ -1,23 +1,16 @@
 """Corpora on the Hub: which files are downloaded, once, and what they are called."""
 
-from __future__ import annotations
-
 import gzip
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from builders.errors import SourceError
-from pipelines.corpus_scan.corpora import open_corpus
+from pipelines.corpus_scan.corpora import Corpus, open_corpus
 from pipelines.corpus_scan.partitions import read_partition
 from pipelines.hub import client
 from tests.support.loopback_hub import Blob, Commit, LoopbackHub, Repo
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pipelines.corpus_scan.corpora import Corpus
 
 NAME = "hf://datasets/org/corpus"
 FILES = {

@@ -1,11 +1,11 @@
 """An index of texts as a file: what is damaged or foreign is an error, never a wrong match."""
 
-from __future__ import annotations
-
 import hashlib
 import random
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,10 +17,6 @@ from pipelines.corpus_scan import index_file
 from pipelines.corpus_scan.index_file import KEY, TextIndex, read_index, read_index_tables, write_index
 from pipelines.corpus_scan.indexing import index_tables
 from tests.support.benchmark_tables import retrieval, sentence, similarity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,9 +1,8 @@
 """Releases and datasets of others are indexed alike."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,13 +12,8 @@ from pipelines.corpus_scan.index_file import read_index
 from pipelines.corpus_scan.indexed_datasets import from_foreign, from_release
 from pipelines.corpus_scan.indexing import index_tables
 from pipelines.foreign.datasets import ForeignOptions, read_tables
+from pipelines.make import BuildResult
 from tests.support.benchmark_tables import retrieval
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 
 def test_a_release_is_indexed_with_its_version_and_content_hash(

@@ -1,13 +1,11 @@
 """What is in an index of texts."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -23,9 +21,6 @@ from pipelines.corpus_scan.index_file import read_index
 from pipelines.corpus_scan.indexing import IndexedDataset, index_tables
 from tests.support.benchmark_tables import classification, retrieval, sentence, similarity
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def some_datasets() -> list[IndexedDataset]:

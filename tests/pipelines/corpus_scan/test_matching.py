@@ -1,9 +1,9 @@
 """Texts of benchmarks are found in a corpus, as what they are, and nothing else is found."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,10 +16,6 @@ from pipelines.corpus_scan.indexing import IndexedDataset, index_tables
 from pipelines.corpus_scan.lookup import Lookup, arrange_index
 from pipelines.corpus_scan.matching import MATCH_SCHEMA, ORDER, find_matches, short_texts
 from tests.support.benchmark_tables import LATIN, classification, retrieval, sentence, similarity, store_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 
 def batch(

@@ -1,10 +1,9 @@
 """Ten thousand leaks planted in a generated corpus: all are found, and every match is one by its definition."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -15,10 +14,6 @@ from pipelines.corpus_scan.indexing import index_tables
 from pipelines.corpus_scan.lookup import load_lookup
 from pipelines.corpus_scan.matching import find_matches
 from tests.support.benchmark_tables import LATIN, SYLLABLES, classification, sentence, similarity, store_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 LEAKS = {
     "exact": 2_000,

@@ -1,12 +1,10 @@
 """A scan of a corpus from its files to its matches: the same however it is divided and on any engine."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -20,9 +18,6 @@ from pipelines.corpus_scan.indexing import index_tables
 from pipelines.corpus_scan.matching import MATCH_SCHEMA
 from pipelines.corpus_scan.scanning import read_scan, scan_partition
 from tests.support.benchmark_tables import sentence, similarity, store_texts
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 needs_ray = pytest.mark.extra("ray")
 

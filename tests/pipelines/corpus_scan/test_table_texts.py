@@ -1,9 +1,7 @@
 """Texts that a recipe made of a premise and a hypothesis are found in corpora that have them in two fields."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -14,9 +12,6 @@ from pipelines.corpus_scan.indexing import index_tables
 from pipelines.corpus_scan.lookup import arrange_index
 from pipelines.corpus_scan.matching import find_matches
 from tests.support.benchmark_tables import LATIN, classification, sentence, store_texts
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SOURCE = random.Random(3)
 PAIRS = [(sentence(SOURCE, 12, LATIN), sentence(SOURCE, 6, LATIN)) for _ in range(3)]

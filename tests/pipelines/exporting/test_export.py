@@ -1,32 +1,26 @@
 """An export is complete or absent, the same every time, and never in the place of something else."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from builders.errors import ReleaseError, UsageError
 from pipelines.exporting import sentence_transformers
 from pipelines.exporting.export import write_export
+from pipelines.exporting.records import Choices
 from pipelines.exporting.releases import find_releases, select_sets
 from tests.support.altered_releases import with_manifest
 from tests.support.exports import CHOICES, export
 from tests.support.paths import ROOT
 from tests.support.releases import tree
 from tests.support.training_releases import pair, write_training_release
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.exporting.records import Choices
 
 FAQ = [pair("who", "a b", provided="c d"), pair("when", "e")]
 SETS = {"faq": FAQ, "news": [pair("title", "body", random="z")]}

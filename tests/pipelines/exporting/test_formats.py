@@ -1,10 +1,10 @@
 """Each format holds what the release has, row for row."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -12,18 +12,13 @@ import pytest
 from datasets import get_dataset_config_names, load_dataset
 
 from builders.errors import ReleaseError
+from cards.manifest import Table
 from pipelines.exporting.pairs import BATCH
 from pipelines.exporting.sentence_transformers import TRAINING
+from pipelines.make import BuildResult
 from pipelines.release import folder
 from tests.support.exports import CHOICES, export, read_columns, read_lines
 from tests.support.training_releases import SEARCH, pair, write_training_release
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from cards.manifest import Table
-    from pipelines.make import BuildResult
 
 COLUMNS, LINES, MEDI = (CHOICES[name] for name in ("sentence-transformers", "flagembedding", "medi"))
 FAQ = [

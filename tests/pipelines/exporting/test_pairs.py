@@ -1,9 +1,8 @@
 """The negatives of a row for trainers: provided, then mined, then random ones."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -16,10 +15,6 @@ from pipelines.exporting.releases import find_releases, select_sets
 from pipelines.release import folder, parquet
 from tests.support.altered_releases import with_manifest, with_rows
 from tests.support.training_releases import SCHEMA, Row, pair, write_training_release
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def joined(*rows: Row, most: int = 7) -> list[str]:

@@ -1,17 +1,18 @@
 """Trainers read what is exported, and the code in an export trains on it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pipelines.make import BuildResult
 from pipelines.release import folder
 from tests.support.consumer_process import ORG, Published, publish_releases, run_consumer
 from tests.support.exports import CHOICES, export, read_columns, read_lines
@@ -19,12 +20,6 @@ from tests.support.loopback_hub import LoopbackHub
 from tests.support.paths import ROOT
 from tests.support.processes import environment
 from tests.support.training_releases import SEARCH, pair, write_training_release
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 DATASETS = ("ru-hnp-contrastive", "ru-wanli-contrastive")
 

@@ -1,9 +1,8 @@
 """Columns with other names than the task's, and single files."""
 
-from __future__ import annotations
-
 import gzip
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,10 +12,6 @@ from pipelines.foreign.column_names import parse_column_map, rename_columns
 from pipelines.foreign.datasets import ForeignOptions
 from pipelines.report.foreign_checks import check_dataset
 from tests.support.foreign import finding_counts, report_of, write_json_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Any
 
 ROWS = pl.DataFrame({"sentence": ["It rains again.", "The sun is out.", "It rains again."], "target": [0, 1, 0]})
 MAP = {"text": "sentence", "label": "target"}

@@ -1,8 +1,6 @@
 """Columns with other names and types than their task's: what mteb accepts is read, the rest is a finding."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 
@@ -11,9 +9,6 @@ from pipelines.foreign.columns import fit_table
 from tests.support.foreign import report_of
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables, with_edit
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_numbers_are_read_as_scores_clusters_and_labels_of_pairs(tmp_path: Path) -> None:

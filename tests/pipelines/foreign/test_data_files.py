@@ -1,7 +1,5 @@
 """Which data files of a folder are which table, by the front matter or by their names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,8 +1,6 @@
 """Datasets that this package did not build, read as mteb reads them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,9 +10,6 @@ from pipelines.foreign.datasets import declared_languages
 from tests.support.foreign import finding_counts, report_of, write_card, write_json_lines
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RUSSIAN = "Сегодня утром в город снова пришла настоящая весна, и люди вышли гулять в парк."
 ENGLISH = "The committee will meet again next week to discuss the remaining questions of the report."

@@ -1,10 +1,9 @@
 """Data files in each format, and errors that name the file that cannot be read."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,9 +13,6 @@ from pipelines.foreign.file_formats import extension, scan_files
 from tests.support.foreign import finding_counts, report_of, reports_of, write_card, write_json_lines
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

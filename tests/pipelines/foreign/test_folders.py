@@ -1,18 +1,13 @@
 """Which files of a folder are read: those in it, and none that a symbolic link adds from elsewhere."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from builders.errors import SourceError
 from pipelines import check
 from pipelines.foreign.folders import list_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def write(path: Path, text: str = "id,text\n") -> Path:

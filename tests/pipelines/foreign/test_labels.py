@@ -1,17 +1,12 @@
 """Labels in any form: each becomes a number with a name."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 
 from tests.support.foreign import check_subsets, finding_counts, report_of
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables, combine, with_edit, with_value
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_labels_that_are_words_are_numbered_and_named(tmp_path: Path) -> None:

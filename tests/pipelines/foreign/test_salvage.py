@@ -1,10 +1,8 @@
 """Defects in datasets that this package did not build: each is an error, and the other rows are audited all the same."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -21,9 +19,6 @@ from tests.support.tables import (
     with_value,
     without_table,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True)

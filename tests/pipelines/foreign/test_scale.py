@@ -1,10 +1,8 @@
 """The scale of STS scores: from the command line, or from the lowest to the highest score."""
 
-from __future__ import annotations
-
 import csv
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from pipelines import check
 from tests.support.foreign import finding_counts, report_of, write_json_lines
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables, with_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

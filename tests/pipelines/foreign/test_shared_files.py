@@ -1,16 +1,12 @@
 """Splits with the same files: their findings are reported once."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipelines.foreign.shared_files import find_shared_files
 from tests.support.foreign import finding_counts, report_of, write_card, write_json_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ONE_CORPUS = (
     "- {config_name: corpus, data_files: [{split: dev, path: corpus.jsonl}, {split: test, path: corpus.jsonl}]}"

@@ -1,8 +1,6 @@
 """The task type of tables is inferred from configs and columns, or requested where it is ambiguous."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -14,9 +12,6 @@ from pipelines.foreign.task_types import REQUIRED_COLUMNS, REQUIRED_CONFIGS, fin
 from tests.support.foreign import report_of, reports_of
 from tests.support.releases import write_dataset
 from tests.support.tables import TASKS, clean_tables
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("task_type", [name for name in TASKS if name in EVALUATED])

@@ -1,13 +1,15 @@
 """Fixtures of the tests of the Hub: a Hub in memory, two versions of a dataset, options to publish them with."""
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from builders.catalogue import Definition
 from pipelines.hub import client
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import GOLDEN, BuildResult, make
@@ -22,14 +24,6 @@ from tests.support.publishing import (
     two_versions,
 )
 from tests.support.releases import sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from subprocess import CompletedProcess
-
-    from builders.catalogue import Definition
-
 
 XET_SETTINGS = {  # instead of those that connecting to a Hub sets, for good, in the environment
     "HF_XET_CLIENT_RETRY_MAX_ATTEMPTS": "1",

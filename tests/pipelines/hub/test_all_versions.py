@@ -1,25 +1,19 @@
 """Versions in any order, taking over and hand edits, as commands; and each version as `datasets` loads it."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from pipelines.make import GOLDEN
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.processes import environment
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.support.loopback_hub import LoopbackHub
-
-    Run = Callable[..., subprocess.CompletedProcess[str]]
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 CEDR = "cedr-classification"
 REPO = f"org/{CEDR}"

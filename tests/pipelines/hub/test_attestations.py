@@ -1,24 +1,19 @@
 """A statement about a release goes beside it on the Hub: only about exactly this release, and outside of everything else."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import PublishError
 from pipelines.attestation.statements import encode, provenance
+from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult, BuildSettings, make
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import REPO, plan, publish
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.hub.planning import PublishOptions
-    from tests.support.loopback_hub import LoopbackHub
 
 PLACE = "attestations/v2.0.0-built.json"
 

@@ -1,19 +1,15 @@
 """Hand edits of a card on the Hub: shown, and never overwritten unless that is asked for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from builders.errors import PublishError
 from pipelines.hub import card_edits
+from pipelines.hub.planning import PublishOptions
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import REPO, plan, publish, published_card
-
-if TYPE_CHECKING:
-    from pipelines.hub.planning import PublishOptions
-    from tests.support.loopback_hub import LoopbackHub
 
 
 def edited(hub: LoopbackHub, old: str, new: str) -> bytes:

@@ -1,9 +1,7 @@
 """Logging in, and what an answer of the Hub becomes in a message."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
@@ -12,15 +10,13 @@ from huggingface_hub.errors import HfHubHTTPError
 from builders.errors import PublishError, SourceError
 from pipelines.hub import client, publishing, repository
 from pipelines.hub.client import explain_error
+from pipelines.hub.planning import PublishOptions
 from tests.support.loopback_hub import EXPIRED, READER, WRITER, Fault, LoopbackHub
 from tests.support.publishing import (
     REPO,
     first_dir,
     patience,
 )
-
-if TYPE_CHECKING:
-    from pipelines.hub.planning import PublishOptions
 
 
 def test_a_missing_token_is_an_error_that_names_hf_token(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,16 +1,17 @@
 """Several publishers, or other people, that commit to one repository at the same time."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from builders.errors import PublishError
+from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildSettings, make
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import (
     REPO,
     TERRA,
@@ -20,12 +21,6 @@ from tests.support.publishing import (
     two_versions,
     verified_hash,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.hub.planning import PublishOptions
-    from tests.support.loopback_hub import LoopbackHub
 
 
 def test_a_concurrent_commit_is_included_in_a_new_plan_and_not_overwritten(

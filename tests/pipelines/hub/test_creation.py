@@ -1,19 +1,15 @@
 """A repository that publishing has to create: refused, created by somebody else, or created without an answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from builders.errors import PublishError
 from pipelines.hub import publishing
+from pipelines.hub.planning import PublishOptions
 from tests.support.loopback_hub import WRITER, Blob, Commit, Fault, LoopbackHub, Repo
 from tests.support.publishing import REPO, TERRA, Recovery, first, first_dir, patience, publish, verified_hash
-
-if TYPE_CHECKING:
-    from pipelines.hub.planning import PublishOptions
 
 
 def test_a_token_without_rights_in_the_organisation_is_told_what_it_may_not_create(

@@ -1,9 +1,7 @@
 """Better documents for a published version: main shows them, the tag stays."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,11 +10,9 @@ from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.release import folder
 from pipelines.scores.recording import record_scores
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import REPO, plan, publish
 from tests.support.scores import baseline, scores_of
-
-if TYPE_CHECKING:
-    from tests.support.loopback_hub import LoopbackHub
 
 
 def score(outcome: BuildResult, value: float = 50.0) -> None:

@@ -1,15 +1,15 @@
 """Versions published in any order: main is the newest, and an older one is tagged on a branch of its own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import PublishError
 from builders.spec import Version
 from pipelines.hub import history
+from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildSettings, make
 from pipelines.release import ledger
 from tests.support.loopback_hub import Commit, LoopbackHub, Repo
@@ -27,11 +27,6 @@ from tests.support.publishing import (
     verified_hash,
     with_manifest,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.hub.planning import PublishOptions
 
 BRANCH = "release-v1.0.0"
 

@@ -1,13 +1,13 @@
 """`check --org`: five published datasets, and everything that can happen to them afterwards."""
 
-from __future__ import annotations
-
 import functools
 import json
 import shutil
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
@@ -17,18 +17,13 @@ from cards.manifest import encode
 from pipelines import check
 from pipelines.hub import client, organisation, publishing
 from pipelines.hub.planning import PublishOptions
+from pipelines.make import BuildResult
 from pipelines.release.folder import require_manifest
 from pipelines.scores.recording import record_scores
 from tests.support.loopback_hub import PAGE, READER, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
 from tests.support.publishing import patience
 from tests.support.releases import definition_of
 from tests.support.scores import scores_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 RUBQ, CEDR, STS = "rubq-retrieval", "cedr-classification", "ru-paraphraser-sts"
 VERSIONS = {

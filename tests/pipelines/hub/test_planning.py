@@ -1,16 +1,18 @@
 """Which releases may be published, and where."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from builders.catalogue import Definition
 from builders.errors import FindingsError, PublishError
 from cards.manifest import Finding
+from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult, BuildSettings, make
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import (
     REPO,
     RUBQ,
@@ -21,13 +23,6 @@ from tests.support.publishing import (
     with_manifest,
 )
 from tests.support.releases import definition_of, other_golden, sample_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.catalogue import Definition
-    from pipelines.hub.planning import PublishOptions
-    from tests.support.loopback_hub import LoopbackHub
 
 
 @pytest.fixture(scope="module")

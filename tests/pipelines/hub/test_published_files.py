@@ -1,10 +1,9 @@
 """Card and manifest as their repository gets them."""
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -12,8 +11,10 @@ import yaml
 from builders.errors import PublishError
 from cards.front_matter import metadata
 from cards.manifest import decode, encode
+from pipelines.hub.planning import PublishOptions
 from pipelines.hub.published_files import OUR_KEYS
 from pipelines.make import BuildResult, BuildSettings, make
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import (
     REPO,
     plan,
@@ -21,12 +22,6 @@ from tests.support.publishing import (
     published_card,
 )
 from tests.support.releases import NAMES, definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.hub.planning import PublishOptions
-    from tests.support.loopback_hub import LoopbackHub
 
 
 def test_front_matter_keys_added_by_others_survive_and_our_keys_win(

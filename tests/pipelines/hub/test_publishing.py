@@ -1,18 +1,18 @@
 """Publishing to a Hub: one commit with all files of a release, verified and tagged."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from builders.errors import PublishError, UsageError
 from cards.manifest import Document, encode
+from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildSettings, make
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import (
     REPO,
     RUBQ,
@@ -25,10 +25,6 @@ from tests.support.publishing import (
     verified_hash,
 )
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pipelines.hub.planning import PublishOptions
-    from tests.support.loopback_hub import LoopbackHub
 
 
 def test_a_release_is_published_as_one_tagged_commit_with_card_and_manifest_for_its_repository(

@@ -1,14 +1,15 @@
 """Published versions as users load them, and publish, check and diff as commands."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pipelines.hub.planning import PublishOptions
 from pipelines.release import folder
 from tests.support.loopback_hub import READER, LoopbackHub
 from tests.support.paths import ROOT
@@ -19,12 +20,6 @@ from tests.support.publishing import (
     TERRA,
     publish,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.hub.planning import PublishOptions
 
 # os._exit skips the interpreter teardown, in which pyarrow threads may abort after streaming (huggingface/datasets#7566).
 LOADER = """

@@ -1,14 +1,13 @@
 """Faults while a release is published: main and the tags hold complete releases, and the next run finishes."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from builders.errors import PublishError
+from pipelines.hub.planning import PublishOptions
 from tests.support.loopback_hub import Blob, Fault, LoopbackHub
 from tests.support.publishing import (
     FAULTS,
@@ -19,9 +18,6 @@ from tests.support.publishing import (
     publish,
     verified_hash,
 )
-
-if TYPE_CHECKING:
-    from pipelines.hub.planning import PublishOptions
 
 
 def test_a_commit_that_fails_verification_is_not_tagged_and_the_next_run_repairs_it(

@@ -1,21 +1,21 @@
 """What the ledger says about published versions, and what it forbids."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from builders.errors import PublishError, ReleaseError
 from pipelines.hub import client
+from pipelines.hub.planning import PublishOptions
 from pipelines.hub.publication_record import publication_ledger
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.raw.urls import HUB
 from pipelines.release import folder, ledger
 from pipelines.release.ledger import LedgerEntry, LedgerTable
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import (
     REPO,
     TERRA,
@@ -24,10 +24,6 @@ from tests.support.publishing import (
     with_manifest,
 )
 from tests.support.releases import as_full, definition_of, other_golden
-
-if TYPE_CHECKING:
-    from pipelines.hub.planning import PublishOptions
-    from tests.support.loopback_hub import LoopbackHub
 
 
 def publish_complete(

@@ -1,24 +1,19 @@
 """`publish --no-download`: the Hub's digests decide whether it holds our files, and no data file is fetched."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import PublishError
 from pipelines.hub import publishing, repository
 from pipelines.hub.digest_comparison import find_differences
+from pipelines.hub.planning import PublishOptions
 from pipelines.hub.repository import Snapshot
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import REPO, TERRA, first, plan, publish, published_card
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.hub.planning import PublishOptions
-    from tests.support.loopback_hub import LoopbackHub
 
 
 @pytest.fixture

@@ -1,18 +1,14 @@
 """Pull requests: one for a release, whatever happens while it is opened."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from builders.errors import PublishError
+from pipelines.hub.planning import PublishOptions
 from tests.support.loopback_hub import Fault, LoopbackHub
 from tests.support.publishing import REPO, Recovery, publish, verified_hash
-
-if TYPE_CHECKING:
-    from pipelines.hub.planning import PublishOptions
 
 
 def pull_requests(hub: LoopbackHub) -> list[str]:

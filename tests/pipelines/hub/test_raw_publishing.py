@@ -1,19 +1,19 @@
 """Raw files in Hub repositories: which may be kept, under which path, and what a second call does."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from builders.errors import PublishError, SourceError, UsageError
 from builders.licenses import permits_redistribution
-from builders.raw_files import by_hand, https, member
+from builders.raw_files import RawFile, by_hand, https, member
 from builders.raw_files import hub as on_the_hub
+from builders.spec import Source
 from pipelines import publish
 from pipelines.hub import client, publishing
 from pipelines.hub.raw_plans import DONE, NEW, NOTHING, RawOptions, RawPlan, make_raw_plan
@@ -25,12 +25,6 @@ from tests.support import loopback_hub
 from tests.support.loopback_hub import WRITER, Blob, Commit, Fault, LoopbackHub, Repo
 from tests.support.publishing import patience
 from tests.support.raw_files import CONTENT, OTHER, git_blob, make_zip, sha256, source_of, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from builders.raw_files import RawFile
-    from builders.spec import Source
 
 REPO = "org/raw-demo"
 URL = "https://a.example/file.jsonl"

@@ -1,20 +1,16 @@
 """Which files `datasets` reads of a repository on the Hub: compared with the library itself."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 
 from pipelines.resolution import resolve_files
 from tests.support.loopback_hub import Blob, Commit, LoopbackHub, Repo
 from tests.support.processes import environment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOADER = """
 import json, os, sys

@@ -1,14 +1,13 @@
 """Repositories with data of somebody else: refused, or taken over after what they held got a tag."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from builders.errors import PublishError
 from pipelines.hub import publishing
+from pipelines.hub.planning import PublishOptions
 from pipelines.hub.take_over import TAG
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
 from tests.support.publishing import (
@@ -21,9 +20,6 @@ from tests.support.publishing import (
     publish,
     verified_hash,
 )
-
-if TYPE_CHECKING:
-    from pipelines.hub.planning import PublishOptions
 
 THEIRS: dict[str, bytes | None] = {
     "README.md": b"---\nlicense: cc-by-4.0\nviewer: false\n---\nOur corpus.\n",

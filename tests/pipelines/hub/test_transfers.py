@@ -1,21 +1,16 @@
 """Transfers that stall, break off, or bring another file than announced: retried, or an error that says what happened."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import PublishError, SourceError
 from pipelines.hub import client, publishing, repository
+from pipelines.hub.planning import PublishOptions
 from pipelines.release import folder
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
 from tests.support.publishing import REPO, Recovery, first, first_dir, patience, publish, verified_hash
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.hub.planning import PublishOptions
 
 # What publishing does first, in the middle and last; uploads go through LFS.
 PATHS = {

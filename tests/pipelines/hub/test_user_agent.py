@@ -1,20 +1,15 @@
 """Every request to a Hub names this package and its version."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipelines import installation
 from pipelines.hub import client, repository
+from pipelines.hub.planning import PublishOptions
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import first, patience, publish
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.hub.planning import PublishOptions
-    from tests.support.loopback_hub import LoopbackHub
 
 OURS = f"embedding-datasets/{installation.version()}"
 

@@ -1,11 +1,10 @@
 """What a reader loads is what is verified: at a snapshot, at every tag, by publish and by check."""
 
-from __future__ import annotations
-
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,18 +12,14 @@ from builders.errors import PublishError
 from cards.manifest import decode, encode
 from pipelines import check
 from pipelines.hub import client, repository
+from pipelines.hub.client import HubClient
+from pipelines.hub.planning import PublishOptions
 from pipelines.hub.verification import verify_snapshot
 from pipelines.release import folder
+from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import REPO, RUBQ, first, patience, publish
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.hub.client import HubClient
-    from pipelines.hub.planning import PublishOptions
-    from tests.support.loopback_hub import LoopbackHub
-
-    Change = Callable[[dict[str, bytes]], dict[str, bytes | None]]
+Change = Callable[[dict[str, bytes]], dict[str, bytes | None]]
 
 CONFIG_PATTERN = b"path: data/dev-*"
 

@@ -1,28 +1,23 @@
 """Xet, where large files go by default: the same rows come back, and its failures are explained and retried."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import PublishError, SourceError
 from pipelines.hub import client, publishing, repository, xet
+from pipelines.hub.planning import PublishOptions
 from pipelines.release import folder
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
 from tests.support.loopback_xet import plain_chunk, read_xorb
 from tests.support.processes import environment
 from tests.support.publishing import REPO, RUBQ, TERRA, Recovery, first, first_dir, patience, publish, verified_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pipelines.hub.planning import PublishOptions
 
 
 @pytest.fixture(autouse=True)

@@ -1,19 +1,14 @@
 """A user's folder and cache, and a complete release, built from the golden sample of TERRa as if it were the whole source."""
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pipelines.make import BuildSettings, make
 from tests.support.releases import as_full, definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TERRA = "terra-pairclassification"
 

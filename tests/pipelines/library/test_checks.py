@@ -1,8 +1,8 @@
 """Checks and comparisons of records, names, folders and tables in memory."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import datasets
 import pandas as pd
@@ -11,15 +11,9 @@ import pytest
 
 from builders.errors import ReleaseError, SourceError, UsageError
 from pipelines.library import checks, releases
-from pipelines.library.records import Release
+from pipelines.library.records import Check, Release
+from pipelines.make import BuildResult
 from tests.support.releases import write_dataset
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.library.records import Check
-    from pipelines.make import BuildResult
 
 TERRA = "terra-pairclassification"
 ROWS = {"text": ["a good film", "a bad film", "a good film"], "label": [1, 0, 0]}

@@ -1,9 +1,8 @@
 """A release as Python users hold it: its tables for polars, pandas and `datasets`, and what it shows of itself."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,13 +11,8 @@ from builders.errors import UsageError
 from cards.manifest import Finding
 from pipelines.library.entries import list_catalogue
 from pipelines.library.records import Check, Release
+from pipelines.make import BuildResult
 from pipelines.report.verdict import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 
 @pytest.fixture

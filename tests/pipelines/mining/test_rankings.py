@@ -1,8 +1,7 @@
 """A ranking as a file: the same bytes whenever it was interrupted, and compared with another one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -12,10 +11,6 @@ import pytest
 from builders.errors import SourceError
 from builders.shaping.mined_negatives import FORMAT, Digest, RankingHeader
 from pipelines.mining.rankings import overlap, write_ranking
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 QUERIES, BLOCK, DOCUMENTS = 10, 4, 7
 HEADER = RankingHeader(

@@ -1,19 +1,13 @@
 """The nearest documents by exact inner product, whatever the blocks are."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from pipelines.mining import search
 from pipelines.mining.search import rank_documents
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Vectors = npt.NDArray[np.float32]
+Vectors = npt.NDArray[np.float32]
 
 
 def vectors(count: int, seed: int, *, repeated: bool = False) -> Vectors:

@@ -1,27 +1,21 @@
 """Fixtures of the tests of raw files: a loopback server, empty directories, a download from one to the other."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import huggingface_hub
 import pytest
 
+from pipelines.raw.digests import Digest
 from pipelines.raw.download import DownloadRequest, Patience, download_file
+from pipelines.raw.pins import Pin
 from pipelines.raw.settings import RawSettings
 from tests.support import downloads
-from tests.support.downloads import PINNED, Waits
+from tests.support.downloads import PINNED, Download, Waits
 from tests.support.faulty_server import FaultyServer
 from tests.support.raw_files import TOKEN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pipelines.raw.digests import Digest
-    from pipelines.raw.pins import Pin
-    from tests.support.downloads import Download
 
 
 @pytest.fixture(autouse=True)

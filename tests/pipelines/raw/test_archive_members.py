@@ -1,17 +1,16 @@
 """Raw files inside archives: found, verified, and what damaged archives do."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 import zipfile
-from typing import TYPE_CHECKING
 
 import pytest
 
 from builders.errors import SourceError
 from builders.raw_files import by_hand, https, member
 from pipelines.raw.lock_file import read_lock_file
+from pipelines.raw.settings import RawSettings
+from tests.support.faulty_server import FaultyServer
 from tests.support.raw_files import (
     ARCHIVES,
     CONTENT,
@@ -27,10 +26,6 @@ from tests.support.raw_files import (
     sha256,
     write_local,
 )
-
-if TYPE_CHECKING:
-    from pipelines.raw.settings import RawSettings
-    from tests.support.faulty_server import FaultyServer
 
 
 @pytest.mark.parametrize("name", ARCHIVES)

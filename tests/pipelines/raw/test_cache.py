@@ -1,22 +1,17 @@
 """The cache: where it is, and what happens where it cannot be written."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from builders.errors import SourceError
 from builders.raw_files import by_hand
 from pipelines.raw.cache import default_cache
+from pipelines.raw.settings import RawSettings
+from tests.support.downloads import Download
+from tests.support.faulty_server import FaultyServer
 from tests.support.raw_files import PIN, locate_file, serve, with_old_timestamp, write, write_local
-
-if TYPE_CHECKING:
-    from pipelines.raw.settings import RawSettings
-    from tests.support.downloads import Download
-    from tests.support.faulty_server import FaultyServer
 
 
 def test_the_environment_sets_the_cache_directory(monkeypatch: pytest.MonkeyPatch) -> None:

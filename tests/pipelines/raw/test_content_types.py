@@ -1,7 +1,5 @@
 """The first bytes of a file, in words."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

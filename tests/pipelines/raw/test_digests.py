@@ -1,12 +1,11 @@
 """Digests: computed in chunks, cached for files that have not changed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +13,8 @@ from hypothesis import strategies as st
 
 from builders.raw_files import by_hand
 from pipelines.raw import digests
+from pipelines.raw.settings import RawSettings
+from tests.support.faulty_server import FaultyServer
 from tests.support.raw_files import (
     CONTENT,
     PIN,
@@ -25,12 +26,6 @@ from tests.support.raw_files import (
     write,
     write_local,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.raw.settings import RawSettings
-    from tests.support.faulty_server import FaultyServer
 
 
 @given(st.lists(st.binary(max_size=50), max_size=10))

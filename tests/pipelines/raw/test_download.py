@@ -1,7 +1,5 @@
 """One download: what is written, what is refused, what is shown."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import io
@@ -9,7 +7,7 @@ import logging
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -21,9 +19,6 @@ from pipelines.raw.pins import Pin
 from tests.support.downloads import BLOB, CONTENT, PAGE, PINNED, SHA256, UNKNOWN, Download, Waits, leave_partial, names
 from tests.support.faulty_server import Fault, FaultyServer, etag
 from tests.support.raw_files import GIT_LFS_POINTER, TOKEN
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_download_is_hashed_and_leaves_only_the_file(download: Download, cache: Path) -> None:

@@ -1,16 +1,14 @@
 """Where raw files are found, in which order; plans; two commands at once."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,6 +16,7 @@ from builders.errors import SourceError, UsageError
 from builders.raw_files import by_hand, github, https, member
 from pipelines.raw.locations import locate, plan_file
 from pipelines.raw.lock_file import read_lock_file
+from pipelines.raw.settings import RawSettings
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import ROOT
 from tests.support.raw_files import (
@@ -34,11 +33,6 @@ from tests.support.raw_files import (
     write,
     write_local,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.raw.settings import RawSettings
 
 
 def test_raw_dir_comes_before_the_cache_and_the_network(raw_settings: RawSettings, server: FaultyServer) -> None:

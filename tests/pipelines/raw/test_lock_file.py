@@ -1,13 +1,10 @@
 """The lock file: what is recorded in it, and what a recorded digest does."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
 import stat
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +13,8 @@ from builders.raw_files import by_hand
 from pipelines.raw import lock_file
 from pipelines.raw.locations import plan_file
 from pipelines.raw.lock_file import LOCK_FILE, read_lock_file
+from pipelines.raw.settings import RawSettings
+from tests.support.faulty_server import FaultyServer
 from tests.support.raw_files import (
     CONTENT,
     OTHER,
@@ -29,10 +28,6 @@ from tests.support.raw_files import (
     write,
     write_local,
 )
-
-if TYPE_CHECKING:
-    from pipelines.raw.settings import RawSettings
-    from tests.support.faulty_server import FaultyServer
 
 
 def test_the_lock_file_of_the_package_is_valid() -> None:

@@ -1,12 +1,11 @@
 """Measuring texts once: interruptions, the bytes of the file, and the real libraries with tiny models."""
 
-from __future__ import annotations
-
 import shutil
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -22,10 +21,6 @@ from pipelines.raw import measuring
 from pipelines.raw.measuring import MeasuringModel, check_measurements, describe_measurements, write_measurements
 from pipelines.raw.measuring_models import load_model
 from tests.support.measurements import count_words, encoder, tokenizer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 WORDS = tokenizer(count_words)
 TEXTS = [" ".join(["слово"] * number) for number in range(1, 26)]

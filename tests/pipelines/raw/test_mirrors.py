@@ -1,15 +1,14 @@
 """Mirrors: what is configured, when they are asked, and that a digest decides."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os
 import socket
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,6 +17,7 @@ from builders.raw_files import RawFile, by_hand, https, hub, member
 from pipelines.raw.locations import locate, plan_file
 from pipelines.raw.mirrors import FolderMirror, HubMirror, WebMirror, digest_path, parse_mirrors
 from pipelines.raw.pins import Pin
+from pipelines.raw.settings import RawSettings
 from tests.support.downloads import PAGE
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.raw_files import (
@@ -36,11 +36,6 @@ from tests.support.raw_files import (
     write,
     write_local,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pipelines.raw.settings import RawSettings
 
 PATH = f"sha256/{sha256(CONTENT)[:2]}/{sha256(CONTENT)}"
 

@@ -1,19 +1,14 @@
 """Raw files that are missing: what the error tells the user to do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from builders.errors import SourceError
 from builders.raw_files import by_hand, https, member
+from pipelines.raw.settings import RawSettings
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.raw_files import CONTENT, OTHER, PIN, local_path, locate_file, serve, sha256, suggested_path, write
-
-if TYPE_CHECKING:
-    from pipelines.raw.settings import RawSettings
 
 
 def test_the_error_for_a_file_fetched_by_hand_says_how_and_where_to_put_it(raw_settings: RawSettings) -> None:

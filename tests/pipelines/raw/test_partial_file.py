@@ -1,8 +1,6 @@
 """Partial files left by an earlier command: which are used, and which are deleted."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,6 @@ from pipelines.raw.digests import Hasher
 from pipelines.raw.pins import Pin
 from tests.support.downloads import BLOB, CONTENT, PINNED, SHA256, UNKNOWN, Download, leave_partial, names
 from tests.support.faulty_server import Fault, FaultyServer, etag
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,14 @@
 """Pins: what happens to files that match or do not match them, below --raw-dir, in the cache and downloaded."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from builders.errors import SourceError
 from builders.raw_files import by_hand
 from pipelines.raw.lock_file import read_lock_file
+from pipelines.raw.settings import RawSettings
+from tests.support.faulty_server import FaultyServer
 from tests.support.raw_files import (
     CONTENT,
     GIT_LFS_POINTER,
@@ -21,10 +20,6 @@ from tests.support.raw_files import (
     sha256,
     write_local,
 )
-
-if TYPE_CHECKING:
-    from pipelines.raw.settings import RawSettings
-    from tests.support.faulty_server import FaultyServer
 
 
 def test_a_local_file_with_another_digest_is_refused(raw_settings: RawSettings, server: FaultyServer) -> None:

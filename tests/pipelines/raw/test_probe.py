@@ -1,10 +1,8 @@
 """Probing: every way in which a publisher's answer can be wrong, and what is asked of it."""
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,13 +11,11 @@ from pipelines import fetch
 from pipelines.raw import probe as probe_module
 from pipelines.raw.probe import MEMORY, ProbedFile, probe_files
 from pipelines.raw.probing import ProbePatience
+from pipelines.raw.settings import RawSettings
 from pipelines.report.probe_page import probe_as_json, probe_page
 from tests.support.downloads import PAGE, Waits
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.raw_files import COMMIT, CONTENT, OTHER, PIN, TOKEN, git_blob, serve, sha256, source_of
-
-if TYPE_CHECKING:
-    from pipelines.raw.settings import RawSettings
 
 PATH = "/file.jsonl"
 ON_HUB = f"/datasets/org/data/resolve/{COMMIT}/f.txt"

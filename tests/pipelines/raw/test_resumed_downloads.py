@@ -1,13 +1,11 @@
 """Broken connections: a download resumes where it stopped, if the server still has the same file."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
 import time
 from email.utils import formatdate
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,9 +16,6 @@ from pipelines.raw.pins import Pin
 from tests.support.downloads import BLOB, CONTENT, PINNED, SHA256, UNKNOWN, Download, Waits, leave_partial, names
 from tests.support.faulty_server import Fault, FaultyServer, etag
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_after_a_broken_connection_only_the_rest_of_the_same_version_is_requested(

@@ -1,18 +1,13 @@
 """Servers that are busy or down: how often and how long a download waits."""
 
-from __future__ import annotations
-
 from email.utils import formatdate
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from builders.errors import SourceError
 from tests.support.downloads import Download, Waits, names
 from tests.support.faulty_server import Fault, FaultyServer
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOON = 1_772_625_600  # 2026-03-04 12:00 UTC
 

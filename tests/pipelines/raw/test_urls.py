@@ -1,26 +1,20 @@
 """The URLs of raw files, and what the Hub is sent."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import huggingface_hub
 import pytest
 
 from builders.errors import SourceError
 from builders.raw_files import RawFile, by_hand, github, https, hub, member
+from pipelines.raw.settings import RawSettings
 from pipelines.raw.urls import file_url
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import ROOT
 from tests.support.raw_files import COMMIT, CONTENT, PIN, TOKEN, locate_file, serve, sha256
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.raw.settings import RawSettings
 
 
 def test_urls_are_those_of_the_public_sites() -> None:

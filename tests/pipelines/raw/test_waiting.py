@@ -1,7 +1,5 @@
 """Waiting times in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from pipelines.raw.waiting import describe_end, describe_wait

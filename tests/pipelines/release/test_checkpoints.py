@@ -1,23 +1,19 @@
 """Checkpoints: a killed build leaves complete steps to the next build of the same rows, and nothing else."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.checkpoints import run_once
 from cards.manifest import Identity, RawEntry, Recipe
 from pipelines.release import checkpoints
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 RAW = RawEntry("toy.jsonl", None, "b" * 64, 3, verified=False)
 RECIPE = Recipe("builders.ateb.toy", {"clean": False}, "a" * 64)

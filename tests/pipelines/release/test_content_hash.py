@@ -1,12 +1,11 @@
 """content_sha256: defined by its docstring, not by this program."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
 import struct
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,9 +15,6 @@ from hypothesis import strategies as st
 from builders.errors import ReleaseError
 from pipelines.release import folder, parquet
 from pipelines.release.content_hash import dataset_sha256
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TYPES: dict[str, pl.DataType] = {
     "string": pl.String(),

@@ -1,7 +1,5 @@
 """Which rows a card shows as examples."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,25 +1,19 @@
 """pipelines.release.finding_files: every row of every finding on disk, of one run."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from builders import tasks
 from builders.errors import ReleaseError
+from pipelines.audit.findings import FindingRows
 from pipelines.audit.integrity import audit_integrity
 from pipelines.audit.quality import audit_tables
 from pipelines.release import finding_files
 from pipelines.release.finding_files import INDEX, write_findings
 from tests.support.tables import TASKS, as_lazy, clean_tables, combine, with_rows, with_value
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.audit.findings import FindingRows
 
 LEAK = ("1 train sentence number 1", 1, "green")
 

@@ -1,22 +1,17 @@
 """A build is up to date only while all the code and text behind its release is unchanged."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from pipelines.release import fingerprint
 from tests.support.paths import ROOT
 from tests.support.processes import checkout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 MODULE = "builders.rumteb.terra"
 

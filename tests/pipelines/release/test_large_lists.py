@@ -1,16 +1,11 @@
 """Tables with lists of many texts: more than pyarrow converts at once."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from pipelines.release import parquet
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.slow  # 2.4 GB of text

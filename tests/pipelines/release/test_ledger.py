@@ -1,14 +1,14 @@
 """The ledger: what it keeps of a publication, older files, and damaged ones."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from builders.errors import ReleaseError
+from pipelines.make import BuildResult
 from pipelines.release.ledger import (
     LEDGER,
     LedgerEntry,
@@ -17,12 +17,6 @@ from pipelines.release.ledger import (
     record_publication,
     release_entry,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 REPO, SHA, OTHER_SHA = "org/terra-pairclassification", "a" * 40, "b" * 40
 

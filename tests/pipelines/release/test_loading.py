@@ -1,20 +1,15 @@
 """What load_dataset would read of a release, compared with its manifest."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import yaml
 
 from cards.front_matter_parser import parse_front_matter
+from cards.manifest import Manifest
 from pipelines.release.loading import find_loading_faults
 from tests.support.releases import NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cards.manifest import Manifest
 
 CEDR = "cedr-classification"
 OTHERS = [

@@ -1,7 +1,5 @@
 """The texts of findings that a card quotes."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

@@ -1,24 +1,16 @@
 """Pairs of a query and a positive that two sets of training data share."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
 from builders.errors import ReleaseError
 from pipelines.release import shared_pairs
-from pipelines.release.shared_pairs import find_sets, find_shared_pairs
+from pipelines.release.shared_pairs import SharedPairs, find_sets, find_shared_pairs
 from tests.support.paths import ROOT
-from tests.support.training_releases import pair, write_training_release
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from pipelines.release.shared_pairs import SharedPairs
-    from tests.support.training_releases import Row
+from tests.support.training_releases import Row, pair, write_training_release
 
 
 def compare(folder: Path, sets: Mapping[str, Sequence[Row]]) -> list[SharedPairs]:

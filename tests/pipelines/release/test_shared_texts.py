@@ -1,19 +1,15 @@
 """Which releases were compared with other datasets, and what the card gets of it."""
 
-from __future__ import annotations
+from pathlib import Path
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pytest
 
 from cards.evidence import Comparison, SharedTexts
 from pipelines.make import make
 from pipelines.release import writing
 from pipelines.release.shared_texts import read_map, shared_with_others
 from tests.support.releases import definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 ONE = {"dataset": "one", "version": "1.0.0", "config": "default", "split": "train", "column": "text"}
 OTHER = {"dataset": "two", "version": "2.0.0", "config": "corpus", "split": "test", "column": "text"}

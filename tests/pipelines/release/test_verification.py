@@ -1,21 +1,15 @@
 """Releases whose manifest and files disagree: each disagreement is a problem or an error, never a traceback."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
+from builders.column_types import ColumnType
 from builders.errors import ReleaseError
+from cards.manifest import Manifest, Table
+from pipelines.make import BuildResult
 from pipelines.release.verification import verify_release
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from builders.column_types import ColumnType
-    from cards.manifest import Manifest, Table
-    from pipelines.make import BuildResult
 
 
 def with_table(manifest: Manifest, table: Table) -> Manifest:

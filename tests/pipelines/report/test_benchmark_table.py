@@ -1,7 +1,5 @@
 """The tables of the benchmarks: the datasets of the papers, and those that only the catalogue has."""
 
-from __future__ import annotations
-
 import re
 import sys
 from typing import Any

@@ -1,13 +1,13 @@
 """Checks of datasets in folders and on the Hub, as the command reports them."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,7 +18,7 @@ from cards.manifest import encode
 from pipelines import check
 from pipelines.audit.languages import SAMPLE
 from pipelines.hub import client
-from pipelines.make import make
+from pipelines.make import BuildResult, make
 from pipelines.report.checks import check_release
 from tests.support.foreign import finding_counts, report_of, write_card
 from tests.support.loopback_hub import Commit, LoopbackHub, Repo
@@ -26,12 +26,6 @@ from tests.support.paths import ROOT
 from tests.support.processes import run
 from tests.support.releases import definition_of, sample_settings, write_dataset
 from tests.support.tables import clean_tables, with_rows, with_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 RUSSIAN_PEOPLE = "учитель врач сосед дядя повар брат друг дедушка мальчик художник почтальон капитан"
 RUSSIAN_DEEDS = (

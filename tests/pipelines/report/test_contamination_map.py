@@ -1,7 +1,5 @@
 """The map of the texts that our own releases share, and its page in docs/."""
 
-from __future__ import annotations
-
 from builders import catalogue
 from pipelines.release.shared_texts import read_map
 from pipelines.report.contamination_map import map_markdown

@@ -1,23 +1,17 @@
 """What there is to download, as `fetch --dry-run` says it; nothing is downloaded."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import pytest
+
+from builders.catalogue import Definition
 from pipelines import fetch
 from pipelines.raw.downloads import plan_downloads
 from pipelines.raw.settings import RawSettings
 from pipelines.report.download_page import download_page
 from tests.support.raw_files import write
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from builders.catalogue import Definition
 
 
 def newest(*names: str) -> list[tuple[Definition, str]]:

@@ -1,10 +1,8 @@
 """The conditions of --fail-on: their grammar, and the exit codes of `check` that follow."""
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -15,9 +13,6 @@ from pipelines import check
 from pipelines.report.fail_on import Condition, met_conditions, parse_conditions
 from tests.support.processes import run
 from tests.support.releases import write_dataset
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LEAKS = [
     Finding("split_leak", "warning", "default", "test", "text", 3, 0.003, (), "in train"),

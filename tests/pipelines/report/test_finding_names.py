@@ -1,7 +1,5 @@
 """The names of findings for people."""
 
-from __future__ import annotations
-
 from pipelines.audit.duplicates import FOLDED_DETAIL
 from pipelines.audit.kinds import KINDS
 from pipelines.report.finding_names import EXACT_OR_FOLDED, finding_name

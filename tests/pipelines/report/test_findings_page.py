@@ -1,7 +1,5 @@
 """docs/findings.md agrees with the definitions in the code."""
 
-from __future__ import annotations
-
 import re
 
 from pipelines.audit.kinds import KINDS

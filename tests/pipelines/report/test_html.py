@@ -1,12 +1,12 @@
 """The HTML report of a check: complete, without external resources, and safe against its data."""
 
-from __future__ import annotations
-
 import html
 import re
 import sys
+from collections.abc import Callable
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import jinja2
 import polars as pl
@@ -16,16 +16,11 @@ from builders.errors import SourceError
 from builders.tasks import EVALUATED
 from pipelines import check, installation
 from pipelines.audit import kinds
+from pipelines.make import BuildResult
 from pipelines.report import html as html_report
 from tests.support.foreign import check_subsets
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables, combine, with_rows, with_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 HOSTILE = "<script>alert('x')</script><img src=\"http://example.org/x.png\">"
 

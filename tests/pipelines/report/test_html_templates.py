@@ -1,16 +1,11 @@
 """Templates of HTML pages: values are escaped, also by the filters that return markup."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import jinja2
 import pytest
 
 from pipelines.report.html_templates import html_environment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

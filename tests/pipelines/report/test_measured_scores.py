@@ -1,9 +1,9 @@
 """docs/scores.md: the scores of all releases that were built from complete real files."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from cards.scores import Baseline, ModelScore, Published, Scores, Shortcut
 from pipelines.make import BuildResult, make
@@ -12,11 +12,6 @@ from pipelines.report.measured_scores import Measured, read_measured, record_sco
 from pipelines.scores.recording import record_scores
 from tests.support.paths import ROOT
 from tests.support.releases import as_full, definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 SCORES = Scores(
     dataset="a-dataset",

@@ -1,11 +1,10 @@
 """The missing raw files of several datasets: each one once, with who needs it and what gets it."""
 
-from __future__ import annotations
-
 import pickle
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,10 +15,6 @@ from pipelines.raw.settings import RawSettings
 from pipelines.report.missing_files_page import missing_files_summary, total_size
 from tests.support.raw_files import write
 from tests.support.releases import NAMES, definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,26 +1,21 @@
 """Releases compared with the published figures of their datasets."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.errors import UsageError
+from cards.manifest import Manifest
 from pipelines.make import BuildResult, make
 from pipelines.release import figures, folder
 from pipelines.release.figures import Line, compare_facts
 from pipelines.report.published_figures import compare_with_published
 from tests.support.processes import run
 from tests.support.releases import NAMES, definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from cards.manifest import Manifest
 
 PUBLISHED: dict[str, Any] = json.loads(figures.PUBLISHED.read_text("utf-8"))
 REAL = (

@@ -1,9 +1,8 @@
 """What a report repeats of an error: the place and the kind of problem, but no row, no path and no secret."""
 
-from __future__ import annotations
-
 import pickle
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -23,16 +22,11 @@ from builders.shaping.rows import refuse
 from builders.spec import Raw
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
+from pipelines.report.build_report import ReportedError
 from pipelines.report.redaction import Failure, failure_of, report_error, unexpected_failure
 from tests.support.paths import ROOT
 from tests.support.raw_files import COMMIT, source_of, write
 from tests.support.tokens import TOKENS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.report.build_report import ReportedError
 
 CANARY = "Zanzibar"
 TEXT = {"text": pl.String}

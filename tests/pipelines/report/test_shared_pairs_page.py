@@ -1,9 +1,7 @@
 """`show training --overlaps`: which sets of training data share pairs."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from pipelines import show
 from pipelines.release.shared_pairs import find_sets, find_shared_pairs
 from pipelines.report.shared_pairs_page import shared_pairs_page
 from tests.support.training_releases import pair, write_training_release
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NQ, PAQ = [pair("Who?", "Ann"), pair("when", "now"), pair("why", "so")], [pair("who", "ann"), pair("when", "then")]
 

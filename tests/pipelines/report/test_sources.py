@@ -1,9 +1,9 @@
 """What the sources need: their raw files, who may have them, and the pages that say so."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from pipelines import show
 from pipelines.raw.lock_file import LOCK_FILE
@@ -11,11 +11,6 @@ from pipelines.report.sources import SourceNeed, describe_sources, group_totals,
 from pipelines.report.sources_page import render_page, sources_page
 from tests.support.paths import ROOT
 from tests.support.releases import NAMES, definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 PAGE = ROOT / "docs" / "sources.md"
 

@@ -1,7 +1,5 @@
 """The names that commands take: folders, repositories, datasets of the catalogue, and the newest of several versions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages of text: whatever the names and texts in the data, they fit a terminal of 80 columns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pipelines.release.comparison import Change

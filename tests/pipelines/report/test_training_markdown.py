@@ -1,7 +1,5 @@
 """The table of docs/training.md is what the builders say."""
 
-from __future__ import annotations
-
 from builders import catalogue
 from pipelines.report.training_markdown import training_markdown
 from pipelines.report.training_table import SETS

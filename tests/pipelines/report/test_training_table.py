@@ -1,20 +1,16 @@
 """`show training`: the paper's 54 sets beside ours."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from builders.training.medi import SETS as MEDI
 from pipelines import show
 from pipelines.report.training_table import NO_BUILDER, SETS, training_page
 from tests.support.releases import NAMES, definition_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 OURS = [name for name in NAMES if definition_of(name).dataset.group == "training"]
 

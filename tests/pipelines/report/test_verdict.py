@@ -1,7 +1,5 @@
 """The verdict of a check: what findings weigh, and which of them compromise a score."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

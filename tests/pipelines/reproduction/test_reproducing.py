@@ -1,31 +1,25 @@
 """A release is built again from the catalogue's own recipe and compared: rows, bytes, and what is missing."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
 
 from builders.errors import DatasetError, ReleaseError, SourceError, UsageError
 from cards.manifest import Recipe
-from pipelines.make import BuildSettings, make
+from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.raw.settings import RawSettings
 from pipelines.release import folder
 from pipelines.reproduction import page, rebuild
+from pipelines.reproduction.clean_process import Job
 from pipelines.reproduction.reproducing import EXIT_CODES, Reproduction, reproduce, require_sound
 from tests.support.altered_releases import copy_release, recompress, with_manifest, with_rows
 from tests.support.faulty_server import FaultyServer
 from tests.support.releases import as_full, definition_of, tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipelines.make import BuildResult
-    from pipelines.reproduction.clean_process import Job
 
 TERRA, CEDR = "terra-pairclassification", "cedr-classification"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -1,10 +1,8 @@
 """What `new` lists of a source beyond its texts: golden sample, expected rows, digests, names, and recipes that fail."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -15,9 +13,6 @@ from builders.spec import Tables, Version
 from pipelines.make import GOLDEN
 from pipelines.scaffold import checkout, dataset_gaps
 from pipelines.scaffold.dataset_gaps import find_gaps
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SOURCES = sorted({entry.source for entry in catalogue.entries().values()})
 

@@ -1,13 +1,12 @@
 """New datasets of every task type build as they are written, before anybody has changed a line."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +15,6 @@ from builders.tasks import EVALUATED
 from cards.gaps import MARK, NOT_WRITTEN
 from pipelines.scaffold.templates import ENDINGS, LISTS, Plan, scaffold
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # The source of each new dataset: its arguments. Every task type, in both formats where it has them; some with a benchmark.
 BENCHMARKS = {

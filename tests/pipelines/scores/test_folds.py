@@ -1,16 +1,11 @@
 """pipelines.scores.folds: who learns from what is decided by hashes of texts."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 from pipelines.scores import folds
-
-if TYPE_CHECKING:
-    import pytest
 
 PROMPTS = [f"prompt {number}" for number in range(20) for _ in range(3)]
 TEXTS = [f"text {number}" for number in range(60)]

@@ -1,7 +1,5 @@
 """pipelines.scores.metrics: the numbers are those of scikit-learn, which mteb computes its scores with."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

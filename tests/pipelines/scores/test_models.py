@@ -1,13 +1,11 @@
 """pipelines.scores.models: what a model needs, without importing it; pipelines.scores.weights: the digest of its weights."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +14,6 @@ from pipelines.scores import models, weights
 from pipelines.scores.models import require_packages
 from pipelines.scores.weights import model_files, weights_digest
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def installed(*modules: str) -> object:

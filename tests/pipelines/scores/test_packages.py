@@ -1,7 +1,5 @@
 """pipelines.scores.packages: what is missing is said before anything imports it."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import pytest

@@ -3,31 +3,24 @@
 Slow: it embeds 5,000 sentences, two minutes on two quiet cores. The embeddings are kept for the whole module, as a user's are.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
-from pipelines.make import make
+from pipelines.make import BuildResult, make
 from pipelines.release import folder
 from pipelines.scores.evaluation import evaluate_model
 from tests.support.paths import ROOT
 from tests.support.releases import definition_of, sample_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 pytestmark = [
     pytest.mark.slow,

@@ -1,7 +1,5 @@
 """pipelines.scores.published_scores: the scores of the ruMTEB paper, and which dataset each belongs to."""
 
-from __future__ import annotations
-
 import pytest
 
 from cards.scores import Published

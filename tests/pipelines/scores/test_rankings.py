@@ -1,7 +1,5 @@
 """pipelines.scores.rankings: the numbers are those of trec_eval, and chance is the mean of all orders."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

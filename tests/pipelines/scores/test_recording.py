@@ -1,11 +1,9 @@
 """Scores in a release: scores.json, card and manifest change together, and stay with the rows that they belong to."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +14,6 @@ from pipelines.release.verification import verify_release
 from pipelines.scores.recording import record_scores
 from tests.support.releases import definition_of, sample_settings, tree
 from tests.support.scores import baseline, scores_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TERRA = "terra-pairclassification"
 

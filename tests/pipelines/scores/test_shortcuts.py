@@ -1,7 +1,5 @@
 """pipelines.scores.shortcuts: what counts as far above chance."""
 
-from __future__ import annotations
-
 import pytest
 
 from cards.scores import Baseline, Shortcut

@@ -1,7 +1,5 @@
 """pipelines.scores.simple_models: models of few lines, and what they do where there is little to learn from."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix

@@ -1,18 +1,11 @@
 """pipelines.scores.baselines: on small tables that a rule gives away, the baseline that reads it finds it, and no other."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import polars as pl
 import pytest
 
 from builders import tasks
-from pipelines.scores.baselines import compute_baselines
+from pipelines.scores.baselines import Baselines, compute_baselines
 from tests.support.made_texts import COLOURS, default, digit, retrieval, sentence, word
-
-if TYPE_CHECKING:
-    from pipelines.scores.baselines import Baselines
 
 
 def scores(found: Baselines) -> dict[str, float]:

@@ -1,7 +1,5 @@
 """pipelines.scores.term_counts: the words of queries, counted in a corpus that is read in batches."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

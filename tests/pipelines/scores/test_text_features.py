@@ -1,7 +1,5 @@
 """pipelines.scores: what is read of texts, by models and without one."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

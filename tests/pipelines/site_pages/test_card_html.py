@@ -1,7 +1,5 @@
 """The card as HTML: GitHub's Markdown, and no markup but its own."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

@@ -1,9 +1,7 @@
 """Statistics as charts, and rows that differ between versions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from builders import tasks
 from pipelines.make import make
@@ -11,9 +9,6 @@ from pipelines.site_pages.charts import MAX_BARS, bar_chart, label_charts, lengt
 from pipelines.site_pages.version_changes import compare_versions
 from tests.support.releases import definition_of, other_golden, sample_settings
 from tests.support.sites import read_records
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 QUANTILES = {"p01": 10, "p05": 20, "p25": 40, "p50": 50, "p75": 60, "p95": 80, "p99": 200}
 FIGURES = {"min_text_length": 1, "max_text_length": 900, "text_length_quantiles": QUANTILES}

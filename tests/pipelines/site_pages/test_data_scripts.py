@@ -1,18 +1,14 @@
 """Data as classic scripts: nothing in a value can end the script, and pages are written one at a time."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipelines.site_pages.data_scripts import as_json, write_list
 from tests.support.sites import HOSTILE, read_records
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))

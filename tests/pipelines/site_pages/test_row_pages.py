@@ -1,9 +1,8 @@
 """Rows as pages: their names, their order, and which rows of a large table are shown."""
 
-from __future__ import annotations
-
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,9 +15,6 @@ from pipelines.site_pages.judged_queries import write_queries
 from pipelines.site_pages.row_pages import NamedRows, listed_ids, write_rows
 from tests.support.sites import read_records
 from tests.support.tables import TASKS, as_lazy, clean_tables, row_names, with_rows
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

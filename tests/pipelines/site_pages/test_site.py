@@ -1,11 +1,11 @@
 """The site as files: complete, the same every time, safe against its data, and never in the place of something else."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from builders.errors import ReleaseError, UsageError
 from cards.scores import ModelScore
 from pipelines import site as command
+from pipelines.make import BuildResult
 from pipelines.release import ledger
 from pipelines.release.folder import require_manifest
 from pipelines.scores.recording import record_scores
@@ -24,12 +25,6 @@ from tests.pipelines.report.test_html import Page
 from tests.support.releases import definition_of, tree
 from tests.support.scores import baseline, scores_of
 from tests.support.sites import HOSTILE, LEAK, build_site, hostile_releases, read_records
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 CEDR, RIA = "cedr-classification", "ria-news-retrieval"
 

@@ -1,28 +1,23 @@
 """The site in headless Chromium, opened from its folder: every kind of page, clicked through."""
 
-from __future__ import annotations
-
 import os
 import shutil
+from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import HTTPServer, SimpleHTTPRequestHandler
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
 
 from builders import tasks
+from pipelines.make import BuildResult
 from pipelines.site_pages.data_scripts import as_json
 from pipelines.site_pages.row_pages import write_rows
 from tests.support.sites import HOSTILE, LEAK, build_site, hostile_releases
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from pipelines.make import BuildResult
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CEDR, RUBQ, RIA = "cedr-classification", "rubq-reranking", "ria-news-retrieval"
