@@ -28,7 +28,7 @@ def main() -> int:
     from pipelines.release.ledger import LEDGER
     from pipelines.report.build_report import read_report
     from pipelines.report.report_entries import new_entries, write_entries
-    from pipelines.report.text import table
+    from pipelines.report.tables import table
 
     if not (options.lock and options.ledger) and not is_checkout():
         todo = "give both --lock FILE and --ledger FILE, or run this in a checkout of the repository"

@@ -6,7 +6,8 @@ import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pipelines.report.text import by_severity, fact, findings_table
+from pipelines.report.tables import fact
+from pipelines.report.text import by_severity, findings_table
 from pipelines.terminal import format_duration
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ def main() -> int:
     from pipelines.raw.missing_files import missing_file_of
     from pipelines.report.failures import error_as_json
     from pipelines.report.missing_files_page import log_missing_files
-    from pipelines.report.text import table
+    from pipelines.report.tables import table
     from pipelines.stages import show_stages, stage
 
     settings = command.raw_settings(options)

@@ -114,7 +114,7 @@ def _task(text: str) -> str:
 def _show_files(plan: Plan, files: Sequence[str], *, dry_run: bool) -> None:
     """Print what was written, and what to do next."""
     from cards.gaps import MARK
-    from pipelines.report.text import wrap
+    from pipelines.report.tables import wrap
 
     print("would write:" if dry_run else "written:")
     print("\n".join(f"  {name}" for name in files))
@@ -133,7 +133,7 @@ def _show_files(plan: Plan, files: Sequence[str], *, dry_run: bool) -> None:
 def _list_gaps(name: str, gaps: Sequence[Gap]) -> int:
     """Print the gaps of a source by level, file by file; returns the exit code."""
     from cards.gaps import NOT_WRITTEN
-    from pipelines.report.text import wrap
+    from pipelines.report.tables import wrap
     from pipelines.scaffold.checkout import ROOT
 
     urgent = sum(gap.level != "later" for gap in gaps)

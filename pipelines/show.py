@@ -29,7 +29,7 @@ def main() -> int:
     """Show what the command line names."""
     options = command.parse(parser())
     from builders.spec import TRAINING
-    from pipelines.report import benchmark_table, text, training_table
+    from pipelines.report import benchmark_table, tables, training_table
 
     datasets = command.resolve_datasets(options.names or ["all", "training"])
     if options.sources:
@@ -49,7 +49,7 @@ def main() -> int:
     elif len(datasets) > 1:
         heading = ["dataset", "group", "task", "source", "license", "newest", "built"]
         rows = [heading, *([str(row[column]) for column in heading] for row in described)]
-        command.print_page(text.table(rows, width=command.width(), optional=("license", "source")).splitlines())
+        command.print_page(tables.table(rows, width=command.width(), optional=("license", "source")).splitlines())
     else:
         print(_page(datasets[0][0], described[0]))
     return 0
@@ -203,7 +203,7 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
     from builders.spec import version_key
     from builders.tasks import layouts
     from pipelines.raw.urls import file_url
-    from pipelines.report.text import fact, wrap
+    from pipelines.report.tables import fact, wrap
 
     dataset, source = definition.dataset, definition.source
     columns = [f"{layout.config}: {', '.join(layout.columns)}" for layout in layouts(dataset.task)]

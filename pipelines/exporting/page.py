@@ -1,7 +1,7 @@
 """What an export wrote, as a page of text."""
 
 from pipelines.exporting.export import Export
-from pipelines.report.text import WIDTH, table, wrap
+from pipelines.report.tables import WIDTH, table, wrap
 
 
 def export_page(export: Export, *, width: int | None) -> list[str]:

@@ -15,8 +15,8 @@ from typing import Any
 
 from builders.spec import version_key
 from pipelines.release import ledger
-from pipelines.report import text
-from pipelines.report.text import WIDTH
+from pipelines.report import tables
+from pipelines.report.tables import WIDTH
 
 TASKS: Mapping[str, Mapping[str, Mapping[str, Any]]] = json.loads(
     Path(__file__).with_name("benchmark_table.json").read_text("utf-8")
@@ -35,7 +35,7 @@ NOTES = {
 
 
 def benchmark_page(benchmark: str, descriptions: Sequence[Mapping[str, Any]], width: int | None = None) -> str:
-    """The table of a benchmark. descriptions: of its datasets, by `pipelines.show.describe`. width: as for text.table."""
+    """The table of a benchmark. descriptions: of its datasets, by `pipelines.show.describe`. width: as for tables.table."""
     datasets, facts = {row["dataset"]: row for row in descriptions}, dict(TASKS[benchmark])
     facts |= {name: UNLISTED for name in datasets if name not in facts}
     if benchmark == "rumteb":
@@ -47,7 +47,7 @@ def benchmark_page(benchmark: str, descriptions: Sequence[Mapping[str, Any]], wi
     heading = ["dataset", "group", "source", "size", "license", "state", "built"]
     rows = [heading, *(_ateb_row(datasets[name], fact) for name, fact in facts.items())]
     return "\n".join(
-        [text.table(rows, width=width, optional=("license", "source")), "", *textwrap.wrap(NOTES[benchmark], WIDTH)]
+        [tables.table(rows, width=width, optional=("license", "source")), "", *textwrap.wrap(NOTES[benchmark], WIDTH)]
     )
 
 

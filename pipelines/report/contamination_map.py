@@ -21,7 +21,7 @@ from pipelines.corpus_scan.matching import KINDS, THRESHOLD
 from pipelines.corpus_scan.scans import TABLE, open_scan
 from pipelines.corpus_scan.table_texts import table_texts
 from pipelines.files import write_atomically
-from pipelines.report.text import WIDTH, table, wrap
+from pipelines.report.tables import WIDTH, table, wrap
 
 
 def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pipelines.corpus_scan.matching import KINDS, THRESHOLD
 from pipelines.corpus_scan.scans import Scan
 from pipelines.corpus_scan.summaries import TableSummary
 from pipelines.corpus_scan.verification import candidate_recall
-from pipelines.report.text import WIDTH, table, wrap
+from pipelines.report.tables import WIDTH, table, wrap
 
 MAX_NAMES = 8  # of datasets without matches
 

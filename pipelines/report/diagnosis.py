@@ -21,7 +21,7 @@ from pipelines.hub.access import ask_access, ask_identity, find_failure
 from pipelines.raw.file_request import stored_file
 from pipelines.raw.mirrors import VARIABLE, FolderMirror, configured_mirrors
 from pipelines.raw.urls import HUB, hub_token
-from pipelines.report.text import wrap
+from pipelines.report.tables import wrap
 from pipelines.terminal import format_size
 
 NEEDED = ("polars", "pyarrow", "datasets", "huggingface_hub")

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from pipelines.raw.downloads import PlannedDownload
 from pipelines.report.missing_files_page import total_size
-from pipelines.report.text import fold, wrap
+from pipelines.report.tables import fold, wrap
 from pipelines.terminal import format_size
 
 WORDS = {

@@ -32,7 +32,8 @@ from pipelines.audit.tables import JUDGED_TABLES, Frames, count_rows, model_inpu
 from pipelines.files import write_atomically
 from pipelines.report.checks import CheckResult
 from pipelines.report.finding_names import finding_name
-from pipelines.report.html_templates import COLORS, html_environment
+from pipelines.report.html_templates import html_environment
+from pipelines.report.verdict import COLORS
 from pipelines.safe_text import mask_tokens
 
 MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile

@@ -1,19 +1,12 @@
 """What the templates of all HTML pages share: values are escaped, an unknown one is an error, and a few filters."""
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup, escape
 
 from cards import markdown
-from pipelines.report.verdict import State
-
-# The CSS class of a verdict.
-COLORS: Mapping[State, str] = {
-    "no problems": "good", "warnings": "warning", "compromised": "error", "defective": "error", "damaged": "error",
-}  # fmt: skip
 
 
 def html_environment(folder: Path) -> jinja2.Environment:

@@ -12,7 +12,7 @@ from builders.errors import MissingFile, MissingReason
 from pipelines.raw.cache import default_cache
 from pipelines.raw.missing_files import MissingRawFile, NeededFiles, find_buildable, find_missing_files
 from pipelines.raw.settings import RawSettings
-from pipelines.report.text import WIDTH, wrap
+from pipelines.report.tables import WIDTH, wrap
 from pipelines.terminal import format_size, summary_level
 
 NUMBER = re.compile(r"\d+")

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.hub.inspection import PublishedDataset
 from pipelines.hub.published_revisions import Expectations, Revision
-from pipelines.report.text import cut_middle, fact, wrap
+from pipelines.report.tables import cut_middle, fact, wrap
 
 HEADING = ("repository", "at", "version", "ledger", "local", "state")
 WIDTHS = (34, 7, 7, 6, 5, 11)  # 80 characters with two spaces between; the longest name of a dataset has 34

@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.raw.mirrors import VARIABLE
 from pipelines.raw.probe import ProbedFile
 from pipelines.raw.probe_answers import WRONG, State
-from pipelines.report.text import fact, table, wrap
+from pipelines.report.tables import fact, table, wrap
 from pipelines.terminal import format_size
 
 KEEP = f"take the old file from a mirror ({VARIABLE})"

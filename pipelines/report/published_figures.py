@@ -10,7 +10,7 @@ from cards import markdown
 from pipelines.audit.statistics import as_json, read_statistics
 from pipelines.release import folder
 from pipelines.release.figures import PUBLISHED, Line, compare_facts, read_published
-from pipelines.report import text
+from pipelines.report import tables
 
 
 def compare_with_published(release_dir: Path) -> dict[str, Any]:
@@ -39,14 +39,14 @@ def page(report: Mapping[str, Any]) -> str:
     partial = ", partial" if report["partial"] else ""
     heading = ["figure", "published", "ours", ""]
     rows = [[line.what, f"{line.published:,}", _number(line.ours), _agreement(line)] for line in lines]
-    heads = [f"  {row}" for row in text.table([heading, *rows]).splitlines()]
+    heads = [f"  {row}" for row in tables.table([heading, *rows]).splitlines()]
     compared = heads[:2]
     for head, line in zip(heads[2:], lines, strict=True):
-        compared += [head, *(text.wrap(line.note, "      ") if line.note and not line.agree else [])]
+        compared += [head, *(tables.wrap(line.note, "      ") if line.note and not line.agree else [])]
     return "\n".join(
         [
             f"{report['dataset']} {report['version']}{partial}: {agreeing} of {len(lines)} published figures agree",
-            *text.wrap(report["source"], "  published   "),
+            *tables.wrap(report["source"], "  published   "),
             "",
             *compared,
         ]

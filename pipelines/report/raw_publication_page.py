@@ -3,7 +3,7 @@
 from builders.licenses import describe_license
 from pipelines.hub.raw_plans import RawPlan
 from pipelines.hub.raw_publishing import RawPublication
-from pipelines.report.text import fact, wrap
+from pipelines.report.tables import fact, wrap
 from pipelines.terminal import format_size
 
 

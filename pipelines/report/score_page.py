@@ -4,7 +4,7 @@ from pathlib import Path
 
 from cards.score_section import LABELS, headroom, metric_name
 from cards.scores import BASELINES, ModelScore, Scores, Shortcut
-from pipelines.report.text import WIDTH, table, wrap
+from pipelines.report.tables import WIDTH, table, wrap
 
 
 def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | None) -> list[str]:

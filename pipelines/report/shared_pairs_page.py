@@ -5,7 +5,7 @@ from typing import Any
 
 from cards import markdown
 from pipelines.release.shared_pairs import PairSet, SharedPairs
-from pipelines.report import text
+from pipelines.report import tables
 
 KIND = "pair_in_other_dataset"
 EXAMPLE = 60  # characters of each text
@@ -19,7 +19,7 @@ NOTE = (
 def shared_pairs_page(
     shared: Sequence[SharedPairs], sets: Sequence[PairSet], missing: Sequence[str], width: int | None = None
 ) -> list[str]:
-    """The table as lines. sets: that were compared. missing: datasets that are not built. width: as for text.table."""
+    """The table as lines. sets: that were compared. missing: datasets that are not built. width: as for tables.table."""
     rows = [["set", "other set", "pairs", "share", "exact", "queries", "example"]]
     for one in shared:
         numbers = (f"{one.folded_pairs:,}", f"{one.share:.1%}", f"{one.pairs:,}", f"{one.folded_queries:,}")
@@ -28,13 +28,13 @@ def shared_pairs_page(
     if shared:
         numbers_of = ("pairs", "share", "exact", "queries")
         optional = ("exact", "queries") if width is not None and width < 120 else ()
-        page = [*text.table(rows, width=width, optional=optional, numbers=numbers_of).splitlines(), ""]
+        page = [*tables.table(rows, width=width, optional=optional, numbers=numbers_of).splitlines(), ""]
     samples = sum(one.sample for one in sets)
     words = f"{len(sets)} sets compared" + (f", {samples} of them a sample or a part" if samples else "")
-    page += text.wrap(f"{words}." if shared else f"{words}: no two have a query or a pair in common.")
+    page += tables.wrap(f"{words}." if shared else f"{words}: no two have a query or a pair in common.")
     if missing:
-        page += text.wrap(f"not built, not compared: {', '.join(missing)}.")
-    return page + (text.wrap(NOTE) if shared else [])
+        page += tables.wrap(f"not built, not compared: {', '.join(missing)}.")
+    return page + (tables.wrap(NOTE) if shared else [])
 
 
 def as_json(one: SharedPairs) -> dict[str, Any]:

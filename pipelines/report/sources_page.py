@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from builders import catalogue
 from pipelines.raw.lock_file import LOCK_FILE
 from pipelines.report.sources import FileNeed, SourceNeed, Total, describe_sources, group_totals, machine
-from pipelines.report.text import cut_middle, wrap
+from pipelines.report.tables import cut_middle, wrap
 from pipelines.terminal import format_size
 
 NUMBER = re.compile(r"\d+")

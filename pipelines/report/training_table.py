@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.report import text
-from pipelines.report.text import WIDTH
+from pipelines.report import tables
+from pipelines.report.tables import WIDTH
 from pipelines.terminal import format_size
 
 SETS: Sequence[Mapping[str, Any]] = json.loads(Path(__file__).with_name("training_table.json").read_text("utf-8"))
@@ -28,7 +28,7 @@ NOTE = (
 
 
 def training_page(descriptions: Sequence[Mapping[str, Any]], width: int | None = None) -> str:
-    """The table. descriptions: of our training data, by `pipelines.show.describe`. width: as for text.table."""
+    """The table. descriptions: of our training data, by `pipelines.show.describe`. width: as for tables.table."""
     datasets = {row["dataset"]: row for row in descriptions}
     rows = [["set", "part", "paper", "prefix", "source", "license", "raw", "to get", "ours"]]
     for one in SETS:
@@ -40,7 +40,7 @@ def training_page(descriptions: Sequence[Mapping[str, Any]], width: int | None =
         f"{len(SETS)} sets with {sums[0]:,}K rows; {len(built)} of them, with {sums[1]:,}K rows, have a builder:"
         f" {', '.join(datasets)}."
     )
-    table = text.table(rows, width=width, optional=("part", "source", "to get", "raw", "license"))
+    table = tables.table(rows, width=width, optional=("part", "source", "to get", "raw", "license"))
     below = [line for words in (summary, NOTE) for line in textwrap.wrap(words, WIDTH, break_on_hyphens=False)]
     return "\n".join([table, "", *below])
 

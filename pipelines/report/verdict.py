@@ -3,7 +3,7 @@
 docs/checking.md explains the states and the threshold.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,6 +25,10 @@ NOUNS = {
     "Retrieval": "queries", "Reranking": "queries", "PairClassification": "pairs", "STS": "pairs", "BitextMining": "pairs",
 }  # fmt: skip
 MAX_CLAUSES = 2  # in a summary
+# The CSS class of a verdict.
+COLORS: Mapping[State, str] = {
+    "no problems": "good", "warnings": "warning", "compromised": "error", "defective": "error", "damaged": "error",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

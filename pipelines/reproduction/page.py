@@ -7,7 +7,8 @@ from cards import markdown
 from pipelines.release import fingerprint
 from pipelines.release.comparison import FirstDifference
 from pipelines.report.failures import error_as_json
-from pipelines.report.text import changes_page, fact, table, wrap
+from pipelines.report.tables import fact, table, wrap
+from pipelines.report.text import changes_page
 from pipelines.reproduction.reproducing import Reproduction
 from pipelines.reproduction.versions import COMMIT_KEY, how_to_install, known_tools
 

@@ -15,7 +15,7 @@ from cards.manifest import SEVERITIES
 from pipelines.raw.urls import HUB
 from pipelines.release import ledger
 from pipelines.release.folder import CARD
-from pipelines.report.html_templates import COLORS
+from pipelines.report.verdict import COLORS
 from pipelines.site_pages.card_html import render_card
 from pipelines.site_pages.charts import BarChart, bar_chart, label_charts, length_charts
 from pipelines.site_pages.release_data import FindingData, ReleaseData

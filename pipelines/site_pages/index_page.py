@@ -11,7 +11,7 @@ from cards.front_matter import SIZES, language, size_category
 from cards.score_section import headroom, summarize_scores
 from pipelines.release.folder import read_scores
 from pipelines.report import benchmark_table
-from pipelines.report.html_templates import COLORS
+from pipelines.report.verdict import COLORS
 from pipelines.site_pages.dataset_pages import built_mark, version_standings
 from pipelines.site_pages.release_data import ReleaseData
 from pipelines.site_pages.templates import write_page

@@ -3,7 +3,8 @@
 from typing import Any
 
 from pipelines.release.comparison import Change
-from pipelines.report.text import check_page, difference_page, fold, table
+from pipelines.report.tables import fold, table
+from pipelines.report.text import check_page, difference_page
 
 LONG = "a-rather-long-name-of-a-config-that-somebody-chose-and-nobody-shortened"
 
