@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -16,7 +17,7 @@ from builders.shaping.file_headers import header_metadata
 from builders.shaping.mined_negatives import KEY, RankingHeader, encode_header, read_ranking_header
 from pipelines.files import replacing
 
-Places = np.ndarray[tuple[int], np.dtype[np.int64]]
+Places = npt.NDArray[np.int64]
 
 NONE = 0xFFFF_FFFF  # in the unfinished file: a rank that the pool is too small for
 ROW_GROUP_ROWS = 65_536

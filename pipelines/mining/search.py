@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-Vectors = npt.NDArray[np.float32]
+from pipelines.scores.embedding_cache import Vectors
+
 Places = npt.NDArray[np.int64]
 
 QUERIES, DOCUMENTS = 256, 16_384  # rows of a block

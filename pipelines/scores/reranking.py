@@ -1,6 +1,7 @@
 """Baselines for reranking, in MAP@1000: the order, lengths and texts of candidates, and what they share with the query."""
 
 from collections.abc import Callable
+from typing import Any
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -21,8 +22,8 @@ from pipelines.scores.term_counts import count_query_terms
 from pipelines.scores.text_features import count_terms, weigh_terms
 from pipelines.stages import stage
 
-Integers = NDArray[np.int64]
-Values = NDArray[np.float64]
+Integers = NDArray[np.integer[Any]]
+Values = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
