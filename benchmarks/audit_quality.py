@@ -36,7 +36,7 @@ from pipelines.audit.kinds import KINDS  # noqa: E402
 from pipelines.audit.near_duplicates import find_near_duplicates  # noqa: E402
 from pipelines.audit.quality import audit_tables  # noqa: E402
 from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS  # noqa: E402
-from pipelines.release.reported import REPORTED_KINDS  # noqa: E402
+from pipelines.release.finding_files import REPORTED_KINDS  # noqa: E402
 
 
 def main() -> None:

@@ -133,7 +133,7 @@ class Program:
 
 def prepare(folder: Path, documents: int, texts: int, leaks: int, seed: int) -> None:
     """Write the benchmarks, their index, and the corpus, unless a folder that was kept has them."""
-    from pipelines.corpus_scan.indexing import index_tables
+    from pipelines.decontamination.indexing import index_tables
 
     if (folder / "plants.parquet").exists():
         return
@@ -175,13 +175,11 @@ def peak_memory() -> int:
 def run_ours(folder: Path, name: str = "ours", workers: int = 1) -> Cost:
     """Scan as the command does: texts to a scratch file, partitions by an engine, sums and matches from their results."""
     watch = Watch()
-    from pipelines.corpus_scan.corpora import open_corpus
-    from pipelines.corpus_scan.engines import Engine, run_partitions
-    from pipelines.corpus_scan.index_file import read_index_tables
-    from pipelines.corpus_scan.match_files import write_matches
-    from pipelines.corpus_scan.scanning import scan_partition
-    from pipelines.corpus_scan.scans import Scan
-    from pipelines.corpus_scan.stored_texts import write_texts
+    from pipelines.decontamination.corpora import open_corpus
+    from pipelines.decontamination.engines import Engine, run_partitions
+    from pipelines.decontamination.index_file import read_index_tables
+    from pipelines.decontamination.indexing import write_texts
+    from pipelines.decontamination.scans import Scan, scan_partition, write_matches
 
     index, datasets, engine = folder / "index.parquet", open_benchmarks(folder), Engine("local", workers)
     with scratch_folder(folder, name) as scratch:

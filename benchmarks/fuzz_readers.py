@@ -48,9 +48,9 @@ from builders.reading import (
     read_xml_values,
 )
 from builders.spec import Raw
-from cards.front_matter_parser import parse_front_matter
+from cards.front_matter import parse_front_matter
 from cards.manifest import decode
-from pipelines.foreign.data_files import resolve_tables
+from pipelines.checking.data_files import resolve_tables
 
 SLOW = 20.0  # seconds, also on a busy machine
 MEMORY = 1 << 30  # bytes

@@ -28,8 +28,13 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from builders.shaping.mined_negatives import FORMAT, Digest, RankingHeader  # noqa: E402
-from pipelines.mining.rankings import write_ranking  # noqa: E402
-from pipelines.mining.search import QUERIES, SEARCH, TIES, rank_documents  # noqa: E402
+from pipelines.models.mining import (  # noqa: E402
+    QUERIES,
+    SEARCH,
+    TIES,
+    rank_documents,
+    write_ranking,
+)
 
 NUMBERS, RANKS, BATCH = 384, (21, 100), 1_000
 PROGRAMS = ("ranking", "script")

@@ -110,7 +110,7 @@ def write(folder: Path, key: str, numbers: Callable[[Any], list[int]]) -> None:
     """Write a file of measurements with a model that is none."""
     definition = load()
     from builders.spec import Raw
-    from pipelines.raw.measuring import MeasuringModel, write_measurements
+    from pipelines.models.measuring import MeasuringModel, write_measurements
 
     measurement = next(one for one in definition.source.measurements if one.key == key)
     raw, files = folder / "raw" / NAME, definition.source.files

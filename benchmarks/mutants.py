@@ -65,7 +65,7 @@ ARITHMETIC = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault. function: `pipelines.audit.labels.find_conflicts`. seed: which of the places where the operator applies.
+    """A fault. function: `pipelines.audit.judgements.find_conflicts`. seed: which of the places where the operator applies.
 
     noticed: whether the tests noticed it when `run --update` was last called.
     """

@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from builders import tasks
-from pipelines.corpus_scan.indexing import IndexedDataset
+from pipelines.decontamination.indexing import IndexedDataset
 
 # Share of all leaks.
 LEAKS = {

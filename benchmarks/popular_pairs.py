@@ -128,10 +128,9 @@ def made_up(rng: random.Random) -> str:
 def measure_texts(folder: Path, source: str) -> None:
     """Write the lengths of all texts, in words."""
     definition = load(source)
-    from builders.shaping.lengths import TOKENIZER
-    from builders.shaping.measurements import TOKENS
+    from builders.shaping.measurements import TOKENIZER, TOKENS
     from builders.spec import Raw
-    from pipelines.raw.measuring import MeasuringModel, write_measurements
+    from pipelines.models.measuring import MeasuringModel, write_measurements
 
     (measurement,) = definition.source.measurements
     raw = folder / "raw" / source

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from builders.aliases import TASKS, find_alias, fold
+from builders.benchmarks import TASKS, find_alias, fold
 from builders.errors import UsageError
 from builders.spec import OTHER, TRAINING, VERSION, Dataset, Source
 

@@ -28,7 +28,7 @@ MAX_PATTERN = 1_000  # characters of such a pattern
 MAX_COMPARISONS = 20_000_000  # of such a pattern with the path of a file; a thousand language pairs come to 9,000,000
 MAX_WILDCARDS = 3  # `**` of such a pattern, and `*` of a name beside another one; known is 1
 MAX_MATCHING_STEPS = (
-    3_000_000_000  # of such patterns, see pipelines/resolution.py; a thousand language pairs come to 700,000,000
+    3_000_000_000  # of such patterns, pipelines/release/resolution.py; a thousand language pairs: 700,000,000
 )
 MAX_MANIFEST = 64 << 20  # bytes of a manifest.json; 1 KB a table is usual
 

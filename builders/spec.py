@@ -1,4 +1,4 @@
-"""The vocabulary of a builder: what it declares (Source, RawFile, Dataset, Version), is given (RawFiles) and returns (Tables).
+"""The vocabulary of a builder: what it declares (Source, Dataset, Version, Prompts), is given (RawFiles) and returns (Tables).
 
 Nothing here reads a file or opens a socket.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,22 +15,117 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from builders.benchmarks import BENCHMARKS
-from builders.docstrings import read_docstring
-from builders.prompts import Prompts as Prompts  # noqa: PLC0414 - builders import it from here
+from builders.errors import UsageError
 from builders.tasks import Contrastive
-from builders.versions import VERSION as VERSION  # noqa: PLC0414 - versions too
-from builders.versions import KnownFinding as KnownFinding  # noqa: PLC0414
-from builders.versions import Mining as Mining  # noqa: PLC0414
-from builders.versions import Version as Version  # noqa: PLC0414
-from builders.versions import version_key as version_key  # noqa: PLC0414
 
 if TYPE_CHECKING:
     import polars as pl
 
     from builders.benchmarks import Benchmark
     from builders.raw_files import RawFile
-    from builders.reported import Reported
     from builders.tasks import Task
+
+
+VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
+
+
+@dataclass(frozen=True)
+class KnownFinding:
+    """A finding that a maintainer examined and keeps.
+
+    kind, location: as in the finding (`split_leak`, `default/test.text`). count: the sum over findings of this kind at this
+    location, on complete raw files; a build that counts differently fails. why: the reason for keeping it, for the card.
+    detail: only findings with this detail, where there are several.
+    """
+
+    kind: str
+    location: str
+    count: int
+    why: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version is options of the recipe, never a copy of it.
+
+    notes: what changed, for the card's history. needs: keys of the raw files that this version takes beside those of the dataset,
+    for every split.
+    """
+
+    notes: str
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    known: tuple[KnownFinding, ...] = ()
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mining:
+    """Raw files with hard negatives for training data, which an embedding model ranks: `embedding-datasets decide` writes them.
+
+    version: the one whose rows are mined; its options name `mined_ranks`, the first and the last rank that the files hold. files:
+    the key of the raw file of each config.
+    """
+
+    version: str
+    files: Mapping[str, str]
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """Sort key of a version: its numbers, so that 10.0.0 comes after 9.0.0."""
+    return tuple(int(number) for number in version.split("."))
+
+
+@dataclass(frozen=True)
+class ConfigPrompts:
+    """The prefixes of one config of training data for ru-en-RoSBERTa: for queries and documents, or one for both."""
+
+    config: str
+    rosberta: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """What an evaluation puts before the texts; two values are for query / document.
+
+    rosberta: prefix for ru-en-RoSBERTa. e5: prefix for E5. instruction: for instruct models, empty for training data.
+    configs: of training data, the prefixes of each config.
+    """
+
+    instruction: str
+    rosberta: tuple[str, ...] = ()
+    e5: tuple[str, ...] = ()
+    configs: tuple[ConfigPrompts, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reported:
+    """Rows of a table, by their ids, that follow from a raw file: whether an index of benchmarks has their texts, for example.
+
+    kind, config, split, column, detail: of the finding (pipelines.audit.kinds).
+    """
+
+    kind: str
+    config: str
+    split: str
+    column: str
+    ids: tuple[str, ...]
+    detail: str = ""
+
+
+def read_docstring(function: Callable[..., object]) -> str:
+    """The docstring of a function, without its indentation; empty if it has none.
+
+    Raises UsageError if Python runs with -OO, which removes all docstrings: a card would lose them without a word.
+    """
+    if sys.flags.optimize > 1:
+        raise UsageError(
+            "Python's option -OO removes the docstrings that cards are made of",
+            found="-OO, or PYTHONOPTIMIZE=2",
+            todo="run the same command without it",
+        )
+    return inspect.getdoc(function) or ""
+
 
 NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 OTHER = "other"  # the group of datasets without a benchmark
@@ -254,7 +350,7 @@ class RawFiles:
     """The raw files that the wanted splits need, by key; a recipe may ask for no others.
 
     scratch: an empty folder for what does not fit in memory, removed once the tables are written. checkpoints: for a dataset
-    with checkpoints, a folder that outlives a killed build (see builders.checkpoints): empty, or with what such a build of the
+    with checkpoints, a folder that outlives a killed build (see builders.batches): empty, or with what such a build of the
     same rows wrote; removed once the release is complete.
     """
 

@@ -10,7 +10,9 @@ pipelines.audit.integrity checks what must hold between rows and tables.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import ClassVar, get_args
+from typing import ClassVar, Literal, get_args
+
+import polars as pl
 
 
 @dataclass(frozen=True)
@@ -293,3 +295,19 @@ def label_names(task: Task) -> tuple[str, ...]:
             return pair
         case _:
             return ()
+
+
+ColumnType = Literal["string", "int64", "float64", "bool", "list<string>", "list<int64>"]
+NAMES: dict[pl.DataType, ColumnType] = {
+    pl.String(): "string",
+    pl.Int64(): "int64",
+    pl.Float64(): "float64",
+    pl.Boolean(): "bool",
+    pl.List(pl.String()): "list<string>",
+    pl.List(pl.Int64()): "list<int64>",
+}
+
+
+def type_name(dtype: pl.DataType) -> ColumnType | None:
+    """The name of a polars type; None for one that a release may not hold."""
+    return NAMES.get(dtype)

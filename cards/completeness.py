@@ -8,14 +8,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from builders.catalogue import Definition
-from builders.docstrings import read_docstring
 from builders.errors import ReleaseError
 from builders.licenses import LICENSES
-from builders.spec import version_key
-from cards import citations, front_matter
-from cards.gaps import NOT_WRITTEN, Gap, gaps_error, marked_lines
-from cards.placeholders import fill_placeholders, release_numbers
-from cards.texts import Prose, citation_keys, prose_gaps, prose_path, read_prose, split_sections, text_gaps
+from builders.spec import read_docstring, version_key
+from cards import front_matter, texts
+from cards.texts import (
+    NOT_WRITTEN,
+    Gap,
+    Prose,
+    citation_keys,
+    fill_placeholders,
+    gaps_error,
+    marked_lines,
+    prose_gaps,
+    prose_path,
+    read_prose,
+    release_numbers,
+    split_sections,
+    text_gaps,
+)
 
 MAX_TITLE = 50  # characters that the Hub shows of a title
 NAMED_SOURCE = re.compile(r"README|et al\.,? \d{4}|card on the Hub|\d{4}, section|\.com|Koehn, 2005")
@@ -67,14 +78,14 @@ def _marks(definition: Definition) -> Iterator[Gap]:
     for path in (*builder_files(definition), prose_path(definition.source.name)):
         if path.is_file():
             yield from marked_lines(path)
-    bibliography = citations.CITATIONS.read_text("utf-8")
+    bibliography = texts.CITATIONS.read_text("utf-8")
     for key in citation_keys(definition):
         try:
-            entry = citations.bibtex(key)
+            entry = texts.bibtex(key)
         except ReleaseError:
             continue
         yield from marked_lines(
-            citations.CITATIONS, first=bibliography[: bibliography.index(entry)].count("\n") + 1, text=entry
+            texts.CITATIONS, first=bibliography[: bibliography.index(entry)].count("\n") + 1, text=entry
         )
 
 

@@ -6,8 +6,19 @@ from typing import Any
 
 from builders.tasks import Task
 from cards import front_matter, markdown
-from cards.bars import WIDTH, bar
 from cards.columns import label_name
+
+WIDTH = 20  # characters of a bar for the whole
+EIGHTHS = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")
+
+
+def bar(share: float, width: int = WIDTH) -> str:
+    """A bar for a share of 0 to 1, to an eighth of a character; a share above 0 is never an empty bar."""
+    eighths = round(share * width * 8)
+    if share > 0:
+        eighths = max(eighths, 1)
+    return "█" * (eighths // 8) + EIGHTHS[eighths % 8]
+
 
 MAX_LABELS = 12  # that are shown one by one
 NARROW = 10  # characters of a bar where splits are side by side, also on a phone

@@ -4,18 +4,20 @@
 here and not in pipelines, which writes and reads the files. A manifest may come from the Hub: until `decode` has validated it, it
 is data, and its paths are not followed.
 
-docs/manifest.schema.json is generated from these records (cards.manifest_schema).
+docs/manifest.schema.json is generated from these records (cards.manifest).
 """
 
+import json
 from dataclasses import asdict, dataclass, field, fields
+from inspect import cleandoc
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
 from builders import limits
-from builders.column_types import ColumnType
 from builders.errors import ReleaseError
 from builders.spec import VERSION, Dropped, Prompts
+from builders.tasks import ColumnType
 
 FORMAT = 2  # 1: manifests from before there was a `format`; they hold all that is read today
 
@@ -291,3 +293,21 @@ def options_as_read(options: dict[str, Any]) -> dict[str, Any]:
 @dataclass(frozen=True)
 class _Format:
     format: int = 1
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a manifest."""
+    return describe_record(Manifest, "manifest.json of a release")
+
+
+def describe_record(record: type, title: str) -> dict[str, Any]:
+    """The JSON Schema of a file that holds a record, with the docstrings as descriptions."""
+    generated = msgspec.json.schema(record)
+    for definition in generated["$defs"].values():
+        if "description" in definition:
+            definition["description"] = cleandoc(definition["description"])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title} | generated
+
+
+if __name__ == "__main__":
+    print(json.dumps(schema(), indent=2, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""The mteb task that evaluates a dataset: what the code on its card says and what `embedding-datasets score` runs."""
+"""The code on a card: the mteb task that evaluates a dataset, and the repository in it, a placeholder until it is published."""
 
 import re
 from collections.abc import Mapping
@@ -62,3 +62,27 @@ def mteb_task(dataset: Dataset, manifest: Manifest) -> MtebTask | None:
         prompt=({"query": instruction} if of_queries else instruction) if instruction else None,
         settings=settings,
     )
+
+
+PYTHON = re.compile(r"(?ms)^```python\n.*?^```$")
+OR_FOLDER = "  # or the path of this folder"
+
+
+def unnamed_repository(dataset: str) -> str:
+    """What the code of a card says for the repository of a dataset that is not published."""
+    return f"<organisation>/{dataset}"
+
+
+def name_repository(card: str, dataset: str, repo: str) -> str:
+    """The card of a release with its repository in every block of Python code. Nothing else changes.
+
+    repo: `ORG/NAME`.
+    """
+    placeholder = re.compile(
+        rf"{re.escape(unnamed_repository(dataset))}(?![\w-])(?:(.*){re.escape(OR_FOLDER)}$)?", re.MULTILINE
+    )
+
+    def name(block: re.Match[str]) -> str:
+        return placeholder.sub(lambda found: repo + (found[1] or ""), block[0])
+
+    return PYTHON.sub(name, card)

@@ -1,16 +1,124 @@
-"""The hand-written texts behind a card: prose, docstring, citations, terms; what is missing of them."""
+"""The hand-written texts behind a card: prose, docstring, citations, terms; what is missing of them; numbers that are filled in.
+
+`{{ rows.train }}` is the number of rows of a split, `{{ rows.queries.test }}` that of one of several tables; 0 for a split that
+a partial release does not have. `{{ options.per_class }}` is an option of the recipe, `{{ observed.segments }}` a number that
+the recipe counted.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any, Literal
 
+import jinja2
+
+from builders import tasks
 from builders.catalogue import Definition
-from builders.docstrings import read_docstring
-from builders.errors import ReleaseError
-from builders.spec import VERSION
-from cards.citations import bibtex
-from cards.gaps import Gap, gaps_error
+from builders.errors import DatasetError, ReleaseError
+from builders.spec import VERSION, read_docstring
+from cards import markdown
+
+CITATIONS = Path(__file__).parent / "citations.bib"
+
+
+def bibtex(key: str) -> str:
+    """An entry of citations.bib.
+
+    Raises ReleaseError for an unknown key, and for an entry with unbalanced braces.
+    """
+    text = CITATIONS.read_text("utf-8")
+    start = re.search(rf"(?m)^@\w+\{{{re.escape(key)},", text)
+    if start is None:
+        raise ReleaseError(
+            f"no entry {key!r} to cite", where=str(CITATIONS), todo="add it, or correct the key in the builder"
+        )
+    end = _closing_brace(text, start.start())
+    if end is None:
+        raise ReleaseError(f"unbalanced braces in the entry {key!r}", where=str(CITATIONS), todo="close its braces")
+    return text[start.start() : end + 1]
+
+
+def read_field(entry: str, name: str) -> str:
+    """The value of a field without its outer braces, as BibTeX; empty where the entry lacks it."""
+    start = re.search(rf"(?m)^\s*{name}\s*=\s*(?=\{{)", entry)
+    end = _closing_brace(entry, start.end()) if start else None
+    return entry[start.end() + 1 : end].strip() if start and end else ""
+
+
+def arxiv_papers(entries: Iterable[str]) -> list[str]:
+    """The addresses on arXiv of entries with an `eprint`. The Hub lists a dataset with each paper that its card links so."""
+    identifiers = [read_field(entry, "eprint") for entry in entries]
+    return [f"https://arxiv.org/abs/{identifier}" for identifier in identifiers if identifier]
+
+
+def _closing_brace(text: str, start: int) -> int | None:
+    """The position of the brace that closes the first one from `start` on; None where none does."""
+    depth = 0
+    for brace in re.compile(r"[{}]").finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return brace.start()
+    return None
+
+
+NOT_WRITTEN = "not written yet"
+MARK = "TODO(new)"  # in every text that `embedding-datasets new` leaves for a person to write
+WRITE = f"write it in place of {MARK}"
+Level = Literal["build", "finish", "later"]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something missing or wrong: what, in which file, what to do, and as in DatasetError what was expected and found.
+
+    level: `build`, nothing can be built before it is closed; `finish`, a sample can be built, a complete release cannot; `later`,
+    worth knowing, and no build is refused for it.
+    """
+
+    what: str
+    where: str
+    todo: str
+    expected: str | None = None
+    found: str | None = None
+    level: Level = "build"
+
+    def __str__(self) -> str:
+        """One line: what, expected and found."""
+        details = [f"{name} {text}" for name, text in (("found", self.found), ("expected", self.expected)) if text]
+        return "; ".join([self.what, *details])
+
+
+def marked_lines(path: Path, *, first: int = 1, text: str | None = None) -> Iterator[Gap]:
+    """The lines of a file that still have the mark. text: a part of the file, from the line `first` on; None for all of it."""
+    whole = path.read_text("utf-8", errors="replace") if text is None else text
+    for number, line in enumerate(whole.splitlines(), first):
+        if MARK in line:
+            words = line.split(MARK, 1)[1].strip(' :"},|')
+            yield Gap(NOT_WRITTEN, f"{path}:{number}", WRITE, expected=words or None, level="finish")
+
+
+def gaps_error(kind: type[DatasetError], name: str, source: str, gaps: Sequence[Gap]) -> DatasetError:
+    """One error for some gaps: that of the gap itself if there is one, else a list of all of them; lines with a mark by file."""
+    if len(gaps) == 1:
+        gap = gaps[0]
+        return kind(gap.what, where=gap.where, found=gap.found, expected=gap.expected, todo=gap.todo)
+    marked: dict[str, list[str]] = {}
+    listed = []
+    for gap in gaps:
+        if gap.what == NOT_WRITTEN:
+            path, _, line = gap.where.rpartition(":")
+            marked.setdefault(path, []).append(line)
+        else:
+            listed.append(f"{gap.where}: {gap}")
+    listed += [f"{path}: {NOT_WRITTEN}: line {', '.join(lines)}" for path, lines in marked.items()]
+    return kind(
+        f"{name}: {len(gaps)} things are missing or wrong",
+        found="".join(f"\n            - {line}" for line in listed),
+        todo=f"embedding-datasets new {source} says for each what to do",
+    )
+
 
 CARDS = Path(__file__).parent
 WRITE_PROSE = "write it; docs/adding-a-dataset.md shows a whole file"
@@ -141,3 +249,41 @@ def split_sections(text: str, mark: str) -> dict[str, str]:
         else:
             lines.append(line)
     return {name: "\n".join(lines).strip() for name, lines in sections.items()}
+
+
+_ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701 - Markdown, not HTML
+
+
+def release_numbers(
+    task: tasks.Task, rows: Mapping[tuple[str, str], int], options: Mapping[str, Any], observed: Mapping[str, int]
+) -> dict[str, Mapping[str, Any]]:
+    """The values of the placeholders of a release, as text. rows: of each table, by config and split."""
+    configs = [layout.config for layout in tasks.layouts(task)]
+    counts = {
+        config: {split: markdown.number(rows.get((config, split), 0)) for split in task.splits} for config in configs
+    }
+    return {
+        "rows": counts if len(configs) > 1 else counts[configs[0]],
+        "options": {name: _as_text(value) for name, value in options.items()},
+        "observed": {name: markdown.number(value) for name, value in observed.items()},
+    }
+
+
+def fill_placeholders(text: str, numbers: Mapping[str, Mapping[str, Any]], where: str) -> str:
+    """A text with each placeholder replaced. where: what the text is, for the error.
+
+    Raises ValueError for a placeholder without a number, and for a malformed one.
+    """
+    try:
+        return _compile(text).render(numbers)
+    except jinja2.TemplateError as error:
+        raise ValueError(f"{where}: {error.message}") from error
+
+
+@cache
+def _compile(text: str) -> jinja2.Template:
+    return _ENVIRONMENT.from_string(text)
+
+
+def _as_text(value: Any) -> str:
+    return markdown.number(value) if isinstance(value, int) and not isinstance(value, bool) else str(value)

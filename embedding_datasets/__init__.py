@@ -154,9 +154,9 @@ def catalogue(*names: str) -> Catalogue:
 
     Raises UsageError for an unknown name.
     """
-    from pipelines.library import entries
+    from pipelines.library import checks
 
-    return entries.list_catalogue(names)
+    return checks.list_catalogue(names)
 
 
 def diff(

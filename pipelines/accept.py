@@ -11,7 +11,7 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
-    from pipelines.report.build_report import DatasetReport
+    from pipelines.build_report.records import DatasetReport
 
 EXAMPLES = """\
   embedding-datasets accept build-report.json --dry-run    what a report says, and what it would add
@@ -23,12 +23,12 @@ def main() -> int:
     """Show a build report, and write what it adds to the lock file and the ledger; returns the exit code."""
     options = command.parse(parser())
     from builders import catalogue
-    from pipelines.installation import is_checkout
-    from pipelines.raw.lock_file import LOCK_FILE
+    from pipelines.build_report.entries import new_entries, write_entries
+    from pipelines.build_report.records import read_report
+    from pipelines.process.installation import is_checkout
+    from pipelines.process.tables import table
+    from pipelines.raw.pins import LOCK_FILE
     from pipelines.release.ledger import LEDGER
-    from pipelines.report.build_report import read_report
-    from pipelines.report.report_entries import new_entries, write_entries
-    from pipelines.report.tables import table
 
     if not (options.lock and options.ledger) and not is_checkout():
         todo = "give both --lock FILE and --ledger FILE, or run this in a checkout of the repository"

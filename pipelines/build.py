@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import argparse
 
     from builders.catalogue import Definition
+    from pipelines.build_report.recording import Record
+    from pipelines.build_report.redaction import Failure
     from pipelines.hub.publishing import Publication
     from pipelines.make import BuildResult, BuildSettings
-    from pipelines.report.build_record import Record
-    from pipelines.report.redaction import Failure
 
 EXAMPLES = """\
   embedding-datasets build rubq --sample                      from the golden sample: no network, seconds
@@ -36,10 +36,10 @@ logger = logging.getLogger(__name__)
 def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = _parse()
-    from pipelines.attestation import statements
+    from pipelines.build_report.outcomes import failure_as_json
+    from pipelines.build_report.redaction import Failure, failure_of
     from pipelines.make import BuildSettings
-    from pipelines.report.failures import failure_as_json
-    from pipelines.report.redaction import Failure, failure_of
+    from pipelines.release import statements
 
     datasets = command.resolve_datasets(options.names)
     signer = command.statement_signer(options, len(datasets))
@@ -127,8 +127,8 @@ def _recorded(
     datasets: list[tuple[Definition, str]], settings: BuildSettings, report: Path | None
 ) -> AbstractContextManager[Record]:
     """Write the report and, at the end, the summary of a build of several datasets."""
-    from pipelines.report.build_record import record_build
-    from pipelines.report.build_report import FILE_NAME
+    from pipelines.build_report.recording import record_build
+    from pipelines.build_report.records import FILE_NAME
 
     is_real = not (settings.sample or settings.limit)  # samples say nothing of real files
     if report is None and len(datasets) > 1 and is_real:
@@ -145,8 +145,8 @@ def _results(
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    from pipelines import terminal, workers
-    from pipelines.stages import show_stages, stage
+    from pipelines.process import terminal, workers
+    from pipelines.process.stages import show_stages, stage
 
     per_source = [
         [(definition.dataset.name, version) for definition, version in group]
@@ -184,7 +184,7 @@ def _results(
 
 def _on_end(names: list[tuple[str, str]], advance: Callable[[int], None]) -> Callable[[object], None]:
     """A function that counts the source with these datasets, and on a terminal says that it has ended."""
-    from pipelines.terminal import shows_progress
+    from pipelines.process.terminal import shows_progress
 
     def count(_: object) -> None:
         advance(1)
@@ -196,19 +196,19 @@ def _on_end(names: list[tuple[str, str]], advance: Callable[[int], None]) -> Cal
 
 def _attempt_all(names: list[tuple[str, str]], settings: BuildSettings) -> list[BuildResult | Failure]:
     """The results for the datasets of one source, in a worker."""
-    from pipelines import workers
+    from pipelines.process import workers
 
     with workers.clean_termination():
         return [_attempt(name, version, settings) for name, version in names]
 
 
 def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | Failure:
-    from pipelines.stages import stage
+    from pipelines.process.stages import stage
 
     with stage("starting"):  # the first of these imports takes a second
         from builders import catalogue
+        from pipelines.build_report.redaction import failure_of, unexpected_failure
         from pipelines.make import make
-        from pipelines.report.redaction import failure_of, unexpected_failure
 
     try:
         return make(catalogue.load(catalogue.entries()[name]), version, settings)
@@ -227,11 +227,12 @@ def _pusher(org: str) -> Callable[[BuildResult], Publication]:
     Raises PublishError where there is no token with write access.
     """
     from builders import catalogue
-    from pipelines.hub import planning, publication_record, publishing
-    from pipelines.raw.cache import default_cache
+    from pipelines.hub import planning, publishing
+    from pipelines.hub.publishing import log_missing_record
+    from pipelines.raw.digests import default_cache
 
     client, options = publishing.login(), planning.PublishOptions(org, default_cache())
-    publication_record.log_missing_record(client, options.ledger)
+    log_missing_record(client, options.ledger)
 
     def push(result: BuildResult) -> Publication:
         definition = catalogue.load(catalogue.entries()[result.dataset])
@@ -242,25 +243,25 @@ def _pusher(org: str) -> Callable[[BuildResult], Publication]:
 
 def _show(result: BuildResult, publication: Publication | None, *, as_json: bool, is_only: bool) -> None:
     """Print a result. is_only: whether it is the only one, and the next step is named."""
-    from pipelines import build_page
+    from pipelines.build_report import page
 
     if as_json:
-        command.print_json(build_page.to_json(result, publication))
+        command.print_json(page.to_json(result, publication))
         return
-    command.print_page(build_page.page(result, publication, timed=command.is_terminal()))
+    command.print_page(page.page(result, publication, timed=command.is_terminal()))
     for note in result.notes:
         logger.info(note)
     if is_only and command.is_terminal():
-        command.print_page([build_page.next_step(result)])
+        command.print_page([page.next_step(result)])
 
 
 def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, org: str | None, *, as_json: bool) -> int:
     """Show what a build would do; returns the exit code that it would end with, as far as that is known."""
-    from pipelines import build_page
+    from pipelines.build_report import page
+    from pipelines.build_report.outcomes import failure_as_json
     from pipelines.hub.publishable import require_rights
     from pipelines.make import plan_build
-    from pipelines.report.failures import failure_as_json
-    from pipelines.report.missing_files_page import log_missing_files
+    from pipelines.raw.missing_files import log_missing_files
 
     code, lacking = 0, []
     for definition, version in datasets:
@@ -278,7 +279,7 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
             code = code or SourceError.exit_code
             lacking.append((definition, version))
         if as_json:
-            command.print_json(build_page.plan_to_json(plan))
+            command.print_json(page.plan_to_json(plan))
             continue
         print(f"{plan.dataset} {version}: {plan.state}")
         for file in plan.raw:

@@ -18,9 +18,9 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
-    from pipelines.report.checks import CheckResult
-    from pipelines.report.fail_on import Condition
-    from pipelines.report.targets import Target
+    from pipelines.checking.checks import CheckResult
+    from pipelines.checking.targets import Target
+    from pipelines.checking.verdict import Condition
 
 EXAMPLES = """\
   releases of this package, verified against their manifests and audited again:
@@ -54,12 +54,12 @@ def main() -> int:
     options = _parse()
     if options.org:
         return _check_organisation(options)
+    from pipelines.checking import html
+    from pipelines.checking.checks import finding_folder
+    from pipelines.checking.targets import resolve_targets
+    from pipelines.checking.verdict import parse_conditions
+    from pipelines.process.stages import show_stages
     from pipelines.release.finding_files import write_findings
-    from pipelines.report import html
-    from pipelines.report.checks import finding_folder
-    from pipelines.report.fail_on import parse_conditions
-    from pipelines.report.targets import resolve_targets
-    from pipelines.stages import show_stages
 
     conditions = parse_conditions(options.fail_on)
     codes, sections = [0], []
@@ -94,9 +94,9 @@ def main() -> int:
 
 def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
     from pipelines.audit.languages import SAMPLE
-    from pipelines.foreign.column_names import parse_column_map
-    from pipelines.foreign.datasets import ForeignOptions
-    from pipelines.report.target_checks import check_target
+    from pipelines.checking.columns import parse_column_map
+    from pipelines.checking.datasets import ForeignOptions
+    from pipelines.checking.targets import check_target
 
     scale = None if options.scale is None else (options.scale[0], options.scale[1])
     columns = parse_column_map(options.map)
@@ -106,8 +106,8 @@ def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
 
 def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool) -> int:
     """Print the result of a check; returns its exit code."""
-    from pipelines.report import text
-    from pipelines.report.fail_on import met_conditions
+    from pipelines.checking import text
+    from pipelines.checking.verdict import met_conditions
 
     report, findings = result.report, [one.finding for one in result.found]
     report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], findings)
@@ -122,7 +122,7 @@ def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool
 
 def _show_failure(name: str, error: DatasetError, *, as_json: bool) -> None:
     """Show the error of something that could not be checked. name: what the command line or the folder calls it."""
-    from pipelines.report.failures import failure_as_json
+    from pipelines.build_report.outcomes import failure_as_json
 
     command.print_error(error)
     if as_json:
@@ -134,12 +134,11 @@ def _check_organisation(options: argparse.Namespace) -> int:
     from builders import catalogue
     from pipelines.hub import client, organisation
     from pipelines.hub.inspection import PublishedDataset
-    from pipelines.hub.publication_record import publication_ledger
-    from pipelines.hub.published_revisions import Expectations
-    from pipelines.raw.cache import default_cache
+    from pipelines.hub.publishing import publication_ledger
+    from pipelines.hub.revisions import Expectations
+    from pipelines.process.stages import show_stages, stage
+    from pipelines.raw.digests import default_cache
     from pipelines.release.ledger import LEDGER, read_ledger
-    from pipelines.report import organisation_report
-    from pipelines.stages import show_stages, stage
 
     if versioned := [name for name in options.names if "@" in name]:
         raise UsageError("--org checks all versions", found=versioned[0], todo="leave out the version")
@@ -159,27 +158,27 @@ def _check_organisation(options: argparse.Namespace) -> int:
                 break
             datasets.append(dataset)
             if options.json:
-                command.print_json(organisation_report.to_json(dataset))
+                command.print_json(organisation.to_json(dataset))
     except DatasetError as error:
         command.print_error(error)
         code = error.exit_code if isinstance(error, UsageError) else PublishError.exit_code
     if not options.json and (datasets or not code):
-        print(organisation_report.page(options.org, datasets, repositories.others, expected), flush=True)
+        print(organisation.page(options.org, datasets, repositories.others, expected), flush=True)
     return code or int(not datasets or any(one.state != "sound" for one in datasets))
 
 
 def _compare(target: Target, *, as_json: bool) -> int:
     """Print a release's statistics beside the published ones; returns 1 where a figure differs and no note says why."""
+    from pipelines.checking.targets import locate_target
+    from pipelines.release import figures
     from pipelines.release.figures import VERSIONS
-    from pipelines.report import published_figures
-    from pipelines.report.targets import locate_target
 
     release_dir, _ = locate_target(target, versions=VERSIONS)
-    report = published_figures.compare_with_published(release_dir) | {"path": target.name}
+    report = figures.compare_with_published(release_dir) | {"path": target.name}
     if as_json:
         command.print_json(report)
     else:
-        print(published_figures.page(report), flush=True)
+        print(figures.page(report), flush=True)
     return int(any(not line["agree"] and not line["note"] for line in report["lines"]))
 
 

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from builders.errors import DatasetError, UsageError, error_line
-from pipelines import interrupts
-from pipelines.safe_text import SafeOutput, safe_text
-from pipelines.terminal import color_words, configure_logging, discard_output, has_colors
+from pipelines.process import workers
+from pipelines.process.safe_text import SafeOutput, safe_text
+from pipelines.process.terminal import color_words, configure_logging, discard_output, has_colors
 
 if TYPE_CHECKING:
     from builders.catalogue import Definition
-    from pipelines.attestation.envelopes import Signer
     from pipelines.raw.settings import RawSettings
+    from pipelines.release.statements import Signer
 
 PROGRAM = "embedding-datasets"
 READER_CLOSED = 141  # as shells number the signal that ends other programs then, SIGPIPE
@@ -89,16 +89,15 @@ def statement_signer(options: argparse.Namespace, datasets: int) -> Signer | Non
         raise UsageError("--attest is for one dataset", found=f"{datasets} datasets", todo="name one")
     if options.sign is None:
         return None
-    from pipelines.attestation.envelopes import read_signer
+    from pipelines.release.statements import read_signer
 
     return read_signer(options.sign)
 
 
 def write_statement(path: Path, statement: dict[str, Any], signer: Signer | None) -> None:
     """Write a statement, in a signed envelope if there is a signer."""
-    from pipelines.attestation.envelopes import sign_statement
-    from pipelines.attestation.statements import encode
-    from pipelines.files import write_atomically
+    from pipelines.process.files import write_atomically
+    from pipelines.release.statements import encode, sign_statement
 
     content = encode(statement)
     write_atomically(path, sign_statement(content, signer) if signer else content)
@@ -117,7 +116,7 @@ def add_findings_option(arguments: argparse.ArgumentParser) -> None:
 
 def raw_settings(options: argparse.Namespace) -> RawSettings:
     """Where raw files are, as the options say."""
-    from pipelines.raw.cache import default_cache
+    from pipelines.raw.digests import default_cache
     from pipelines.raw.settings import RawSettings
 
     return RawSettings(raw_dir=options.raw_dir, cache=options.cache or default_cache(), offline=options.offline)
@@ -201,7 +200,7 @@ def run(main: Callable[[], int]) -> None:
     _open_streams()
     configure_logging()
     try:
-        interrupts.handle_signals(signal.SIGINT, signal.SIGTERM)  # what they raise is caught here
+        workers.handle_signals(signal.SIGINT, signal.SIGTERM)  # what they raise is caught here
         _refuse_undecodable(sys.argv)
         code = main()
         sys.stdout.flush()
@@ -209,12 +208,12 @@ def run(main: Callable[[], int]) -> None:
         print_error(error)
         code = error.exit_code
     except SystemExit:
-        if not interrupts.is_stopping():
+        if not workers.is_stopping():
             raise
-        code = interrupts.TERMINATED
+        code = workers.TERMINATED
     except KeyboardInterrupt:
         logger.info("interrupted")
-        code = interrupts.INTERRUPTED
+        code = workers.INTERRUPTED
     except BrokenPipeError:  # the reader of our results has closed, as `| head` does
         discard_output(1)
         code = READER_CLOSED
@@ -226,12 +225,12 @@ def run(main: Callable[[], int]) -> None:
         print_error(DatasetError("not enough memory", todo="run it on a machine with more, or with a lower --jobs"))
         code = 1
     except Exception:
-        if not interrupts.is_stopping():
+        if not workers.is_stopping():
             raise
         logger.info("interrupted")  # an import that a signal interrupts may fail with another error
-        code = interrupts.INTERRUPTED
-    if interrupts.is_stopping():
-        interrupts.end_process(code)  # a thread may compute for minutes
+        code = workers.INTERRUPTED
+    if workers.is_stopping():
+        workers.end_process(code)  # a thread may compute for minutes
     sys.exit(code)
 
 

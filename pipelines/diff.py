@@ -24,7 +24,7 @@ EXAMPLES = """\
 def main() -> int:
     """Compare the two releases that the command line names; returns 0 for the same rows, 1 for others."""
     options = _parse()
-    from pipelines.report import text
+    from pipelines.checking import text
 
     result = diff(options.a, options.b, options.releases)
     if options.json:
@@ -35,13 +35,13 @@ def main() -> int:
 
 
 def diff(old: str, new: str, releases: Path = Path("outputs")) -> dict[str, Any]:
-    """What differs between two releases: see pipelines.report.differences. releases: where those of the catalogue are.
+    """What differs between two releases: see pipelines.release.comparison. releases: where those of the catalogue are.
 
     Raises UsageError, SourceError or ReleaseError where a release cannot be read, and ReleaseError where its rows differ from
     its manifest.
     """
-    from pipelines.report.differences import compare_releases
-    from pipelines.report.targets import resolve_release
+    from pipelines.checking.targets import resolve_release
+    from pipelines.release.comparison import compare_releases
 
     return compare_releases((old, resolve_release(old, releases)), (new, resolve_release(new, releases)))
 

@@ -22,8 +22,8 @@ def main() -> int:
     from dataclasses import asdict
 
     try:
-        from pipelines.raw.cache import default_cache
-        from pipelines.report.diagnosis import diagnose, diagnosis_page
+        from pipelines.hub.diagnosis import diagnose, diagnosis_page
+        from pipelines.raw.digests import default_cache
 
         lines = diagnose(options.cache or default_cache(), options.output, offline=options.offline)
     except ModuleNotFoundError as error:

@@ -10,7 +10,7 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
-    from pipelines.exporting.records import Choices
+    from pipelines.exporting.sets import Choices
 
 TRAINERS = ("sentence-transformers", "flagembedding", "medi")
 MOST_NEGATIVES = 7
@@ -30,10 +30,9 @@ def main() -> int:
     arguments = parser()
     options = command.parse(arguments)
     choices = _choices(arguments, options)
-    from pipelines.exporting.export import refuse_other_folder, write_export
-    from pipelines.exporting.page import export_page
-    from pipelines.exporting.releases import find_releases, select_sets
-    from pipelines.stages import show_stages
+    from pipelines.exporting.export import export_page, refuse_other_folder, write_export
+    from pipelines.exporting.sets import find_releases, select_sets
+    from pipelines.process.stages import show_stages
 
     refuse_other_folder(options.to)
     sets = select_sets(find_releases(options.names, options.releases), options.configs)
@@ -88,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _choices(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> Choices:
     """The choices that the options make. Exits with a usage error for options that the format does not have."""
-    from pipelines.exporting.records import Choices
+    from pipelines.exporting.sets import Choices
 
     trainer = options.trainer
     if options.prefixes and trainer != "medi":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from builders.errors import DatasetError
 from pipelines import command
-from pipelines.terminal import format_size
+from pipelines.process.terminal import format_size
 
 if TYPE_CHECKING:
     import argparse
@@ -31,12 +31,11 @@ def main() -> int:
     """Fetch the raw files of the named datasets; returns the exit code: that of the first file that failed, or 0."""
     options = _parse()
     from builders.catalogue import needed_files, requested_splits
+    from pipelines.build_report.outcomes import error_as_json
+    from pipelines.process.stages import show_stages, stage
+    from pipelines.process.tables import table
     from pipelines.raw.locations import locate
-    from pipelines.raw.missing_files import missing_file_of
-    from pipelines.report.failures import error_as_json
-    from pipelines.report.missing_files_page import log_missing_files
-    from pipelines.report.tables import table
-    from pipelines.stages import show_stages, stage
+    from pipelines.raw.missing_files import log_missing_files, missing_file_of
 
     settings = command.raw_settings(options)
     datasets = command.resolve_datasets(options.names or ["all"])
@@ -106,10 +105,8 @@ def _parse() -> argparse.Namespace:
 def _probe(files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_json: bool) -> int:
     """Ask for files without downloading them; returns 1 where one is wrong, 3 where a server does not answer, else 0."""
     from builders.errors import SourceError
-    from pipelines.raw.probe import MEMORY, count_asked, probe_files
-    from pipelines.raw.probe_answers import WRONG
-    from pipelines.report.probe_page import probe_as_json, probe_page
-    from pipelines.stages import show_stages, stage
+    from pipelines.process.stages import show_stages, stage
+    from pipelines.raw.probing import MEMORY, WRONG, count_asked, probe_as_json, probe_files, probe_page
 
     with show_stages("probe"), stage("asking", total=count_asked(files), unit="files") as advance:
         probed = probe_files(files, settings, advance)
@@ -129,9 +126,8 @@ def _dry_run(
     from dataclasses import asdict
 
     from builders.errors import SourceError
-    from pipelines.raw.downloads import plan_downloads
-    from pipelines.report.download_page import download_page
-    from pipelines.report.missing_files_page import log_missing_files
+    from pipelines.raw.downloads import download_page, plan_downloads
+    from pipelines.raw.missing_files import log_missing_files
 
     plans = plan_downloads(datasets, settings, splits)
     if as_json:

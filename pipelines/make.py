@@ -13,23 +13,20 @@ from builders.errors import ReleaseError
 from cards.completeness import require_complete
 from cards.manifest import Identity, Recipe, options_as_read
 from pipelines.audit.languages import SAMPLE
-from pipelines.raw.inputs import GOLDEN, find_input, golden_input, require_golden
-from pipelines.raw.locations import plan_file
+from pipelines.checking.checks import check_release
+from pipelines.process.stages import stage
+from pipelines.raw.locations import GOLDEN, find_input, golden_input, plan_file, require_golden
 from pipelines.release import fingerprint, folder, ledger
-from pipelines.release.checkpoints import checkpoint_dir
 from pipelines.release.comparison import describe_difference
 from pipelines.release.finding_files import write_findings
-from pipelines.release.staging import dataset_lock, recover_release, staged_release
+from pipelines.release.staging import checkpoint_dir, dataset_lock, recover_release, staged_release
 from pipelines.release.writing import write_release
-from pipelines.report.checks import check_release
-from pipelines.stages import stage
 
 if TYPE_CHECKING:
     from builders.catalogue import Definition
     from cards.manifest import Manifest
     from cards.scores import Scores
-    from pipelines.raw.inputs import Input
-    from pipelines.raw.locations import PlannedFile
+    from pipelines.raw.locations import Input, PlannedFile
     from pipelines.raw.settings import RawSettings
     from pipelines.release.ledger import LedgerEntry
 

@@ -13,7 +13,7 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
-    from cards.gaps import Gap
+    from cards.texts import Gap
     from pipelines.scaffold.templates import Plan
 
 EXAMPLES = """\
@@ -113,8 +113,8 @@ def _task(text: str) -> str:
 
 def _show_files(plan: Plan, files: Sequence[str], *, dry_run: bool) -> None:
     """Print what was written, and what to do next."""
-    from cards.gaps import MARK
-    from pipelines.report.tables import wrap
+    from cards.texts import MARK
+    from pipelines.process.tables import wrap
 
     print("would write:" if dry_run else "written:")
     print("\n".join(f"  {name}" for name in files))
@@ -132,8 +132,8 @@ def _show_files(plan: Plan, files: Sequence[str], *, dry_run: bool) -> None:
 
 def _list_gaps(name: str, gaps: Sequence[Gap]) -> int:
     """Print the gaps of a source by level, file by file; returns the exit code."""
-    from cards.gaps import NOT_WRITTEN
-    from pipelines.report.tables import wrap
+    from cards.texts import NOT_WRITTEN
+    from pipelines.process.tables import wrap
     from pipelines.scaffold.checkout import ROOT
 
     urgent = sum(gap.level != "later" for gap in gaps)

@@ -39,9 +39,10 @@ logger = logging.getLogger(__name__)
 def main() -> int:
     """Publish what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
     options = _parse()
-    from pipelines.hub import card_edits, client, planning, publication_record, publishing
-    from pipelines.report.failures import failure_as_json
-    from pipelines.stages import show_stages
+    from pipelines.build_report.outcomes import failure_as_json
+    from pipelines.hub import client, foreign_edits, planning, publishing
+    from pipelines.hub.publishing import log_missing_record
+    from pipelines.process.stages import show_stages
 
     datasets = command.resolve_datasets(options.names)
     if options.raw:
@@ -55,7 +56,7 @@ def main() -> int:
     settings = _publish_options(options)
     hub = client.connect(PublishError) if options.dry_run else publishing.login()
     if not options.dry_run:
-        publication_record.log_missing_record(hub, settings.ledger)
+        log_missing_record(hub, settings.ledger)
     code, failed = 0, set[str]()
     for definition, version in datasets:
         name = definition.dataset.name
@@ -72,7 +73,7 @@ def main() -> int:
                 plan = publication.plan
             _show(plan, publication, as_json=options.json)
             if publication is None:
-                card_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
+                foreign_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
         except DatasetError as error:
             command.print_error(error)
             if options.json:
@@ -95,12 +96,16 @@ def _show(plan: Plan, publication: Publication | None, *, as_json: bool) -> None
 def _publish_raw(sources: Iterable[Source], options: argparse.Namespace) -> int:
     """Keep the raw files of sources; returns the exit code: that of the first source that failed, 3 where a file is not here."""
     from builders.errors import SourceError
+    from pipelines.build_report.outcomes import error_as_json
     from pipelines.hub import client, publishing
-    from pipelines.hub.raw_plans import RawOptions, make_raw_plan
-    from pipelines.hub.raw_publishing import publish_raw, raw_plan_as_json
-    from pipelines.report.failures import error_as_json
-    from pipelines.report.raw_publication_page import raw_publication_page
-    from pipelines.stages import show_stages
+    from pipelines.hub.raw_publishing import (
+        RawOptions,
+        make_raw_plan,
+        publish_raw,
+        raw_plan_as_json,
+        raw_publication_page,
+    )
+    from pipelines.process.stages import show_stages
 
     raw = command.raw_settings(options)
     settings = RawOptions(
@@ -236,7 +241,7 @@ def _parse() -> argparse.Namespace:
 
 def _publish_options(options: argparse.Namespace) -> PublishOptions:
     from pipelines.hub.planning import PublishOptions
-    from pipelines.raw.cache import default_cache
+    from pipelines.raw.digests import default_cache
 
     return PublishOptions(
         options.org,
@@ -256,9 +261,9 @@ def _publish_options(options: argparse.Namespace) -> PublishOptions:
 
 def _page(plan: Plan, publication: Publication | None) -> list[str]:
     """A plan, and the result of publishing, for reading."""
-    from pipelines.hub import take_over
-    from pipelines.report.text import changes_page
-    from pipelines.terminal import format_size
+    from pipelines.checking.text import changes_page
+    from pipelines.hub import foreign_edits
+    from pipelines.process.terminal import format_size
 
     manifest = plan.manifest
     rows = ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items())
@@ -270,7 +275,7 @@ def _page(plan: Plan, publication: Publication | None) -> list[str]:
     if plan.newest and plan.writes:
         lines.append(f"  on        branch {plan.branch}, deleted when tagged: main holds the newer {plan.newest}")
     if plan.takes_over:
-        lines.append(f"  first     tags the data of somebody else, main, as {take_over.TAG}")
+        lines.append(f"  first     tags the data of somebody else, main, as {foreign_edits.TAG}")
     lines += [f"  rows      {rows}", f"  content   {manifest.content_sha256}"]
     if plan.absent:
         lines.append(f"  missing   not on the Hub yet: {', '.join(plan.absent)} (--all-versions)")

@@ -12,8 +12,8 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
-    from pipelines.attestation.envelopes import Signer
     from pipelines.raw.settings import RawSettings
+    from pipelines.release.statements import Signer
     from pipelines.reproduction.reproducing import Reproduction
 
 EXAMPLES = """\
@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 def main() -> int:
     """Build the release that the command line names again; returns 0 for equal rows, 1 for others, 3 where it cannot say."""
     options = _parse()
-    from pipelines.report.failures import failure_as_json
-    from pipelines.reproduction import page
+    from pipelines.build_report.outcomes import failure_as_json
+    from pipelines.reproduction import reproducing
     from pipelines.reproduction.reproducing import EXIT_CODES
 
     try:
@@ -44,9 +44,9 @@ def main() -> int:
             command.print_json(failure_as_json(options.name, None, error))
         return error.exit_code
     if options.json:
-        command.print_json(page.to_json(options.name, result))
+        command.print_json(reproducing.to_json(options.name, result))
     else:
-        command.print_page(page.page(options.name, result))
+        command.print_page(reproducing.page(options.name, result))
     if options.attest:
         _attest(options, release_dir, result, signer)
     return EXIT_CODES[result.verdict]
@@ -56,7 +56,7 @@ def _attest(options: argparse.Namespace, release_dir: Path, result: Reproduction
     """Write what was found as a statement; nothing where nothing was."""
     from datetime import UTC, datetime
 
-    from pipelines.attestation.statements import verification
+    from pipelines.release.statements import verification
 
     if result.verdict == "cannot say" or result.rebuilt is None:
         logger.info("no statement was written: there is nothing to state")
@@ -68,10 +68,10 @@ def _attest(options: argparse.Namespace, release_dir: Path, result: Reproduction
 
 def _reproduce(options: argparse.Namespace, raw: RawSettings) -> tuple[Path, Reproduction]:
     """The folder of the release, and the result."""
+    from pipelines.checking.targets import resolve_release
     from pipelines.hub import client
-    from pipelines.report.targets import resolve_release
+    from pipelines.process.stages import show_stages
     from pipelines.reproduction.reproducing import reproduce, require_sound
-    from pipelines.stages import show_stages
 
     if options.offline and client.parse_reference(options.name) is not None and not Path(options.name).is_dir():
         todo = "leave out --offline, or name a folder with the release"

@@ -27,15 +27,15 @@ pair. What a model scores above the best one is what the benchmark measures."""
 def main() -> int:
     """Score what the command line names; returns the exit code of the first dataset that failed, else 0."""
     options = command.parse(parser())
-    from pipelines.raw.cache import default_cache
-    from pipelines.report.failures import failure_as_json
-    from pipelines.report.score_page import score_page
-    from pipelines.scores.packages import require_packages
+    from pipelines.build_report.outcomes import failure_as_json
+    from pipelines.raw.digests import default_cache
+    from pipelines.scores.results import require_packages
+    from pipelines.scores.scoring import score_page
 
     datasets = command.resolve_datasets(options.names)
     require_packages()
+    from pipelines.process.stages import show_stages
     from pipelines.scores.scoring import ScoreOptions, score_release, scores_as_json
-    from pipelines.stages import show_stages
 
     asked = ScoreOptions(
         default_cache(), options.baselines or not options.model, tuple(options.model), force=options.force

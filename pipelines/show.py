@@ -29,7 +29,8 @@ def main() -> int:
     """Show what the command line names."""
     options = command.parse(parser())
     from builders.spec import TRAINING
-    from pipelines.report import benchmark_table, tables, training_table
+    from pipelines.catalogue_pages import paper_tables
+    from pipelines.process import tables
 
     datasets = command.resolve_datasets(options.names or ["all", "training"])
     if options.sources:
@@ -39,13 +40,13 @@ def main() -> int:
     described = [describe(definition, version, options.output) for definition, version in datasets]
     if options.json:
         for row in described:
-            sets = {"sets": training_table.describe_sets(row)} if row["group"] == TRAINING else {}
+            sets = {"sets": paper_tables.describe_sets(row)} if row["group"] == TRAINING else {}
             command.print_json(row | sets)
-    elif len(options.names) == 1 and options.names[0].casefold() in benchmark_table.TASKS:
+    elif len(options.names) == 1 and options.names[0].casefold() in paper_tables.TASKS:
         name = options.names[0].casefold()
-        command.print_page(benchmark_table.benchmark_page(name, described, command.width()).splitlines())
+        command.print_page(paper_tables.benchmark_page(name, described, command.width()).splitlines())
     elif [name.casefold() for name in options.names] == ["training"]:
-        command.print_page(training_table.training_page(described, command.width()).splitlines())
+        command.print_page(paper_tables.training_page(described, command.width()).splitlines())
     elif len(datasets) > 1:
         heading = ["dataset", "group", "task", "source", "license", "newest", "built"]
         rows = [heading, *([str(row[column]) for column in heading] for row in described)]
@@ -56,24 +57,24 @@ def main() -> int:
 
 
 def _show_sources(definitions: Sequence[Definition], *, as_json: bool) -> int:
+    from pipelines.catalogue_pages import sources
     from pipelines.raw.settings import RawSettings
-    from pipelines.report import sources, sources_page
 
     listed = sources.describe_sources(definitions, RawSettings().lock_files)
     if as_json:
         for source in listed:
             command.print_json(sources.as_json(source))
     else:
-        print(sources_page.sources_page(listed))
+        print(sources.sources_page(listed))
     return 0
 
 
 def _show_overlaps(datasets: Sequence[tuple[Definition, str]], output: Path, *, as_json: bool) -> int:
     from builders.errors import ReleaseError, UsageError
     from builders.spec import TRAINING
-    from pipelines.release.shared_pairs import find_sets, find_shared_pairs
-    from pipelines.report import shared_pairs_page
-    from pipelines.stages import show_stages
+    from pipelines.process.stages import show_stages
+    from pipelines.release import shared_texts
+    from pipelines.release.shared_texts import find_sets, find_shared_pairs
 
     names = [
         (definition.dataset.name, version) for definition, version in datasets if definition.dataset.group == TRAINING
@@ -88,9 +89,9 @@ def _show_overlaps(datasets: Sequence[tuple[Definition, str]], output: Path, *, 
         shared = find_shared_pairs(sets)
     if as_json:
         for one in shared:
-            command.print_json(shared_pairs_page.as_json(one))
+            command.print_json(shared_texts.as_json(one))
     else:
-        command.print_page(shared_pairs_page.shared_pairs_page(shared, sets, missing, command.width()))
+        command.print_page(shared_texts.shared_pairs_page(shared, sets, missing, command.width()))
     return 0
 
 
@@ -99,13 +100,13 @@ def describe(definition: Definition, version: str, output: Path) -> dict[str, An
 
     built: the versions in the output folder. rows, dropped, findings, scores: of the release of this version there; without one,
     the rows of the ledger, or None, and the findings that the builder declares. scores: None where none were computed. needs: the
-    published files that this version is built from, by key, as in pipelines.report.sources.FileNeed.
+    published files that this version is built from, by key, as in pipelines.catalogue_pages.sources.FileNeed.
     """
     from dataclasses import asdict
 
     from builders.catalogue import needed_files
+    from pipelines.catalogue_pages.sources import file_needs
     from pipelines.raw.settings import RawSettings
-    from pipelines.report.sources import file_needs
 
     dataset, source = definition.dataset, definition.source
     keys = needed_files(definition, dataset.task.splits, version)
@@ -134,7 +135,7 @@ def _known_content(definition: Definition, version: str, release_dir: Path) -> d
     """Rows, dropped rows and findings of a version, and where they are known from."""
     from dataclasses import asdict
 
-    from cards.score_section import summarize_scores
+    from cards.scores import summarize_scores
     from pipelines.release import ledger
     from pipelines.release.folder import read_manifest, read_scores
 
@@ -202,8 +203,8 @@ def _page(definition: Definition, row: dict[str, Any]) -> str:
     from builders.catalogue import needed_files
     from builders.spec import version_key
     from builders.tasks import layouts
-    from pipelines.raw.urls import file_url
-    from pipelines.report.tables import fact, wrap
+    from pipelines.process.tables import fact, wrap
+    from pipelines.raw.requests import file_url
 
     dataset, source = definition.dataset, definition.source
     columns = [f"{layout.config}: {', '.join(layout.columns)}" for layout in layouts(dataset.task)]

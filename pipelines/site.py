@@ -21,8 +21,8 @@ Open site/index.html, or put the folder on any web server."""
 def main() -> int:
     """Write a site of the releases that the command line names; returns 1 where one of them is damaged, else 0."""
     options = command.parse(parser())
-    from pipelines.site_pages.releases import find_datasets
-    from pipelines.site_pages.site import refuse_other_folder, write_site
+    from pipelines.catalogue_site.release_data import find_datasets
+    from pipelines.catalogue_site.site import refuse_other_folder, write_site
 
     refuse_other_folder(options.output)
     summary = write_site(

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipelines.make import BuildResult, BuildSettings, make
-from pipelines.terminal import configure_logging
+from pipelines.process.terminal import configure_logging
 from tests.support.extras import reason_to_skip
 from tests.support.paths import SOURCES
 from tests.support.processes import has_history

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from builders.tasks import Classification, label_names
-from cards.front_matter import config_names
-from cards.front_matter_parser import parse_front_matter
+from cards.front_matter import config_names, parse_front_matter
 from pipelines.make import BuildResult
 from pipelines.release import folder
 from tests.support.releases import FIRST_OF_EACH_TASK_TYPE, NAMES, definition_of

@@ -1,4 +1,4 @@
-"""Every built-in task of mteb in builders/mteb_tasks.py runs on our release, by the code on its card."""
+"""Every built-in task of mteb in builders/benchmarks.py runs on our release, by the code on its card."""
 
 import math
 import re
@@ -11,9 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.aliases import REPOSITORIES, find_alias
+from builders.benchmarks import BUILT_IN, NOT_SERVED, REPOSITORIES, find_alias
 from builders.catalogue import entries
-from builders.mteb_tasks import BUILT_IN, NOT_SERVED
 from pipelines.make import BuildResult
 from tests.support import consumers
 from tests.support.consumer_process import MTEB, ORG, Published, publish_releases, run_consumer

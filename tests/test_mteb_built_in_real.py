@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.mteb_tasks import BUILT_IN, built_in_tasks
+from builders.benchmarks import BUILT_IN, built_in_tasks
 from pipelines.make import make
 from tests.support.consumer_process import MTEB, ORG, publish_releases, run_consumer
 from tests.support.loopback_hub import LoopbackHub

@@ -5,8 +5,7 @@ import polars as pl
 from builders.raw_files import RawFile, https, member
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool
-from builders.shaping.merging import CLEAN_NOTES
-from builders.shaping.rows import drop, refuse
+from builders.shaping.rows import CLEAN_NOTES, drop, refuse
 from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
@@ -76,7 +75,7 @@ def retrieval(raw: RawFiles, *, clean: bool = False, self_contained: bool = Fals
 
     corpus: id, title (""), text (String: the distinct correct answers of the test split, in order); queries: id, text
     (String: the question's stem, unchanged); qrels: query-id, corpus-id (String), score (Int64, 1). clean: merge duplicate
-    queries and documents (builders.shaping.merging). self_contained: leave out the questions that need their options
+    queries and documents (builders.shaping.rows). self_contained: leave out the questions that need their options
     (NEEDS_OPTIONS); their answers remain documents.
     """
     tables = build_gold_pool(read_questions(raw["test"]), prefix=PREFIX, split="test", clean=clean)

@@ -5,8 +5,7 @@ import polars as pl
 from builders.raw_files import RawFile, github
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool
-from builders.shaping.merging import CLEAN_NOTES
-from builders.shaping.rows import refuse
+from builders.shaping.rows import CLEAN_NOTES, refuse
 from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
@@ -51,7 +50,7 @@ def retrieval(raw: RawFiles, *, clean: bool = False) -> Tables:
 
     corpus: id, title (""), text (String: the distinct correct endings of the validation split, in order); queries: id, text
     (String: `ctx`, unchanged); qrels: query-id, corpus-id (String), score (Int64, 1). clean: merge duplicate queries and
-    documents (builders.shaping.merging).
+    documents (builders.shaping.rows).
     """
     return build_gold_pool(read_questions(raw["val"]), prefix=PREFIX, split="test", clean=clean)
 

@@ -8,8 +8,7 @@ import polars as pl
 
 from builders.raw_files import by_hand
 from builders.reading import pickle_members
-from builders.reading.errors import malformed, shorten
-from builders.reading.values import check_record
+from builders.reading.values import check_record, malformed, shorten
 from builders.shaping.cleaning import is_short
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, drop_each

@@ -70,7 +70,7 @@ def retrieval(raw: RawFiles, *, clean: bool = False, start: bool = False) -> Tab
 
     corpus: id, title (""), text (String: the distinct correct solutions of the validation split, in order); queries: id, text
     (String: the goal, unchanged); qrels: query-id, corpus-id (String), score (Int64, 1). clean: merge duplicate queries and
-    documents (builders.shaping.merging). start: ignore commas and the like before the first word, too.
+    documents (builders.shaping.rows). start: ignore commas and the like before the first word, too.
     """
     questions = read_questions(raw["valid"], raw["valid_labels"])
     return build_gold_pool(questions, prefix=PREFIX, split="test", clean=clean, start=start)

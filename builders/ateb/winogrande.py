@@ -6,7 +6,7 @@ from builders.raw_files import RawFile, https, member
 from builders.reading import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool
 from builders.shaping.labels import label_numbers
-from builders.shaping.merging import CLEAN_NOTES
+from builders.shaping.rows import CLEAN_NOTES
 from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Retrieval
 
@@ -59,7 +59,7 @@ def retrieval(raw: RawFiles, *, clean: bool = False, full_stop: bool = True) -> 
 
     corpus: id, title (""), text (String: the distinct correct options of the development split, in order); queries: id, text
     (String: `Sentence: {sentence}.`); qrels: query-id, corpus-id (String), score (Int64, 1). clean: merge duplicate queries
-    and documents (builders.shaping.merging). full_stop: add the full stop, whether or not the sentence ends with one.
+    and documents (builders.shaping.rows). full_stop: add the full stop, whether or not the sentence ends with one.
     """
     questions = read_questions(raw["dev"], full_stop=full_stop)
     return build_gold_pool(questions, prefix=PREFIX, split="test", clean=clean)

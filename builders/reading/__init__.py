@@ -8,13 +8,10 @@ Malformed input raises SourceError, which names the file, the line or record, wh
 skipped. With `raw.limit`, at most that many records are read; errors after them may go unnoticed.
 """
 
-from builders.reading.archive_members import read_members
-from builders.reading.archives import open_raw
-from builders.reading.csv import read_csv
+from builders.reading.archives import open_raw, read_members
+from builders.reading.csv import read_csv, read_loose_csv
 from builders.reading.json import json_batches, json_lines, json_members, json_objects, read_json_array, read_json_lines
-from builders.reading.lines import read_documents, read_lines
-from builders.reading.loose_csv import read_loose_csv
-from builders.reading.moses import moses_batches
+from builders.reading.lines import moses_batches, read_documents, read_lines
 from builders.reading.parquet import read_parquet
 from builders.reading.pickle import pickle_members, read_pickle
 from builders.reading.tskv import read_tskv

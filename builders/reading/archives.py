@@ -6,23 +6,54 @@ import difflib
 import io
 import lzma
 import os
+import re
+import shutil
 import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+import pyarrow as pa
 from isal import igzip, isal_zlib
 
 from builders import limits
 from builders.errors import SourceError
-from builders.reading import zstd
+from builders.reading.values import malformed, too_large
 from builders.spec import Raw
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+
+MAGIC = b"\x28\xb5\x2f\xfd"
+SKIPPABLE = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))  # frames that hold no data
+PIECE = 1 << 16  # bytes per read: what lies before damage in the same piece is lost
+
+
+class ZstdReader(io.BufferedIOBase):
+    """The data of all frames of an open zstd file, in their order; a window is at most 128 MB, as zstd has it by default.
+
+    Its reads raise EOFError for a frame that is cut off, and OSError for anything else that is not a frame.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._data = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """The next bytes, at most PIECE of them; none at the end."""
+        try:
+            return cast("bytes", self._data.read(PIECE if size < 0 else min(size, PIECE)))
+        except OSError as error:
+            problem = str(error).partition("\n")[0][:200]
+            if "Truncated" in problem:
+                raise EOFError(problem) from error
+            raise OSError(problem) from error
+
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK"
@@ -157,15 +188,15 @@ class _BoundedReads:
 
 def _decompress(raw: Raw, names: tuple[str, ...], stream: Stream) -> io.BufferedIOBase:
     """Decompress data as the names say. The magic bytes are checked here: decompressors read an empty file as empty data."""
-    head = stream.peek(len(zstd.MAGIC))[:16]
+    head = stream.peek(len(MAGIC))[:16]
     if any(name.lower().endswith(".gz") for name in names):
         if not head.startswith(GZIP_MAGIC):
             raise _wrong_format(raw, "gzip", head)
         return cast("io.BufferedIOBase", igzip.IGzipFile(fileobj=stream, mode="rb"))
     if any(name.lower().endswith(".zst") for name in names):
-        if not head.startswith((zstd.MAGIC, *zstd.SKIPPABLE)):
+        if not head.startswith((MAGIC, *SKIPPABLE)):
             raise _wrong_format(raw, "zstd", head)
-        return zstd.ZstdReader(cast("BinaryIO", stream))
+        return ZstdReader(cast("BinaryIO", stream))
     return stream
 
 
@@ -284,3 +315,77 @@ def _no_member(raw: Raw, member: str, names: list[str]) -> SourceError:
     if len(names) > len(nearest):
         found += ", ..."
     return _unreadable(raw, found, f"a file {member!r} in the archive", _fetch_again(raw))
+
+
+def read_members(raw: Raw, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield base name and bytes of the files with these base names, from any folder of a zip archive, in its order.
+
+    Nothing is extracted. Names that the archive lacks are skipped. `raw.limit` is ignored.
+
+    Raises SourceError if the archive is missing, not a zip archive, corrupt or password-protected, and if two folders hold a
+    file with the same requested name or the archive exceeds a limit of builders.limits.
+    """
+    requested, paths = frozenset(names), dict[str, str]()
+    try:
+        with zipfile.ZipFile(raw.path) as archive:
+            if len(archive.infolist()) > limits.MAX_ARCHIVE_MEMBERS:
+                raise too_many_members(raw)
+            for info in archive.infolist():
+                name = PurePosixPath(info.filename).name
+                if info.is_dir() or name not in requested:
+                    continue
+                if name in paths:
+                    found = f"{paths[name]} and {info.filename}"
+                    raise malformed(raw, "", "two files with the same name", found=found, expected=f"one {name}")
+                paths[name] = info.filename
+                if info.file_size > limits.MAX_MEMBER:  # zipfile reads no more than this size says
+                    raise too_large(raw, info.filename, "a file in the archive", limits.MAX_MEMBER)
+                yield name, archive.read(info)
+    except READ_ERRORS as error:
+        raise SourceError(
+            f"{raw.name} cannot be read",
+            where=str(raw.path),
+            found=str(error) or type(error).__name__,
+            expected="a complete zip archive without a password",
+            todo="create the archive again",
+        ) from error
+
+
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class TarMember:
+    """A file of an archive. match: of its name; raw: its bytes, for any reader."""
+
+    match: re.Match[str]
+    raw: Raw
+
+
+def take_members(raw: Raw, pattern: re.Pattern[str], folder: Path) -> list[TarMember]:
+    """The files of a tar or tar.gz archive whose names match a pattern as a whole, in the order of the archive.
+
+    Read in one pass; those that match are stored in `folder`, as bytes, under numbers and not their names. `raw.limit` is that of
+    each of them.
+
+    Raises SourceError for an archive that is damaged, has no file that matches, or has one of these twice.
+    """
+    members: list[TarMember] = []
+    others: list[str] = []
+    folder.mkdir()
+    for name, stream in tar_files(raw):
+        match = pattern.fullmatch(name)
+        if match is None:
+            others.append(name)
+            continue
+        if any(one.match.string == name for one in members):
+            raise malformed(raw, "", "two files with the same name", found=repr(name), expected="one")
+        path = folder / f"{len(members):06d}"
+        with path.open("wb") as file:
+            shutil.copyfileobj(stream, file)
+        members.append(TarMember(match, replace(raw, name=f"{raw.name}: {name}", path=path, watch=None)))
+    if not members:
+        shown = ", ".join(map(repr, others[:SHOWN])) + (", ..." if len(others) > SHOWN else "")
+        expected = f"names that match {pattern.pattern}"
+        raise malformed(raw, "", "no file of the archive is wanted", found=shown or "no files", expected=expected)
+    return members

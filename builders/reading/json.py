@@ -1,7 +1,15 @@
-"""Read JSON lines, JSON arrays of objects, and JSON objects of objects."""
+"""Read JSON lines, JSON arrays of objects, and JSON objects of objects.
+
+Not ijson: its fast backend silently replaces a lone surrogate with "?".
+
+`datasets` turns a list of objects, [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}], into an object of lists of equal lengths,
+{"id": [1, 2], "text": ["a", "b"]}, and whoever writes its rows as JSON publishes the second shape.
+"""
 
 import codecs
 import io
+import json
+import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
@@ -9,16 +17,175 @@ from typing import Any, BinaryIO
 
 import orjson
 import polars as pl
+import pyarrow as pa
+import pyarrow.json as arrow_json
 
 from builders import limits
 from builders.errors import SourceError
 from builders.reading.archives import open_raw
-from builders.reading.errors import malformed, not_utf8, shorten, too_large
-from builders.reading.json_elements import JSON_SPACE, read_elements
-from builders.reading.json_plain import parse_plain_lines
-from builders.reading.json_records import to_records
-from builders.reading.values import Columns, MismatchError, check_values, make_schema, mismatch_error
+from builders.reading.values import (
+    Columns,
+    MismatchError,
+    Type,
+    check_values,
+    describe_value,
+    make_schema,
+    malformed,
+    mismatch_error,
+    not_utf8,
+    shorten,
+    too_large,
+)
 from builders.spec import Raw
+
+JSON_SPACE = " \t\r\n"
+SPACES = re.compile(f"[{JSON_SPACE}]*")
+SURROGATE = re.compile("[\ud800-\udfff]")
+# The decoder only finds where an element ends. The caller parses the element with orjson, which refuses NaN and lone surrogates.
+DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+
+
+def read_elements(raw: Raw, brackets: str, piece: int) -> Iterator[tuple[str, bytes]]:
+    """Yield name and JSON text of each element of the array ("[]", names are "") or member of the object ("{}") in a file.
+
+    piece: how many characters to read at a time, at least; an element may be longer. `raw.limit` counts elements. Bytes that are
+    not UTF-8 pass through: the parser of the element refuses them and names its record.
+
+    Raises SourceError, with the record's number from 1, if the file is not such an array or object.
+    """
+    kind, example = ("array", "[{...}, ...]") if brackets == "[]" else ("object", '{"name": {...}, ...}')
+    with open_raw(raw) as file:
+        reader = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
+        buffer, position, number = _skip_spaces(reader, "", 0, piece), 0, 1
+        if not buffer.startswith(brackets[0]):
+            found = shorten(buffer + reader.read(60)) if buffer else "an empty file"
+            raise malformed(raw, "", f"not a JSON {kind}", found=found, expected=f"an {kind} of objects: {example}")
+        buffer = _skip_spaces(reader, buffer, 1, piece)
+        complete = buffer.startswith(brackets[1])
+        position = int(complete)
+        while not complete and (raw.limit is None or number <= raw.limit):
+            try:
+                name, text, complete, end = _parse_element(buffer, position, brackets)
+            except (json.JSONDecodeError, RecursionError) as error:
+                length = len(buffer) - position
+                # An element that is still incomplete at the limit is malformed.
+                more = "" if length > limits.MAX_RECORD else reader.read(max(piece, length))
+                if not more:
+                    raise _invalid_element(raw, number, buffer[position:], error, brackets) from error
+                buffer, position = buffer[position:] + more, 0
+                continue
+            if SURROGATE.search(name):
+                what, expected = "a name that is not valid Unicode", "a name in UTF-8"
+                raise malformed(raw, f"record {number}", what, found=shorten(name), expected=expected)
+            yield name, text.encode("utf-8", "surrogateescape")
+            number, position = number + 1, end
+        trailing = _skip_spaces(reader, buffer, position, piece) if complete else ""
+        if trailing:
+            found, expected = shorten(trailing + reader.read(60)), f"nothing after {brackets[1]}"
+            raise malformed(raw, "", f"text after the {kind}", found=found, expected=expected)
+
+
+def _skip_spaces(reader: io.TextIOWrapper, buffer: str, position: int, piece: int) -> str:
+    """The buffer from the next character that is not a space, read on if necessary; empty at the end of the file."""
+    rest = buffer[position:].lstrip(JSON_SPACE)
+    while not rest and (more := reader.read(piece)):
+        rest = more.lstrip(JSON_SPACE)
+    return rest
+
+
+def _parse_element(text: str, position: int, brackets: str) -> tuple[str, str, bool, int]:
+    """Name and text of the element at a position, whether it is the last one, and the position after it."""
+    name, start = _parse_name(text, position) if brackets == "{}" else ("", _after_spaces(text, position))
+    end = DECODER.raw_decode(text, start)[1]
+    delimiter_at = _after_spaces(text, end)
+    delimiter = text[delimiter_at : delimiter_at + 1]
+    if delimiter not in {",", brackets[1]}:
+        raise json.JSONDecodeError(f"expected ',' or '{brackets[1]}' after an element", text, delimiter_at)
+    return name, text[start:end], delimiter == brackets[1], delimiter_at + 1
+
+
+def _parse_name(text: str, position: int) -> tuple[str, int]:
+    """The name of the member at a position, and the position of its value."""
+    start = _after_spaces(text, position)
+    name, end = DECODER.raw_decode(text, start)
+    colon = _after_spaces(text, end)
+    if text[start] != '"' or text[colon : colon + 1] != ":":
+        raise json.JSONDecodeError("expected a name in quotes and ':'", text, start)
+    return name, _after_spaces(text, colon + 1)
+
+
+def _after_spaces(text: str, position: int) -> int:
+    match = SPACES.match(text, position)
+    assert match is not None
+    return match.end()
+
+
+def _invalid_element(raw: Raw, number: int, rest: str, error: Exception, brackets: str) -> SourceError:
+    text = rest.lstrip(JSON_SPACE)
+    if not text:
+        found = f"the file ends before the closing {brackets[1]}"
+    elif isinstance(error, json.JSONDecodeError):
+        found = f"{error.msg}: {shorten(error.doc[max(0, error.pos - 30) :])}"
+    else:
+        found = f"an element nested too deeply: {shorten(text)}"
+    expected = f"one complete JSON object, then , or {brackets[1]}"
+    return malformed(raw, f"record {number}", "invalid JSON", found=found, expected=expected)
+
+
+def parse_plain_lines(lines: list[bytes], columns: pl.Schema) -> pl.DataFrame | None:
+    """The frame of lines that each are one object with exactly these keys and a string under each; otherwise None.
+
+    None does not mean that the lines are malformed: the strict parser decides, and names the line. pyarrow's parser runs without
+    the GIL. It refuses repeated and unknown keys, values of other types, lone surrogates and bad escapes, but it does not check
+    the encoding, so that is done here, and it ignores line ends: to it `{...}{...}` on one line is two rows, and an object may
+    continue on the next line. Counting rows is not enough, since the two can cancel out. So every line must also begin with `{`
+    and end with `}`. An object cannot continue with `{` after a value, so each line then holds at least one whole object, and
+    exactly one if there are as many rows as lines.
+    """
+    if any(dtype != pl.String for dtype in columns.values()):
+        return None
+    if not all(line.startswith(b"{") and line.rstrip(b"\r\n").endswith(b"}") for line in lines):
+        return None
+    data = b"".join(lines)
+    schema = pa.schema([(name, pa.string()) for name in columns])
+    try:
+        pl.Series([data]).cast(pl.String)  # raises an error for invalid UTF-8
+        table = arrow_json.read_json(
+            pa.BufferReader(data),
+            arrow_json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+            arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+        )
+    except (pl.exceptions.PolarsError, pa.ArrowInvalid):
+        return None
+    if table.num_rows != len(lines) or any(column.null_count for column in table.columns):
+        return None
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame.select(columns.names())
+
+
+def to_records(value: Any, name: str, dtype: Type) -> Any:
+    """A value of the column `name` as a list of objects with the keys of its type; a value of neither shape as it is.
+
+    dtype: List(Struct). A key that the object lacks, or that is null, is in no record.
+
+    Raises MismatchError for lists of different lengths and for a key without a list, TypeError for another dtype.
+    """
+    if not isinstance(dtype, pl.List) or not isinstance(dtype.inner, pl.Struct):
+        raise TypeError(f"column {name}: records need a List of Struct, not {dtype}")
+    if not isinstance(value, dict):
+        return value
+    lists = {field.name: value[field.name] for field in dtype.inner.fields if value.get(field.name) is not None}
+    for key, items in lists.items():
+        if not isinstance(items, list):
+            what, expected = f"{name}.{key} has the wrong type", "a list"
+            raise MismatchError(what, found=describe_value(items), expected=expected)
+    lengths = {key: len(items) for key, items in lists.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{length:,} of {key}" for key, length in lengths.items())
+        raise MismatchError(f"{name} has lists of different lengths", found=found, expected="as many of each")
+    return [dict(zip(lists, items, strict=True)) for items in zip(*lists.values(), strict=True)]
+
 
 BATCH = 4 << 20  # bytes of JSON per frame
 MEMBER_BATCH = 1 << 20  # bytes per frame of json_members: as fast, and parsing takes forty bytes of memory per byte
@@ -57,7 +224,7 @@ def json_lines(
     optional: paths that may be null or missing (both become null): a column `part`, a key below it `question.note`, the items
     of a list `answers[]`. numbers_as_text: String columns in which the source also writes numbers; a number becomes its
     shortest JSON text (10, 10.0, 8.5). records: columns of lists of objects that a line may also have as one object of lists
-    (builders.reading.json_records).
+    (builders.reading.json).
 
     Lines end in "\n" or "\r\n"; the last line end may be missing. Blank lines are allowed only at the end of the file.
 

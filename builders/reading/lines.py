@@ -1,16 +1,16 @@
-"""Read plain text: lines, and documents of lines."""
+"""Read plain text: lines, documents of lines, and bitexts, where line n of one file is the translation of line n of the other."""
 
 import codecs
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import IO
 
 import polars as pl
 
 from builders import limits
 from builders.reading.archives import open_raw
-from builders.reading.errors import malformed, not_utf8, shorten, too_large
+from builders.reading.values import malformed, not_utf8, shorten, too_large
 from builders.spec import Raw
 
 
@@ -80,3 +80,26 @@ def _refuse_empty_document(raw: Raw, starts: list[int], segments: list[list[str]
     if segments and not segments[-1]:
         what, found = "a document without segments", "the next document, or the end of the file"
         raise malformed(raw, f"line {starts[-1]}", what, found=found, expected="a segment in the next line")
+
+
+BATCH = 50_000  # lines of a frame
+
+
+def moses_batches(first: Raw, second: Raw) -> Iterator[pl.DataFrame]:
+    r"""Yield frames of the pairs of lines: number (Int64: the line, from 0), first, second (String, perhaps empty).
+
+    Only "\n" and "\r\n" end a line. `limit` of the first file counts pairs.
+
+    Raises SourceError for text that is not UTF-8, and where one file has more lines than the other.
+    """
+    pairs = islice(zip_longest(iterate_lines(first), iterate_lines(second)), first.limit)
+    start = 0
+    while batch := list(islice(pairs, BATCH)):
+        for shorter, longer, side in ((first, second, 0), (second, first, 1)):
+            if batch[-1][side] is None:
+                lines = start + next(number for number, pair in enumerate(batch) if pair[side] is None)
+                what, found = "the two files of the bitext have different numbers of lines", f"{lines:,} lines"
+                raise malformed(shorter, "", what, found=found, expected=f"as many lines as {longer.name}")
+        numbers = pl.int_range(start, start + len(batch), dtype=pl.Int64, eager=True).alias("number")
+        yield pl.DataFrame(batch, {"first": pl.String, "second": pl.String}, orient="row").insert_column(0, numbers)
+        start += len(batch)

@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 
 from builders.errors import SourceError
 from builders.reading.archives import open_raw
-from builders.reading.errors import malformed
-from builders.reading.values import Columns, Type, describe_type, make_schema
+from builders.reading.values import Columns, Type, describe_type, make_schema, malformed
 from builders.spec import Raw
 
 LEAF_TYPES: dict[Type, tuple[Callable[[pa.DataType], bool], ...]] = {

@@ -12,8 +12,7 @@ import polars as pl
 from builders import limits
 from builders.errors import SourceError
 from builders.reading.archives import open_raw
-from builders.reading.errors import malformed, shorten
-from builders.reading.values import Columns, check_record
+from builders.reading.values import Columns, check_record, malformed, shorten
 from builders.spec import Raw
 
 # What the unpickler raises for bytes that are not a pickle, truncated or corrupt: its documentation gives no complete list.

@@ -6,9 +6,17 @@ from typing import Any
 
 import polars as pl
 
-from builders.reading.errors import malformed, shorten
 from builders.reading.lines import iterate_lines
-from builders.reading.values import Columns, MismatchError, cell_parser, collect_rows, make_schema, mismatch_error
+from builders.reading.values import (
+    Columns,
+    MismatchError,
+    cell_parser,
+    collect_rows,
+    make_schema,
+    malformed,
+    mismatch_error,
+    shorten,
+)
 from builders.spec import Raw
 
 BATCH = 20_000  # rows held as Python objects

@@ -12,8 +12,17 @@ from defusedxml.ElementTree import XMLParser
 from builders import limits
 from builders.errors import SourceError
 from builders.reading.archives import open_raw
-from builders.reading.errors import malformed, not_utf8, shorten, too_large
-from builders.reading.values import Columns, MismatchError, cell_parser, make_schema, mismatch_error
+from builders.reading.values import (
+    Columns,
+    MismatchError,
+    cell_parser,
+    make_schema,
+    malformed,
+    mismatch_error,
+    not_utf8,
+    shorten,
+    too_large,
+)
 from builders.spec import Raw
 
 

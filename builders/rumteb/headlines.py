@@ -10,7 +10,7 @@ import polars as pl
 from builders.errors import RecipeError
 from builders.raw_files import by_hand, member
 from builders.reading import json_batches, json_members, open_raw
-from builders.reading.errors import shorten
+from builders.reading.values import shorten
 from builders.shaping.cleaning import DEDUPLICATED, SHORT, deduplicate_texts, is_short, keep_first_texts
 from builders.shaping.folding import fold_text
 from builders.shaping.rows import drop, refuse

@@ -5,8 +5,7 @@ import polars as pl
 
 from builders.raw_files import by_hand, https
 from builders.reading import read_csv, read_members
-from builders.reading.errors import malformed
-from builders.reading.values import check_record
+from builders.reading.values import check_record, malformed
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.rows import drop, refuse
 from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset

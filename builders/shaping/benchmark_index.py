@@ -1,10 +1,14 @@
-"""Texts of benchmarks' test data, by their hashes: the index that `embedding-datasets contamination index` writes.
+"""Texts of benchmarks' test data by their hashes, from an index; and the headers of Parquet files of ours.
+
+Pages have checksums; so a file that was damaged or edited is an error, never other rows.
 
 docs/contamination.md describes the file. Read here are its columns of hashes of whole texts, which need no other library:
 `exact`, of the text, and `folded`, of the text after folding. Near-duplicates and texts inside longer ones are not looked up.
 """
 
+import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +18,27 @@ import pyarrow.parquet as pq
 
 from builders.errors import SourceError
 from builders.raw_files import by_hand
-from builders.reported import Reported
-from builders.shaping.file_headers import read_header
-from builders.shaping.folding import fold_texts
-from builders.shaping.short_hashes import hash_texts
-from builders.spec import Raw
+from builders.shaping.folding import fold_texts, hash_texts
+from builders.spec import Raw, Reported
+
+
+def header_metadata(key: bytes, header: bytes) -> dict[bytes, bytes]:
+    """The metadata of a file with a header: the header under the key, its sha256 in hex under `<key>.sha256`."""
+    return {key: header, key + b".sha256": hashlib.sha256(header).hexdigest().encode()}
+
+
+def read_header(metadata: Mapping[bytes, bytes] | None, key: bytes) -> bytes:
+    """The header of a file from its metadata.
+
+    Raises ValueError for a file without one, and for one that does not have its digest.
+    """
+    found = metadata or {}
+    if key not in found:
+        raise ValueError("no header")
+    if header_metadata(key, found[key])[key + b".sha256"] != found.get(key + b".sha256"):
+        raise ValueError("a header that does not have its digest")
+    return found[key]
+
 
 KEY = b"embedding-datasets.contamination-index"
 FORMAT = 1

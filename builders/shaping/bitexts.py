@@ -15,11 +15,10 @@ import polars as pl
 from builders.reading import read_parquet
 from builders.shaping.benchmark_index import read_benchmark_index
 from builders.shaping.contrastive import make_pairs
-from builders.shaping.lengths import read_tokens
+from builders.shaping.measurements import drop_below, read_cosines, read_tokens
 from builders.shaping.popularity import PairSet, select_pool, texts_to_measure
 from builders.shaping.rows import drop
 from builders.shaping.sampling import hash_order
-from builders.shaping.thresholds import drop_below, read_cosines
 from builders.spec import Dropped, Raw, RawFiles, Tables
 
 SPLIT = "train"

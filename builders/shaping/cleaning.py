@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from builders.shaping.damage import is_damaged
 from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
 from builders.shaping.rows import drop_each
-from builders.shaping.text import fold_white_space
+from builders.shaping.text import fold_white_space, is_damaged
 from builders.spec import Dropped
 
 SHORT = "a text is empty or a single character"
@@ -42,7 +41,7 @@ def clean_rows(
     """The requested splits without rows that would distort scores, and the rows dropped. These are, in this order:
 
     - rows with a text that is empty or a single character, ignoring surrounding white space;
-    - rows with a text that a wrong decoding damaged (builders.shaping.damage.is_damaged);
+    - rows with a text that a wrong decoding damaged (builders.shaping.text.is_damaged);
     - with `top`, pairs of two equal texts whose score is below it;
     - all rows of a text that has different labels in its split;
     - rows whose text occurs in an earlier row of their split;

@@ -1,4 +1,4 @@
-"""Turn premises and hypotheses into texts with one of three labels, the form of ATEB's factuality sets."""
+"""Premises and hypotheses as texts with one of three labels, the form of ATEB's factuality sets."""
 
 from collections.abc import Callable, Mapping
 
@@ -6,8 +6,21 @@ import polars as pl
 
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
-from builders.shaping.sides import FIRST, SECOND
 from builders.spec import Raw, RawFiles, Tables
+
+FIRST, SECOND = "Premise: ", " Hypothesis: "
+
+
+def has_sides(text: pl.Expr) -> pl.Expr:
+    """Whether a text has the form."""
+    return text.str.starts_with(FIRST) & text.str.contains(SECOND, literal=True)
+
+
+def side_texts(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """The premise and the hypothesis of texts that have the form, divided at the first ` Hypothesis: `."""
+    sides = text.str.strip_prefix(FIRST).str.splitn(SECOND, 2).struct
+    return sides.field("field_0"), sides.field("field_1")
+
 
 LABELS = ("entailment", "neutral", "contradiction")
 NLI = {name: number for number, name in enumerate(LABELS)}

@@ -1,11 +1,13 @@
-"""Numbers that a tokenizer or a model gave for texts, from a raw file: so that no build needs a model.
+"""Numbers that a tokenizer or a model gave for texts, from a raw file; texts that are too long by them, thresholds by one rule.
 
-`embedding-datasets decide` writes the file (pipelines/raw/measuring.py), and docs/training.md describes it: Parquet, sorted by
+`embedding-datasets decide` writes the file (pipelines/models/measuring.py), and docs/training.md describes it: Parquet, sorted by
 `key`, with a header in its metadata that names the model and has the digest of the columns.
 """
 
 import hashlib
 import json
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,10 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.errors import SourceError
-from builders.reading.errors import shorten
-from builders.shaping.file_headers import read_header
-from builders.shaping.short_hashes import hash_messages
-from builders.spec import Raw
+from builders.raw_files import RawFile, by_hand
+from builders.reading.values import shorten
+from builders.shaping.benchmark_index import read_header
+from builders.shaping.folding import hash_messages
+from builders.shaping.rows import drop, drop_from_lists
+from builders.spec import Dropped, Measurement, Raw
 
 Array = npt.NDArray[Any]
 
@@ -148,3 +152,114 @@ def _refused(raw: Raw, found: str, expected: str = f"a file of format {FORMAT}")
         expected=expected,
         todo=_remeasure(raw),
     )
+
+
+TOKENIZER = "ai-forever/ruRoberta-large"  # the paper names no revision: the file of measurements says which one it was
+LIMIT = 500  # tokens, without special ones
+SPLIT = "train"
+
+
+def tokens_file(source: str) -> RawFile:
+    """The raw file with the token counts of a source: the key `tokens` in its files."""
+    return by_hand(
+        "tokens.parquet",
+        f"the lengths of all texts in tokens of {TOKENIZER}: pip install '.[measurements]', then "
+        f"embedding-datasets decide {source} --raw-dir DIR; or copy the file from somebody who has it",
+    )
+
+
+def measure_tokens(
+    inputs: tuple[str, ...], texts: Callable[[Mapping[str, Raw]], Iterator[pl.DataFrame]]
+) -> Measurement:
+    """The measurement that writes the raw file `tokens` of a source; see builders.spec.Measurement for its arguments."""
+    return Measurement("tokens", TOKENS, TOKENIZER, "", inputs, texts)
+
+
+def read_tokens(raw: Raw) -> Measurements:
+    """The token counts of a source.
+
+    Raises SourceError for a file that is damaged or of another tokenizer.
+    """
+    return read_measurements(raw, TOKENS, TOKENIZER)
+
+
+def texts_of(rows: pl.DataFrame) -> pl.DataFrame:
+    """The different texts of rows with id, query, positives and negatives, as a batch to measure: text (String)."""
+    lists = [rows[column].explode(empty_as_null=False).alias("text") for column in ("positives", "negatives")]
+    return pl.concat([rows["query"].alias("text"), *lists]).unique(maintain_order=True).to_frame()
+
+
+def drop_long(rows: pl.DataFrame, tokens: Measurements, limit: int = LIMIT) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+    """Rows without texts of more than `limit` tokens, and what was dropped, by reason.
+
+    rows: id, query (String), positives, negatives (List(String)), and any other columns. A long query takes its row with it. A
+    long positive or negative leaves its list, counted as a text; a row that loses its last positive so is dropped.
+
+    Raises SourceError for texts that were not measured.
+    """
+    reason = f"of more than {limit} tokens"
+
+    def is_long(texts: pl.DataFrame) -> pl.Series:
+        return tokens.of(texts["text"]) > limit
+
+    kept, dropped = drop(rows, pl.lit(tokens.of(rows["query"]) > limit), f"a query {reason}", split=SPLIT)
+    kept, of_positives = drop_from_lists(kept, "positives", is_long, f"a positive {reason}", split=SPLIT)
+    none_left = pl.col("positives").list.len() == 0
+    kept, of_rows = drop(kept, none_left, f"no positive of at most {limit} tokens", split=SPLIT)
+    kept, of_negatives = drop_from_lists(kept, "negatives", is_long, f"a negative {reason}", split=SPLIT)
+    return kept, (*dropped, *of_positives, *of_rows, *of_negatives)
+
+
+LABSE = "sentence-transformers/LaBSE"
+LABSE_REVISION = "e34fab64a3011d2176c99545a93d5cbddc9a91b7"
+STEPS = 100  # a threshold is a whole number of hundredths
+
+
+def cosines_file(source: str) -> RawFile:
+    """The raw file with the LaBSE cosines of a source: the key `cosines` in its files."""
+    return by_hand(
+        "cosines.parquet",
+        f"the cosine of the embeddings of each pair by {LABSE}: pip install '.[measurements]', then "
+        f"embedding-datasets decide {source} --raw-dir DIR; or copy the file from somebody who has it",
+    )
+
+
+def measure_cosines(
+    inputs: tuple[str, ...], pairs: Callable[[Mapping[str, Raw]], Iterator[pl.DataFrame]]
+) -> Measurement:
+    """The measurement that writes the raw file `cosines` of a source; see builders.spec.Measurement for its arguments."""
+    return Measurement("cosines", COSINE, LABSE, LABSE_REVISION, inputs, pairs)
+
+
+def read_cosines(raw: Raw) -> Measurements:
+    """The LaBSE cosines of a source.
+
+    Raises SourceError for a file that is damaged or of another model.
+    """
+    return read_measurements(raw, COSINE, f"{LABSE}@{LABSE_REVISION}")
+
+
+def largest_threshold(values: pl.Series, rows: int) -> float:
+    """The largest multiple of 0.01 that at least `rows` of the values reach.
+
+    values: numbers, without null. Of fewer values than `rows` it is the largest that all of them reach; of none it is 0.
+    """
+    if not len(values):
+        return 0.0
+    reached: float = values.sort(descending=True)[min(rows, len(values)) - 1]
+    step = math.floor(reached * STEPS) + 1  # one too many, or rounding of the product could make it one too few
+    while step / STEPS > reached:
+        step -= 1
+    return step / STEPS
+
+
+def drop_below(
+    frame: pl.DataFrame, column: str, rows: int, *, at_most: float = 1.0
+) -> tuple[pl.DataFrame, tuple[Dropped, ...], dict[str, int]]:
+    """The rows whose value in a column (Float64) reaches largest_threshold, or `at_most` if that is lower.
+
+    Returns also what was dropped, and the threshold in hundredths, as a number to observe.
+    """
+    threshold = min(at_most, largest_threshold(frame[column], rows))
+    kept, dropped = drop(frame, pl.col(column) < threshold, f"a lower {column} than the threshold", split=SPLIT)
+    return kept, dropped, {f"threshold of {column}, in hundredths": round(threshold * STEPS)}

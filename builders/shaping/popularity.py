@@ -12,15 +12,13 @@ from types import MappingProxyType
 
 import polars as pl
 
-from builders.reported import Reported
 from builders.shaping.benchmark_index import read_benchmark_index
 from builders.shaping.contrastive import SPLIT, make_pairs
-from builders.shaping.lengths import LIMIT, drop_long, read_tokens, texts_of
-from builders.shaping.measurements import Measurements, hash_texts
+from builders.shaping.measurements import LIMIT, Measurements, drop_long, hash_texts, read_tokens, texts_of
 from builders.shaping.rows import drop_each, merge_dropped
 from builders.shaping.sampling import hash_order, too_few
 from builders.shaping.text import WHITE_SPACE
-from builders.spec import Dropped, Raw, RawFiles, Tables
+from builders.spec import Dropped, Raw, RawFiles, Reported, Tables
 
 BATCH_ROWS = 20_000  # of a batch and a scratch file, at least
 TIMES = 2  # the size of a pool, in sizes of its set

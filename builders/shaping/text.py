@@ -1,4 +1,4 @@
-r"""Convert HTML to text, and fold white space: on whole columns, and mostly outside Python's global interpreter lock.
+"""Texts: HTML converted to text, white space folded, wrong decoding noticed and undone.
 
 `html_to_text` returns `BeautifulSoup(html, "html.parser").get_text()` with folded white space, byte for byte. Few texts need
 BeautifulSoup: html.parser divides a text into tags, character references and the text in between, BeautifulSoup joins the text
@@ -13,8 +13,17 @@ in between, and for plain markup a regular expression that removes the tags does
 All other texts go to BeautifulSoup. BeautifulSoup writes text between two tags that is only ASCII white space as one newline or
 one space, which makes no difference after folding. All versions of html.parser read plain markup alike; other markup depends on
 the installed version.
+
+builders.shaping.text.html_to_text folds all white space and joins what only tags divide: `<li>one<li>two` becomes `onetwo`. Here
+control characters replace white space while it does its work.
+
+A character outside ASCII is two to four bytes in UTF-8: a lead byte and continuation bytes from 0x80 to 0xBF. Read in a one-byte
+encoding, each byte becomes a character of its own, and some of these sequences occur in no language. The patterns below were
+compared with ftfy's detector on 285,000 real texts in Russian, English, German and French: both find the same 144 texts; ftfy
+finds three more, which are not mojibake, and takes 30 microseconds a text instead of 0.2.
 """
 
+import re
 import threading
 import warnings
 from collections.abc import Mapping
@@ -104,3 +113,95 @@ def _parse(html: str) -> str | None:
             return " ".join(BeautifulSoup(html, "html.parser").get_text().split())
         except (ParserRejectedMarkup, ValueError):  # ValueError: a numeric reference of thousands of digits
             return None
+
+
+LINE, SPACE, TAB = "\x02", "\x03", "\x04"
+# Elements that begin and end a line.
+BLOCKS = "article|blockquote|br|dd|div|dl|dt|figcaption|figure|h[1-6]|hr|li|ol|p|pre|section|summary|table|td|th|tr|ul"
+CODE = re.compile("<pre\\b.*?(?:</pre>|$)", re.IGNORECASE | re.DOTALL)
+MARKS = str.maketrans({"\n": LINE, " ": SPACE, "\t": TAB, "\r": None})
+BETWEEN_TAGS = re.compile("(<[^>]*>)")
+
+
+def html_to_lines(html: pl.Series) -> pl.Series:
+    """The text of each HTML text (String), in lines without blank ones; null for null and for what cannot be read.
+
+    Within a line white space is folded, except in `<pre>`, whose line breaks, spaces and tabs stay.
+    """
+    text = pl.col("text")
+    frame = html.alias("text").to_frame().with_columns(text.str.replace_all(f"[{LINE}{SPACE}{TAB}]", ""))
+    with_code = frame.with_row_index("row").filter(text.str.contains("(?i)<pre\\b"))
+    if with_code.height:
+        marked = pl.Series([CODE.sub(_mark_spaces, one) for one in with_code["text"]], dtype=pl.String)
+        frame = pl.DataFrame({"text": frame["text"].scatter(with_code["row"], marked)})
+    # html_to_text is fast for `div`, and slow for `pre`, whose spaces no longer need it.
+    blocks = frame.select(
+        text.str.replace_all(f"(?i)<(/?)({BLOCKS})\\b", f"{LINE}<${{1}}${{2}}").str.replace_all(
+            "(?i)(</?)pre\\b", "${1}div"
+        )
+    )
+    known = blocks["text"].is_not_null()
+    converted = html_to_text(blocks["text"].fill_null(""))[0]
+    lines = (
+        text.str.replace_all(f"[ {SPACE}{TAB}]*{LINE}[ {LINE}]*", "\n")
+        .str.replace_all("\n\n+", "\n")
+        .str.replace_many([SPACE, TAB], [" ", "\t"])
+        .str.strip_chars("\n")
+        .str.strip_chars_end(" \t")
+    )
+    result = converted.alias("text").to_frame().with_columns(known=known)
+    return result.select(pl.when("known").then(lines).alias(html.name)).to_series()
+
+
+def _mark_spaces(code: re.Match[str]) -> str:
+    """A `pre` element with marks for the white space between its tags."""
+    pieces = BETWEEN_TAGS.split(code[0])
+    return "".join(piece if number % 2 else piece.translate(MARKS) for number, piece in enumerate(pieces))
+
+
+CONTINUATION_BYTES = range(0x80, 0xC0)
+
+
+def _read_as(encoding: str) -> list[str]:
+    """What the continuation bytes become: characters of the encoding or, where it defines none, C1 controls, as in Latin-1."""
+    characters = [bytes([byte]).decode(encoding, "ignore") for byte in CONTINUATION_BYTES]
+    return [*filter(None, characters), *map(chr, range(0x80, 0xA0))]
+
+
+def _character_class(characters: list[str]) -> str:
+    return "[" + "".join(f"\\x{{{ord(one):X}}}" for one in characters) + "]"
+
+
+WESTERN, CYRILLIC = _read_as("cp1252"), _read_as("cp1251")
+# These also follow a capital letter in sound text: a closing quotation mark or a dash after a word in capitals (`AMANHÃ…`), a
+# soft hyphen, `Å²`. They count only before a lower-case letter (`Ã–sterreich`).
+AMBIGUOUS = [one for one in WESTERN if one in "‘’“”‹›«»–—…•·™®°¹²³\xa0\xad"]
+CERTAIN = [one for one in WESTERN if one not in AMBIGUOUS]
+
+# Each pattern begins with few different bytes, so that the search skips most of a text: together they cost 0.8 ns a byte, and a
+# single alternation of all of them three times as much (as does an eleventh lead byte in the first).
+MOJIBAKE_PATTERNS = (
+    # Two characters in a row that were two bytes each: a word in Cyrillic, Greek or Arabic (`Ð¿Ñ€`).
+    f"(?:[ÐÑÎÏØÙÃÂÄÅ]{_character_class(WESTERN)}){{2}}",
+    # One Latin letter with a diacritic (`Ã©`, `Å‚`), one symbol of Latin-1 (`Â£`), a no-break space (`Â` before it).
+    f"[ÃÂÄÅ](?:{_character_class(CERTAIN)}|{_character_class(AMBIGUOUS)}\\p{{Ll}})|Â[\xa0«»°·®]",
+    # Punctuation, `€`, `™`, `№`, an emoji, a byte order mark, U+FFFD.
+    "â€|â‚¬|â„¢|â„–|â[\x80\x82\x84]|ð[Ÿ\x9f]|ï»¿|ï¿½",
+    # Three characters in a row that were Cyrillic: two also occur in sound text (Ukrainian `СІРІ`).
+    f"(?:[РС]{_character_class(CYRILLIC)}){{3}}",
+    # The third pattern again, read as Windows-1251.
+    f"вЂ|в‚¬|в„ў|в„–|рџ{_character_class(CYRILLIC)}{{2}}|п»ї|пїЅ",
+)
+
+
+def is_mojibake(text: pl.Expr) -> pl.Expr:
+    """Whether a text contains UTF-8 read in another encoding (Boolean)."""
+    return pl.any_horizontal([text.str.contains(pattern) for pattern in MOJIBAKE_PATTERNS])
+
+
+LOST = "\ufffd"
+
+
+def is_damaged(text: pl.Expr) -> pl.Expr:
+    """Whether a text contains a lost character or mojibake."""
+    return text.str.contains(LOST, literal=True) | is_mojibake(text)

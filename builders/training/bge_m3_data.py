@@ -5,14 +5,12 @@ import re
 import polars as pl
 
 from builders.errors import SourceError
-from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_json_lines
-from builders.reading.tar_members import TarMember, take_members
-from builders.reported import Reported
+from builders.reading.archives import TarMember, take_members
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
-from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import ConfigPrompts, Dropped, Prompts, Raw, RawFiles, Reported, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
 MIRACL, MR_TYDI = "miracl", "mr-tydi"

@@ -5,16 +5,15 @@ from functools import partial
 
 import polars as pl
 
-from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import json_lines
-from builders.shaping.answers import choose_answers
 from builders.shaping.benchmark_index import INDEX_FILE
-from builders.shaping.html_lines import html_to_lines
-from builders.shaping.lengths import LIMIT, measure_tokens, tokens_file
-from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
+from builders.shaping.choices import choose_answers
+from builders.shaping.measurements import LIMIT, measure_tokens, tokens_file
+from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
-from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.shaping.text import html_to_lines
+from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 NAME = "habr_qna"
@@ -126,7 +125,7 @@ def contrastive(
     the smallest id; answers without text are passed over). body: the text of the question follows its title. Ranked by whether
     the answer was accepted, its votes, and the views of the question. Config habr-qna-title-body: the title of a question and its
     text, ranked by views and subscribers. Texts other than titles are HTML in the source, and converted by
-    builders.shaping.html_lines.html_to_lines. builders.shaping.popularity.select_pool drops what is too long (`max_tokens`) or
+    builders.shaping.text.html_to_lines. builders.shaping.popularity.select_pool drops what is too long (`max_tokens`) or
     repeated and takes the most popular `times` * `qa_rows` or `title_body_rows` rows; as many as that are drawn of these in hash
     order, independently for each config. `clean` also drops what builders.shaping.contrastive.clean_pairs does and what the index
     of benchmarks has. Columns: id (String: `habr_qna:<config>:<id of the question>`); query (String); positives (List(String),

@@ -6,14 +6,12 @@ from pathlib import Path
 import polars as pl
 
 from builders.errors import SourceError
-from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_parquet
-from builders.reported import Reported
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_pairs
-from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
-from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, dataset
+from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.spec import ConfigPrompts, Dropped, Prompts, RawFiles, Reported, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 COMMIT = "0db897b54a91d6bfaa1aae83763a890872122a0b"

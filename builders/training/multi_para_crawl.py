@@ -6,15 +6,13 @@ from functools import partial
 
 import polars as pl
 
-from builders.prompts import ConfigPrompts
 from builders.raw_files import https, member
 from builders.reading import moses_batches
 from builders.shaping.benchmark_index import INDEX_FILE
 from builders.shaping.bitexts import SIDES, Bitext, build_bitext, pairs_of_bitext, texts_of_bitext
-from builders.shaping.lengths import measure_tokens, tokens_file
-from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
-from builders.shaping.thresholds import cosines_file, measure_cosines
-from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.shaping.measurements import cosines_file, measure_cosines, measure_tokens, tokens_file
+from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 NAME = "multi_para_crawl"
@@ -89,10 +87,10 @@ def contrastive(raw: RawFiles, *, rows: int = 300_000, pool: int = POOL, clean: 
     The two files of the source, line by line, in batches. A row is a sentence with its translation; the query is in English or
     in Russian, by the hash of the row's id (builders.shaping.bitexts.draw_direction). White space at the ends of texts is
     removed; pairs with an empty side, with two sides that are equal ignoring case, with a side of fewer than three words,
-    without a Cyrillic letter in the Russian side, or with a side of more than 500 tokens (builders.shaping.lengths) are
+    without a Cyrillic letter in the Russian side, or with a side of more than 500 tokens (builders.shaping.measurements) are
     dropped. Of pairs with equal English sides the first is kept; of the others the first `pool` in hash order, and of those
     with equal Russian sides the first. Then pairs go whose LaBSE embeddings have a lower cosine than the largest multiple of
-    0.01 that leaves twice as many as `rows` (builders.shaping.thresholds), and `rows` of the others are drawn in hash order.
+    0.01 that leaves twice as many as `rows` (builders.shaping.measurements), and `rows` of the others are drawn in hash order.
     `clean` also drops what builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id
     (String: `multi_para_crawl:multi-para-crawl:<line in the source's files, from 0>`); query (String); positives (List(String),
     one); negatives, negative_kinds (List(String), empty).

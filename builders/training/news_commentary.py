@@ -5,14 +5,12 @@ from functools import partial
 
 import polars as pl
 
-from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.shaping.benchmark_index import INDEX_FILE
 from builders.shaping.bitexts import Bitext, build_bitext, pairs_of_bitext, read_translations, texts_of_bitext
-from builders.shaping.lengths import measure_tokens, tokens_file
-from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
-from builders.shaping.thresholds import cosines_file, measure_cosines
-from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.shaping.measurements import cosines_file, measure_cosines, measure_tokens, tokens_file
+from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 NAME = "news_commentary"
@@ -74,10 +72,10 @@ def contrastive(raw: RawFiles, *, rows: int = 25_000, clean: bool = False) -> Ta
 
     The train file of the source. A row is a sentence with its translation; the query is in English or in Russian, by the hash of
     the row's id (builders.shaping.bitexts.draw_direction). White space at the ends of texts is removed; pairs with an empty side,
-    with two sides that are equal ignoring case, or with a side of more than 500 tokens (builders.shaping.lengths) are dropped. Of
-    pairs with equal English sides the first is kept, and of those with equal Russian ones too. Then pairs go whose LaBSE
-    embeddings have a lower cosine than the largest multiple of 0.01 that leaves twice as many as `rows`
-    (builders.shaping.thresholds), and `rows` of the others are drawn in hash order. `clean` also drops what
+    with two sides that are equal ignoring case, or with a side of more than 500 tokens (builders.shaping.measurements) are
+    dropped. Of pairs with equal English sides the first is kept, and of those with equal Russian ones too. Then pairs go whose
+    LaBSE embeddings have a lower cosine than the largest multiple of 0.01 that leaves twice as many as `rows`
+    (builders.shaping.measurements), and `rows` of the others are drawn in hash order. `clean` also drops what
     builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id (String:
     `news_commentary:news-commentary:<row in the source's file, from 0>`); query (String); positives (List(String), one);
     negatives, negative_kinds (List(String), empty).

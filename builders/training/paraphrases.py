@@ -4,16 +4,15 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_json_array
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
-from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
-from builders.shaping.pair_rules import make_short_pairs, strip_text, texts_to_measure
+from builders.shaping.contrastive import make_short_pairs, strip_text, texts_to_measure
+from builders.shaping.measurements import measure_tokens, read_tokens, tokens_file
+from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.rows import drop
 from builders.shaping.sampling import hash_order
-from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.spec import ConfigPrompts, Dropped, Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 CONFIG = "paraphrases"
@@ -87,10 +86,10 @@ def contrastive(raw: RawFiles, *, rows: int = 15_000, distractors: bool = False,
 
     The items of the source: of the different `paraphrases` of an item one is the query, drawn by the hash of the row's id, and
     the others are the positives, in the order of the source. White space at the ends of texts is removed, and empty texts and
-    items with one text are dropped. Then texts of more than 500 tokens are dropped (builders.shaping.lengths), of rows with equal
-    query the first is kept, and of more than `rows` rows as many are drawn in hash order. distractors: those of an item become
-    its negatives. `clean` also drops what builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has.
-    Columns: id (String: `paraphrases:paraphrases:<item in the source's file, from 0>`); query (String); positives, negatives
+    items with one text are dropped. Then texts of more than 500 tokens are dropped (builders.shaping.measurements), of rows with
+    equal query the first is kept, and of more than `rows` rows as many are drawn in hash order. distractors: those of an item
+    become its negatives. `clean` also drops what builders.shaping.contrastive.clean_pairs does and what the index of benchmarks
+    has. Columns: id (String: `paraphrases:paraphrases:<item in the source's file, from 0>`); query (String); positives, negatives
     (List(String)); negative_kinds (List(String): provided, where there are negatives).
 
     Raises SourceError for texts whose lengths were not measured.

@@ -6,14 +6,13 @@ from functools import partial
 import polars as pl
 
 from builders.errors import SourceError
-from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import json_lines
 from builders.shaping.benchmark_index import INDEX_FILE
-from builders.shaping.lengths import LIMIT, measure_tokens, tokens_file
-from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
+from builders.shaping.measurements import LIMIT, measure_tokens, tokens_file
+from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.popularity import TIMES, PairSet, build_sets, texts_to_measure
-from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 NAME = "pikabu"

@@ -2,12 +2,11 @@
 
 import polars as pl
 
-from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import ConfigPrompts, Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
 CONFIG = "ru-hnp"

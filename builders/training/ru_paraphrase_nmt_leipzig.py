@@ -4,17 +4,14 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_csv
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.contrastive import make_pairs
-from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
-from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
-from builders.shaping.pair_rules import apply_rules, texts_to_measure
+from builders.shaping.contrastive import apply_rules, make_pairs, texts_to_measure
+from builders.shaping.measurements import drop_below, measure_tokens, read_tokens, tokens_file
+from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.rows import refuse
-from builders.shaping.thresholds import drop_below
-from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 NAME = "ru_paraphrase_nmt_leipzig"
@@ -82,10 +79,10 @@ def contrastive(raw: RawFiles, *, rows: int = 210_000, p_good: float = 0.5, clea
     """Which sentence is a paraphrase of another?
 
     The train file of the source: a sentence is the query, its translation into English and back the positive. White space at the
-    ends of texts is removed (builders.shaping.pair_rules), texts of more than 500 tokens are dropped
-    (builders.shaping.lengths), of rows with equal query the first is kept. Rows with a lower `p_good` in the source are dropped,
-    unless fewer than `rows` would be left: then the threshold is the largest multiple of 0.01 that leaves as many
-    (builders.shaping.thresholds). Of more rows than `rows` as many are drawn in hash order. `clean` also drops what
+    ends of texts is removed (builders.shaping.contrastive), texts of more than 500 tokens are dropped
+    (builders.shaping.measurements), of rows with equal query the first is kept. Rows with a lower `p_good` in the source are
+    dropped, unless fewer than `rows` would be left: then the threshold is the largest multiple of 0.01 that leaves as many
+    (builders.shaping.measurements). Of more rows than `rows` as many are drawn in hash order. `clean` also drops what
     builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id (String:
     `ru_paraphrase_nmt_leipzig:paraphrase-nmt-leipzig:<row in the source's file, from 0>`); query (String); positives
     (List(String), one); negatives, negative_kinds (List(String), empty).

@@ -2,13 +2,12 @@
 
 import polars as pl
 
-from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
 from builders.shaping.rows import drop, refuse
-from builders.spec import Dropped, Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import ConfigPrompts, Dropped, Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
 CONFIG = "ru-wanli"

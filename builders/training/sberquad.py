@@ -4,14 +4,13 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
-from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
-from builders.shaping.pair_rules import make_short_pairs, texts_to_measure
-from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.shaping.contrastive import make_short_pairs, texts_to_measure
+from builders.shaping.measurements import measure_tokens, read_tokens, tokens_file
+from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
+from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 CONFIG = "sberquad"
@@ -75,9 +74,9 @@ def contrastive(raw: RawFiles, *, rows: int = 45_000, clean: bool = False) -> Ta
     """Which paragraph answers a question?
 
     The train file of the source: a question is the query, its paragraph the positive; answers are not used. White space at the
-    ends of texts is removed (builders.shaping.pair_rules), texts of more than 500 tokens are dropped
-    (builders.shaping.lengths), of rows with equal query and positive the first is kept, and of more than `rows` rows as many are
-    drawn in hash order. Several questions may have one paragraph. `clean` also drops what
+    ends of texts is removed (builders.shaping.contrastive), texts of more than 500 tokens are dropped
+    (builders.shaping.measurements), of rows with equal query and positive the first is kept, and of more than `rows` rows as
+    many are drawn in hash order. Several questions may have one paragraph. `clean` also drops what
     builders.shaping.contrastive.clean_pairs does and what the index of benchmarks has. Columns: id (String:
     `sberquad:sberquad:<row in the source's file, from 0>`); query (String); positives (List(String), one); negatives,
     negative_kinds (List(String), empty).

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import json_objects
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
 from builders.shaping.popularity import TIMES, PairSet, select_pool
-from builders.spec import Prompts, Raw, RawFiles, Source, Tables, Version, dataset
+from builders.spec import ConfigPrompts, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive
 
 NAME = "wikiomnia"

@@ -4,15 +4,14 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from builders.prompts import ConfigPrompts
 from builders.raw_files import hub
 from builders.reading import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
-from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
-from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
-from builders.shaping.pair_rules import make_short_pairs, texts_to_measure
+from builders.shaping.contrastive import make_short_pairs, texts_to_measure
+from builders.shaping.measurements import measure_tokens, read_tokens, tokens_file
+from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.rows import drop, refuse
-from builders.spec import Dropped, Prompts, Raw, RawFiles, Source, Tables, dataset
+from builders.spec import ConfigPrompts, Dropped, Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Contrastive
 
 CONFIG = "xnli"
@@ -96,11 +95,11 @@ def contrastive(raw: RawFiles, *, rows: int = 125_000, clean: bool = False) -> T
 
     The Russian train file of the source. A row is a hypothesis with the label `entailment`: its premise, compared exactly, is the
     query, and all hypotheses with the label `contradiction` of the same premise are the negatives, perhaps none. White space at
-    the ends of texts is removed (builders.shaping.pair_rules), texts of more than 500 tokens are dropped
-    (builders.shaping.lengths), of rows with equal query and positive the first is kept, and of more than `rows` rows as many are
-    drawn in hash order. `clean` also drops what builders.shaping.contrastive.clean_pairs does and what the index of benchmarks
-    has. Columns: id (String: `xnli:xnli:<row of the positive in the source's file, from 0>`); query (String); positives,
-    negatives (List(String), of one and of any number); negative_kinds (List(String): provided).
+    the ends of texts is removed (builders.shaping.contrastive), texts of more than 500 tokens are dropped
+    (builders.shaping.measurements), of rows with equal query and positive the first is kept, and of more than `rows` rows as
+    many are drawn in hash order. `clean` also drops what builders.shaping.contrastive.clean_pairs does and what the index of
+    benchmarks has. Columns: id (String: `xnli:xnli:<row of the positive in the source's file, from 0>`); query (String);
+    positives, negatives (List(String), of one and of any number); negative_kinds (List(String): provided).
 
     Raises SourceError for another label, and for texts whose lengths were not measured.
     """

@@ -1,9 +1,14 @@
-"""Findings about texts that a split holds more than once: equal, equal after folding, in reverse order, or nearly equal.
+"""Findings about texts that occur more than once: in a split, on both sides of a pair, in two splits.
 
-What occurs in two splits is a leak and belongs in pipelines.audit.leaks.
+What occurs in two splits is a leak and belongs in pipelines.audit.duplicates.
+
+A model gives both sides one embedding, so such a pair always has the highest similarity, and no model can agree with its score.
+
+Every two splits are compared separately; the detail of a finding begins with `in <earlier split>`.
 """
 
 from collections.abc import Mapping
+from itertools import combinations
 
 import polars as pl
 
@@ -11,7 +16,7 @@ from builders import tasks
 from cards.manifest import Severity
 from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.near_duplicates import find_near_duplicates
-from pipelines.audit.survey import Surveys, first_rows, swapped_texts
+from pipelines.audit.survey import Surveys, first_rows, swapped_texts, texts_key
 from pipelines.audit.tables import finding_column, model_inputs
 
 FOLDED_DETAIL = "ignoring case, punctuation, white space and Unicode form"
@@ -107,3 +112,107 @@ def _find_swapped_pairs(layout: tasks.Layout, split: str, survey: pl.DataFrame) 
     firsts = first_rows(rows).select(swapped="texts", twin="position")
     rows = rows.join(firsts, on="swapped", how="left", maintain_order="left")
     return findings_where("swapped_pair", (layout.config, split, ""), rows, pl.col("twin") < pl.col("position"))
+
+
+def find_identical_pairs(task: tasks.Task, survey: pl.DataFrame, split: str) -> list[FindingRows]:
+    """A finding for the pairs of a split with equal sides and less than the highest score, and one for those equal after folding.
+
+    In pair classification the lower of the two labels takes the place of such a score. None for other tasks.
+    """
+    match task:
+        case tasks.STS(high=high):
+            top = f"the highest is {high:g}"
+        case tasks.PairClassification(names=names):
+            high, top = 1, "labelled 0" if names[0] == "0" else f"labelled 0 ({names[0]})"
+        case _:
+            return []
+    label = task.type.label
+    pairs = survey.select(
+        "position",
+        equal=pl.col("hash sentence1") == pl.col("hash sentence2"),
+        folded=pl.col("folded sentence1") == pl.col("folded sentence2"),
+        score="label",
+        low=pl.col("label") < high,
+    )
+    findings = []
+    for condition, words in ((pl.col("equal"), ""), (pl.col("folded") & ~pl.col("equal"), FOLDED_DETAIL)):
+        is_low = condition & pl.col("low")
+        detail = f"{_score_range(pairs.filter(is_low)['score'])}, {top}" if isinstance(task, tasks.STS) else top
+        detail = "; ".join(filter(None, (words, detail)))
+        findings += findings_where("identical_pair", ("default", split, label), pairs, is_low, detail=detail)
+    return findings
+
+
+def _score_range(scores: pl.Series) -> str:
+    """`score 4.8`, or `scores 3.2 to 4.8`."""
+    if scores.n_unique() < 2:
+        return "".join(f"score {score:g}" for score in scores.head(1))
+    lowest, highest = scores.sort().gather([0, -1])
+    return f"scores {lowest:g} to {highest:g}"
+
+
+def audit_leaks(
+    task: tasks.Task, layout: tasks.Layout, surveys: Surveys, near_duplicates: NearDuplicates
+) -> list[FindingRows]:
+    """The findings about texts and pairs of texts of a table that leak from one split into a later one."""
+    findings = []
+    for earlier, later in combinations(surveys, 2):
+        location, detail = (layout.config, later, finding_column(layout)), f"in {earlier}"
+        rows = first_rows(surveys[later]).with_columns(folded=texts_key(layout, folded=True))
+        rows = _with_twin(rows, "texts", "exact", surveys[earlier], texts_key(layout))
+        rows = _with_twin(rows, "folded", "folded twin", surveys[earlier], texts_key(layout, folded=True))
+        near = near_duplicates[later, earlier].select("position", near="twin")
+        rows = rows.join(near, on="position", how="left", maintain_order="left").with_columns(
+            twin_split=pl.lit(earlier)
+        )
+        is_exact, is_folded, is_near = (pl.col(name).is_not_null() for name in ("exact", "folded twin", "near"))
+        exact = rows.with_columns(twin=pl.col("exact"))
+        findings += findings_where("split_leak", location, exact, is_exact, detail=detail)
+        folded = rows.with_columns(twin=pl.col("folded twin"))
+        is_folded &= ~is_exact
+        findings += findings_where("split_leak", location, folded, is_folded, detail=f"{detail}, {FOLDED_DETAIL}")
+        near = rows.with_columns(twin=pl.col("near"))
+        is_near &= ~is_exact & pl.col("folded twin").is_null()
+        labels = different_labels(near.filter(is_near), surveys[earlier])
+        findings += findings_where(
+            "near_leak", location, near, is_near, detail=f"{detail}, {labels}" if labels else detail
+        )
+        if isinstance(task, tasks.PairClassification | tasks.STS):
+            findings += _find_leaking_pairs(layout, (earlier, later), surveys)
+    return findings
+
+
+def _find_leaking_pairs(layout: tasks.Layout, splits: tuple[str, str], surveys: Surveys) -> list[FindingRows]:
+    """Pairs that are in reverse order in the earlier split, and pairs that share only single texts with it, on either side."""
+    earlier, later = splits
+    location, detail = (layout.config, later, ""), f"in {earlier}"
+    rows = surveys[later].with_columns(
+        swapped=swapped_texts(layout),
+        pair=texts_key(layout, folded=True, ordered=False),
+        twin_split=pl.lit(earlier),
+    )
+    rows = _with_twin(rows, "swapped", "twin", surveys[earlier], texts_key(layout))
+    is_swapped = pl.col("twin").is_not_null()
+    findings = findings_where("swapped_pair", location, rows, is_swapped, detail=detail)
+    known_pairs = surveys[earlier].select(texts_key(layout, folded=True, ordered=False)).to_series().unique()
+    sides = pl.concat([surveys[earlier].select("position", side=f"hash {column}") for column in layout.text]).sort(
+        "position", maintain_order=True
+    )
+    for number, column in enumerate(layout.text):
+        rows = _with_twin(rows, f"hash {column}", f"twin {number}", sides, pl.col("side"))
+    count = pl.sum_horizontal(pl.col(f"twin {number}").is_not_null() for number in range(len(layout.text)))
+    rows = rows.with_columns(
+        count=pl.when(~pl.col("pair").is_in(known_pairs.implode())).then(count),
+        twin=pl.coalesce(f"twin {number}" for number in range(len(layout.text))),
+    )
+    findings += findings_where("side_leak", location, rows, pl.col("count") == 1, detail=f"{detail}, one text")
+    return findings + findings_where(
+        "side_leak", location, rows, pl.col("count") == 2, detail=f"{detail}, both texts, in different pairs"
+    )
+
+
+def _with_twin(rows: pl.DataFrame, key: str, twin: str, earlier: pl.DataFrame, earlier_key: pl.Expr) -> pl.DataFrame:
+    """The rows with a column `twin`: the position of the first row of the earlier split with the same key; null for none."""
+    firsts = earlier.select(earlier_key.alias(key), pl.col("position").alias(twin))
+    firsts = firsts.unique(key, keep="first", maintain_order=True)
+    return rows.join(firsts, on=key, how="left", maintain_order="left")

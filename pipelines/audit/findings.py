@@ -1,18 +1,67 @@
-"""Findings from conditions: how many rows of a table meet one, their share, and which rows these are.
+"""Findings from conditions: how many rows of a table meet one, their share, and which rows these are, by their names.
+
+A row is named by its own id where its table has one: `id`, `query-id`, or `query-id` and `corpus-id`. Any other row is named by
+its values: the first 16 hex digits of the SHA-256 of its values as a JSON list without spaces, in UTF-8, in the order of the
+columns. The second of two equal rows has `-2` behind that, the third `-3`. Names are computed where they are needed and never
+stored with the rows.
 
 Every family of findings (integrity, texts, duplicates, leaks, labels, judgements, wrong_language) makes its findings here.
+
+- `row`: the name of the row (pipelines.audit.findings); `column` and `detail`: those of the finding.
+- the columns of the table, with the row's values; null where the row is not in the table (an unjudged pair). A column that has
+  one of the names used here gets a `_` behind its own.
+- `twin_split` and `twin`: the split and the name of the row that makes it a finding; `twin <column>`: the values of that row.
+  Only for kinds that compare rows.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
+from typing import Any
 
+import orjson
 import polars as pl
 
 from cards.manifest import Finding, Severity
 from pipelines.audit.kinds import KINDS
-from pipelines.audit.row_names import name_rows
 from pipelines.audit.tables import Frames, Location, row_id
+
+DIGITS = 16
+
+
+def name_rows(frame: pl.LazyFrame, positions: pl.Series) -> pl.Series:
+    """The names of the rows at some positions of a table, in the order of the positions, which may repeat; null for a null."""
+    name = row_id(frame.collect_schema().names())
+    numbered = frame.with_row_index("__position")
+    wanted = positions.drop_nulls().unique().implode()
+    if name is not None:
+        rows = numbered.filter(pl.col("__position").is_in(wanted)).select("__position", __name=name.cast(pl.String))
+        names = rows.collect(engine="streaming")
+    else:
+        names = _names_from_values(numbered, wanted)
+    asked = pl.DataFrame({"__position": positions}, schema={"__position": names.schema["__position"]})
+    return asked.join(names, on="__position", how="left", maintain_order="left")["__name"].alias("row")
+
+
+def hash_values(values: Sequence[Any]) -> str:
+    """The name of a row with these values that has no id, if no earlier row is equal."""
+    return hashlib.sha256(orjson.dumps(values)).hexdigest()[:DIGITS]
+
+
+def _names_from_values(numbered: pl.LazyFrame, wanted: pl.Series) -> pl.DataFrame:
+    """Position and name of the rows at the wanted positions, and of all rows that are equal to one of them."""
+    # The hashes of polars differ from version to version; they only say which rows may be equal.
+    hashed = numbered.with_columns(__hash=pl.struct(pl.exclude("__position")).hash(0))
+    hashes = hashed.filter(pl.col("__position").is_in(wanted)).select("__hash").collect(engine="streaming")["__hash"]
+    rows = hashed.filter(pl.col("__hash").is_in(hashes.unique().implode())).drop("__hash").collect(engine="streaming")
+    rows = rows.sort("__position")
+    digests = [hash_values(values) for values in rows.drop("__position").iter_rows()]
+    named = rows.select("__position", digest=pl.Series(digests, dtype=pl.String))
+    copy = pl.int_range(1, pl.len() + 1).over("digest")
+    name = pl.when(copy == 1).then("digest").otherwise(pl.format("{}-{}", "digest", copy))
+    return named.select("__position", __name=name)
+
 
 EXAMPLES = 5
 ROW_COLUMNS = ("position", "row", "twin_split", "twin")
@@ -113,3 +162,54 @@ def _positions(rows: pl.DataFrame, split: str) -> list[tuple[str, int]]:
 def _twins(rows: pl.DataFrame) -> list[tuple[str, int]]:
     """The split and the position of the twins of rows, where they have twins."""
     return list(rows.select("twin_split", "twin").iter_rows()) if "twin" in rows.columns else []
+
+
+OWN_COLUMNS = ("row", "column", "detail", "twin_split", "twin")
+
+
+def list_rows(one: FindingRows, limit: int | None = None) -> pl.DataFrame:
+    """The rows of a finding with their values and those of their twins, see above. limit: only the first so many."""
+    rows = (one.rows if limit is None else one.rows.head(limit)).collect(engine="streaming")
+    head = {"column": pl.lit(one.finding.column), "detail": pl.lit(one.finding.detail)}
+    if "row" in rows.columns:
+        return rows.select(pl.col("row").cast(pl.String), **head).hstack(_values_by_name(one, rows["row"]))
+    if rows.is_empty():
+        return pl.DataFrame()
+    table = one.tables[one.finding.split]
+    values = _with_free_names(_values(table, rows["position"]))
+    listed = rows.select(name_rows(table, rows["position"]), **head).hstack(values)
+    if "twin" not in rows.columns:
+        return listed
+    numbered = rows.select("twin", "twin_split").with_row_index("__order")
+    parts = []
+    for part in numbered.partition_by("twin_split", maintain_order=True):
+        table = one.tables[part["twin_split"][0]]
+        values = _values(table, part["twin"]).rename(lambda column: f"twin {column}")
+        parts.append(part.select("__order", "twin_split", name_rows(table, part["twin"]).alias("twin")).hstack(values))
+    return listed.hstack(pl.concat(parts, how="diagonal").sort("__order").drop("__order"))
+
+
+def _values_by_name(one: FindingRows, names: pl.Series) -> pl.DataFrame:
+    """The first row with each name, from the ids of the table; nulls for a name that it does not have."""
+    table = one.tables.get(one.finding.split, pl.LazyFrame())
+    name = row_id(table.collect_schema().names())
+    if name is None:
+        return pl.DataFrame()
+    named = table.with_columns(__name=name.cast(pl.String))
+    wanted = names.cast(pl.String).alias("__name").to_frame()
+    rows = named.join(wanted.lazy().unique(), on="__name", how="semi", nulls_equal=True).collect(engine="streaming")
+    rows = rows.unique("__name", keep="first", maintain_order=True)
+    joined = wanted.join(rows, on="__name", how="left", maintain_order="left", nulls_equal=True)
+    return _with_free_names(joined.drop("__name"))
+
+
+def _with_free_names(values: pl.DataFrame) -> pl.DataFrame:
+    return values.rename({name: f"{name}_" for name in OWN_COLUMNS if name in values.columns})
+
+
+def _values(table: pl.LazyFrame, positions: pl.Series) -> pl.DataFrame:
+    """The rows at some positions, in their order; positions may repeat or be null."""
+    numbered = table.with_row_index("__position").filter(pl.col("__position").is_in(positions.drop_nulls().implode()))
+    asked = pl.DataFrame({"__position": positions.cast(pl.UInt32)})
+    rows = asked.join(numbered.collect(engine="streaming"), on="__position", how="left", maintain_order="left")
+    return rows.drop("__position")

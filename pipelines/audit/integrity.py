@@ -9,8 +9,8 @@ from dataclasses import replace
 import polars as pl
 
 from builders import tasks
-from builders.column_types import NAMES, type_name
 from builders.shaping.labels import label_key
+from builders.tasks import NAMES, type_name
 from cards.manifest import Finding
 from pipelines.audit.findings import (
     FindingRows,
@@ -20,10 +20,9 @@ from pipelines.audit.findings import (
     with_examples,
     without_rows,
 )
+from pipelines.audit.judgements import check_training_labels, check_training_pairs
 from pipelines.audit.tables import Frames, count_rows, read_column
-from pipelines.audit.training_labels import check_training_labels
-from pipelines.audit.training_pairs import check_training_pairs
-from pipelines.stages import stage
+from pipelines.process.stages import stage
 
 
 def check_integrity(

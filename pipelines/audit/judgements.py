@@ -1,18 +1,187 @@
-"""Findings about relevance judgements: documents with the same text judged differently or not at all, queries in the corpus,
+"""Findings about what rows say of texts: labels, relevance judgements, and the positives and negatives of training data.
+
+Labels that the task does not have are integrity findings; judgements of retrieval are in pipelines.audit.judgements.
+
+Training and scores do not depend on the order of rows, but the first rows of such a split do not represent it.
+
+mteb trains its classifiers on 8 texts of each label, or on fewer if there are fewer: a warning, not an error. A label that train
+lacks is never predicted, so every row of another split that has it counts as wrong.
+
 queries with the id of a document.
 
 Judgements that a reader cannot use (dangling, repeated, negative) are integrity findings.
+
+Integrity is what a trainer cannot work with: no query, no positive, negatives of an unknown kind. The others are findings.
 """
+
+from itertools import combinations
 
 import polars as pl
 
 from builders import tasks
+from builders.shaping.folding import fold_text
 from builders.shaping.text import WHITE_SPACE
-from cards.manifest import Finding
-from pipelines.audit.findings import EXAMPLES, FindingRows, findings_where
-from pipelines.audit.kinds import KINDS
-from pipelines.audit.labels import find_conflicting_labels
-from pipelines.audit.tables import Frames, model_input, read_column, row_id
+from builders.tasks import NEGATIVE_KINDS
+from cards.manifest import Finding, Severity
+from pipelines.audit.duplicates import FOLDED_DETAIL
+from pipelines.audit.findings import EXAMPLES, FindingRows, findings_for_each, findings_where, without_rows
+from pipelines.audit.kinds import KINDS, LABEL_IMBALANCE_FACTOR, MIN_NEGATIVES, MIN_ORDER, MIN_ORDERED_ROWS
+from pipelines.audit.shortcuts import number_groups
+from pipelines.audit.statistics import count_labels
+from pipelines.audit.survey import Surveys, texts_key
+from pipelines.audit.tables import Frames, Location, model_input, read_column, row_id
+from pipelines.audit.text_patterns import CHARACTER, suspects
+from pipelines.audit.texts import TEXT_CONDITIONS, TextForms
+
+ANY_ORDER_DETAIL = "with the two texts in either order"
+
+
+def audit_labels(task: tasks.Task, layout: tasks.Layout, frames: Frames, surveys: Surveys) -> list[FindingRows]:
+    """The findings about the labels, scores or clusters of a table; none for a task that has none."""
+    if not task.type.label:
+        return []
+    findings = []
+    symmetric = isinstance(task, tasks.PairClassification | tasks.STS)
+    keys = {"": texts_key(layout)}
+    if symmetric:
+        keys[ANY_ORDER_DETAIL] = texts_key(layout, ordered=False)
+    keys[FOLDED_DETAIL] = texts_key(layout, folded=True, ordered=not symmetric)
+    for split, survey in surveys.items():
+        location = ("default", split, task.type.label)
+        findings += find_conflicting_labels(survey.with_columns(twin_split=pl.lit(split)), location, keys)
+        if not isinstance(task, tasks.STS):
+            findings += _find_label_imbalance(task, frames["default"][split], location)
+    for earlier, later in combinations(surveys, 2):
+        location = ("default", later, task.type.label)
+        findings += _find_conflicts_between(surveys, (earlier, later), keys[FOLDED_DETAIL], location)
+    return findings
+
+
+def find_conflicting_labels(rows: pl.DataFrame, location: Location, keys: dict[str, pl.Expr]) -> list[FindingRows]:
+    """The findings for the texts with two or more labels.
+
+    rows: `label`, and `position` or another name of the row. keys: what texts are compared by, from narrow to wide, each with the
+    detail of its finding. A text that has two labels by a narrow key is not counted again by a wider one.
+    """
+    findings, conflicts = [], pl.lit(value=False)
+    for detail, key in keys.items():
+        rows = rows.with_columns(__key=key)
+        several = pl.col("label").n_unique().over("__key") > 1
+        is_new = several & ~conflicts.any().over("__key")
+        groups = rows.with_columns(is_new=is_new, __other=pl.col("label") != pl.col("label").first().over("__key"))
+        if "position" in rows.columns:
+            twin = pl.when("__other").then("position").drop_nulls().first().over("__key")
+            groups = groups.with_columns(twin=twin)
+        texts = groups.filter(pl.col("__key").is_first_distinct())
+        findings += findings_where("conflicting_label", location, texts, pl.col("is_new"), detail=detail)
+        rows = rows.with_columns(__conflict=several | conflicts)
+        conflicts = pl.col("__conflict")
+    return findings
+
+
+def _find_conflicts_between(
+    surveys: Surveys, splits: tuple[str, str], key: pl.Expr, location: Location
+) -> list[FindingRows]:
+    """A finding for the texts of the later split that have another label in the earlier one."""
+    earlier, later = (surveys[split].with_columns(__key=key) for split in splits)
+    labels = earlier.select("__key", twin="position", other="label").join(
+        later.select("__key").unique(), on="__key", how="semi", maintain_order="left"
+    )
+    rows = later.join(labels, on="__key", how="left", maintain_order="left_right")
+    rows = rows.with_columns(differs=pl.col("label") != pl.col("other"), twin_split=pl.lit(splits[0]))
+    rows = rows.sort("__key", pl.col("differs").fill_null(value=False), descending=[False, True], maintain_order=True)
+    texts = rows.unique("__key", keep="first", maintain_order=True).sort("position")
+    return findings_where("conflicting_label", location, texts, pl.col("differs"), detail=f"in {splits[0]}")
+
+
+def _find_label_imbalance(task: tasks.Task, frame: pl.LazyFrame, location: Location) -> list[FindingRows]:
+    """A finding for the rare labels, including those that the task names and no row has.
+
+    The labels that a classifier is trained on are the exception: those without a row are left to audit.training_labels.
+    """
+    counts = {label: count for label, count in count_labels(frame, location[-1]).items() if label is not None}
+    if names := tasks.label_names(task):
+        counts = {name: counts.get(label, 0) for label, name in enumerate(names)}
+    if location[1] == "train" and isinstance(task, tasks.Classification | tasks.MultilabelClassification):
+        counts = {name: count for name, count in counts.items() if count}
+    highest = max(counts.values(), default=0)
+    rare = tuple(f"{name}: {count}" for name, count in counts.items() if LABEL_IMBALANCE_FACTOR * count < highest)
+    if not rare:
+        return []
+    severity, share = KINDS["label_imbalance"].severity, len(rare) / len(counts)
+    detail = f"the most frequent label has {highest} rows"
+    finding = Finding("label_imbalance", severity, *location, len(rare), share, rare[:EXAMPLES], detail=detail)
+    return [without_rows(finding)]
+
+
+def find_sorted_labels(task: tasks.Task, survey: pl.DataFrame, location: Location) -> list[FindingRows]:
+    """A finding for a split whose rows are sorted by label, or in blocks of one label; none for tasks without labels.
+
+    In a random order, the sum of the squared shares of the labels is the share of rows with the label of the row before.
+    """
+    n = survey.height
+    if not task.type.label or n < MIN_ORDERED_ROWS:
+        return []
+    labels = number_groups(survey["label"]) if isinstance(task, tasks.STS) else survey["label"]
+    expected = sum((count / n) ** 2 for count in labels.value_counts()["count"])
+    count = int((labels == labels.shift(1)).sum())
+    if expected == 1 or (count / n - expected) / (1 - expected) < MIN_ORDER:
+        return []
+    detail = f"{count / n:.0%} of the rows have the label of the row before, {expected:.0%} in a random order"
+    finding = Finding("label_sorted", KINDS["label_sorted"].severity, *location, count, count / n, detail=detail)
+    return [without_rows(finding)]
+
+
+MIN_TRAIN_ROWS = 8
+
+
+def check_training_labels(
+    task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: bool = False
+) -> list[FindingRows]:
+    """The findings about the labels of a classification's train split; none without one, and none for other tasks.
+
+    A label without any train row is reported where it occurs, in the other splits; as a rare label of train only if no split has
+    it. sample: whether the rows are a sample, where both kinds are only info.
+    """
+    if not isinstance(task, tasks.Classification | tasks.MultilabelClassification) or "train" not in splits:
+        return []
+    tables = {split: frames["default"][split] for split in splits}
+    counts = {split: count_labels(table, "label") for split, table in tables.items()}
+    train = counts.pop("train")
+    missing = [label for label in range(len(task.labels)) if label not in train]
+    findings, elsewhere = [], set[int]()
+    for split, by_label in counts.items():
+        here = [label for label in missing if label in by_label]
+        if not here:
+            continue
+        elsewhere |= set(here)
+        detail = "; ".join(f"{task.labels[label]}: {by_label[label]:,}" for label in here)
+        findings += findings_where(
+            "label_without_training_rows",
+            ("default", split, "label"),
+            tables[split],
+            _has_label(task, here),
+            detail=detail,
+            severity="info" if sample else None,
+        )
+    rare = [
+        f"{name}: {train.get(label, 0)}"
+        for label, name in enumerate(task.labels)
+        if train.get(label, 0) < MIN_TRAIN_ROWS and label not in elsewhere
+    ]
+    if rare:
+        severity: Severity = "info" if sample else KINDS["few_rows_of_label"].severity
+        location, share = ("default", "train", "label"), len(rare) / len(task.labels)
+        finding = Finding("few_rows_of_label", severity, *location, len(rare), share, tuple(rare[:EXAMPLES]))
+        findings.append(without_rows(finding))
+    return findings
+
+
+def _has_label(task: tasks.Task, labels: list[int]) -> pl.Expr:
+    """Whether a row has one of some labels."""
+    if isinstance(task, tasks.MultilabelClassification):
+        return pl.col("label").list.eval(pl.element().is_in(labels)).list.any()
+    return pl.col("label").is_in(labels)
 
 
 def audit_judgements(
@@ -100,3 +269,122 @@ def _find_shared_ids(frames: Frames, split: str, documents: pl.Series, qrels: pl
     detail = f"{lost:,} of them judged relevant to the document with their id" if lost else ""
     is_shared = pl.col("id").is_in(documents.implode())
     return findings_where("shared_ids", ("queries", split, "id"), frames["queries"][split], is_shared, detail=detail)
+
+
+NUMBER = r"^\s*[+-]?\d+(?:[.,\s]\d+)*\s*%?\s*$"
+DOCUMENTS = ("positives", "negatives")
+
+
+def check_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[FindingRows]:
+    """Empty queries, rows without positives or with an empty one, negatives that do not fit their kinds."""
+    query, positives, negatives, kinds = map(pl.col, ("query", "positives", "negatives", "negative_kinds"))
+    has_empty = positives.list.eval(~pl.element().str.contains(CHARACTER)).list.any()
+    is_unknown = kinds.list.eval(~pl.element().is_in(NEGATIVE_KINDS)).list.any()
+    conditions = [
+        ("empty_query", (config, split, "query"), ~query.str.contains(CHARACTER)),
+        ("query_without_positive", (config, split, "positives"), positives.list.len() == 0),
+        ("empty_positive", (config, split, "positives"), has_empty),
+        ("negatives_without_kinds", (config, split, "negative_kinds"), negatives.list.len() != kinds.list.len()),
+        ("unknown_negative_kind", (config, split, "negative_kinds"), is_unknown),
+    ]
+    return findings_for_each(frame, conditions)
+
+
+def audit_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[FindingRows]:
+    """The findings about the rows of a table of training data that compare their texts, and about their negatives.
+
+    The findings about single texts (pipelines.audit.texts) are made of queries and first positives with the other tasks; here of
+    the other positives and of the negatives, so that no text is left out.
+    """
+    has_mined = "mined" in frame.collect_schema().names()
+    mined = (pl.col("mined") if has_mined else pl.lit([], pl.List(pl.String))).list.len().alias("mined")
+    texts = frame.select("query", *DOCUMENTS, mined).with_row_index("position").collect(engine="streaming")
+    queries = texts.select("position", text="query")
+    positives, negatives = (_explode(texts, column) for column in DOCUMENTS)
+    compared = {
+        ("negative_is_positive", "negatives"): (negatives, positives),
+        ("positive_is_query", "positives"): (positives, queries),
+    }
+    findings = []
+    for (kind, column), (some, others) in compared.items():
+        findings += _find_rows(kind, (config, split, column), texts, _equal_rows(some, others))
+    findings += _find_rows("duplicate_negative", (config, split, "negatives"), texts, _repeating_rows(negatives))
+    for column, some in (("query", queries), ("positives", positives), ("negatives", negatives)):
+        numbers = some.filter(pl.col("text").str.contains(NUMBER))["position"]
+        findings += findings_where("number_text", (config, split, column), texts, _is_in(numbers))
+    count = pl.col("negatives").list.len() + pl.col("mined")
+    lengths = texts.select(least=count.min(), most=count.max()).row(0)
+    detail = f"{lengths[0]} to {lengths[1]} in a row" if lengths[0] < lengths[1] else f"{lengths[0]} in every row"
+    location = (config, split, "negatives")
+    findings += findings_where("too_few_negatives", location, texts, count < MIN_NEGATIVES, detail=detail)
+    findings += _find_text_conditions((config, split, "positives"), texts, positives.filter(pl.col("place") > 0))
+    return findings + _find_text_conditions(location, texts, negatives)
+
+
+def _explode(texts: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The texts of a column of lists: position of the row, place in its list, text."""
+    lists = texts.select("position", text=column).filter(pl.col("text").list.len() > 0)
+    return lists.explode("text").with_columns(place=pl.int_range(pl.len()).over("position"))
+
+
+def _fold(table: pl.DataFrame) -> pl.DataFrame:
+    """The same rows with folded texts; each different text is folded once, as a random negative is one in many rows."""
+    folded = table.select(pl.col("text").unique()).with_columns(folded=fold_text(pl.col("text")))
+    joined = table.select("position", "text").join(folded, on="text", maintain_order="left")
+    return joined.select("position", text="folded")
+
+
+def _equal_rows(some: pl.DataFrame, others: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    """The positions of the rows that have a text of both tables, exactly and after folding."""
+    folded, folded_others = map(_fold, (some, others))
+    return tuple(  # type: ignore[return-value]
+        one.join(other, on=["position", "text"], how="semi")["position"].unique()
+        for one, other in ((some, others), (folded, folded_others))
+    )
+
+
+def _repeating_rows(some: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    """The positions of the rows that have a text twice, exactly and after folding."""
+    is_repeated = ~pl.struct("position", "text").is_first_distinct()
+    folded = _fold(some)
+    return some.filter(is_repeated)["position"].unique(), folded.filter(is_repeated)["position"].unique()
+
+
+def _find_rows(
+    kind: str, location: tuple[str, str, str], texts: pl.DataFrame, rows: tuple[pl.Series, pl.Series]
+) -> list[FindingRows]:
+    """The findings for rows that meet a condition exactly, and for those that meet it only after folding."""
+    if rows[1].is_empty():  # equal texts are equal after folding
+        return []
+    exact, folded = map(_is_in, rows)
+    return [
+        *findings_where(kind, location, texts, exact),
+        *findings_where(kind, location, texts, folded & ~exact, detail=FOLDED_DETAIL),
+    ]
+
+
+def _find_text_conditions(
+    location: tuple[str, str, str], texts: pl.DataFrame, documents: pl.DataFrame
+) -> list[FindingRows]:
+    """The findings about single documents of a column of lists: the rows that have such a document."""
+    if documents.is_empty():
+        return []
+    text, suspect = pl.col("text"), pl.col("suspect")
+    forms = TextForms(received=text, own=text, suspect=suspect, of_retrieval=True)
+    different = documents.select(text.unique()).with_columns(suspect=suspects(text))
+    conditions = {f"{kind} {part}": applies(forms) for (kind, part), applies in TEXT_CONDITIONS.items()}
+    marked = different.select("text", **conditions).filter(pl.any_horizontal(list(conditions)))
+    if marked.is_empty():
+        return []
+    marked = documents.select("position", "text").join(marked, on="text").drop("text")
+    findings = []
+    for kind in dict.fromkeys(kind for kind, _ in TEXT_CONDITIONS):
+        columns = [f"{one} {part}" for one, part in TEXT_CONDITIONS if one == kind]
+        positions = marked.filter(pl.any_horizontal(columns))["position"].unique()
+        detail = "in a later positive" if location[2] == "positives" else ""
+        findings += findings_where(kind, location, texts, _is_in(positions), detail=detail)
+    return findings
+
+
+def _is_in(positions: pl.Series) -> pl.Expr:
+    return pl.col("position").is_in(positions.implode())

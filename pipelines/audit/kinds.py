@@ -1,16 +1,64 @@
-"""Every kind of finding: its severity, what it means, what is counted. docs/findings.md is generated from here."""
+"""Every kind of finding: its severity, what it means, what is counted: python -m pipelines.audit.kinds > docs/findings.md"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 from cards.front_matter import MIN_LETTERS
-from cards.manifest import SEVERITIES
-from pipelines.audit.kind_definition import Kind
+from cards.manifest import SEVERITIES, Severity
 from pipelines.audit.languages import LARGE_TABLE, SAMPLE
-from pipelines.audit.repeated_sentences import MIN_CHARACTERS
+from pipelines.audit.near_duplicates import MIN_SHARED_PERCENT
 from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
-from pipelines.audit.similarity_join import MIN_SHARED_PERCENT
-from pipelines.audit.training_kinds import TRAINING_KINDS
+from pipelines.audit.text_patterns import MIN_CHARACTERS
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a kind of finding means.
+
+    severity: `error`, `warning` or `info`, with any exception in the definition. definition: one sentence. counted: what the
+    count of a finding counts; its share is of all of these in the table, unless said otherwise.
+    """
+
+    severity: Severity
+    definition: str
+    counted: str = "rows"
+
+
+MIN_NEGATIVES = 7  # of a query: as many as ru-en-RoSBERTa was trained with
+
+TRAINING_KINDS = {
+    "empty_query": Kind("error", "A query of training data is empty or only white space."),
+    "empty_positive": Kind("error", "A positive of training data is empty or only white space."),
+    "negatives_without_kinds": Kind("error", "A row of training data does not have one kind for each negative."),
+    "unknown_negative_kind": Kind("error", "The kind of a negative is neither `provided` nor `random`."),
+    "negative_is_positive": Kind(
+        "warning",
+        "A negative of training data equals a positive of its row, exactly or, if the detail says so, only after folding: a"
+        " model is asked to move a text away from itself.",
+    ),
+    "positive_is_query": Kind(
+        "warning",
+        "A positive of training data equals its query, exactly or, if the detail says so, only after folding: there is"
+        " nothing to learn from the pair.",
+    ),
+    "duplicate_negative": Kind(
+        "warning",
+        "A row of training data has the same negative twice, exactly or, if the detail says so, only after folding.",
+    ),
+    "query_in_benchmark_test": Kind(
+        "warning",
+        "A query, or another text of training data, is also a text of a benchmark's test data, as the contamination index of"
+        " the source says; the detail says which kinds of matches were looked up.",
+    ),
+    "too_few_negatives": Kind(
+        "info",
+        f"A row of training data has fewer than {MIN_NEGATIVES} negatives, those of the column `mined` included.",
+    ),
+    "number_text": Kind("info", "A text of training data is only a number: `1984`, `3,5`, `50 %`."),
+}
+
 
 LENGTH_OUTLIER_FACTOR = 10  # between the median length and that of an outlier
 # Cramér's V of a label and a column that tells it: a large effect (Cohen, 1988). Annotations and sources in real datasets have
@@ -268,3 +316,58 @@ _KINDS = {
 KINDS: Mapping[str, Kind] = MappingProxyType(
     dict(sorted(_KINDS.items(), key=lambda item: SEVERITIES.index(item[1].severity)))  # stable: the order above
 )
+
+
+MEANING = {
+    "error": "Breaks a reader or silently distorts an evaluation. The release is not written; the build ends with exit code 4.",
+    "warning": "Distorts scores or damages texts. A maintainer fixes it in a later version, or declares why it stays.",
+    "info": "Common in good datasets; listed for information.",
+}
+HEADER = """\
+# Findings
+
+The problems that a build and `embedding-datasets check` look for in a dataset. `manifest.json` and the dataset card list every
+finding: its kind, severity, location (config, split, column), count, share, and up to five rows as examples, with the rows
+that make them findings; `--findings DIR` writes all of them ([checking.md](checking.md)). Errors,
+`few_rows_of_label` and `label_without_training_rows` come from `pipelines/audit/integrity.py`, `query_in_benchmark_test` from
+recipes (`pipelines/release/finding_files.py`), all others from `pipelines/audit/quality.py`. They check all rows of all splits,
+unless a definition says otherwise.
+
+This page is generated from the definitions in the code, `pipelines.audit.kinds.KINDS`:
+
+```console
+python -m pipelines.audit.kinds > docs/findings.md
+```
+"""
+
+
+MEASURED = Path(__file__).parents[2] / "benchmarks" / "audit_quality.md"
+MEASURED_HEADER = """\
+## How well they are found
+
+`benchmarks/audit_quality.py` plants defects of every kind into tables without any, audits them as `check` does, and compares
+the rows that are reported with those that were planted. The cost is that of the whole audit, on one machine with two cores; only
+its ratios mean something elsewhere. For near-duplicates and near-leaks, what was planted is what comparing all pairs finds.
+"""
+
+
+def render_page() -> str:
+    """The page in Markdown: a table of kinds for each severity, in the order of reports, then the measurements."""
+    sections = [HEADER]
+    for severity in SEVERITIES:
+        rows = [
+            f"| `{name}` | {_escape(kind.definition)} | {_escape(kind.counted)} |"
+            for name, kind in KINDS.items()
+            if kind.severity == severity
+        ]
+        header = ["| kind | what it means | what is counted |", "| --- | --- | --- |"]
+        sections.append("\n".join([f"## {severity}", "", MEANING[severity], "", *header, *rows]) + "\n")
+    return "\n".join([*sections, MEASURED_HEADER, MEASURED.read_text("utf-8")])
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+if __name__ == "__main__":
+    print(render_page(), end="")

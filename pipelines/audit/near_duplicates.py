@@ -1,30 +1,338 @@
-"""Near-duplicates: texts that are nearly the same as an earlier one, proposed by MinHash and then compared exactly.
+"""Near-duplicates: texts that are nearly the same as an earlier one, proposed by MinHash and then compared.
+
+Each row gets BANDS numbers, each made of ROWS_PER_BAND minimal hashes. Rows that agree in MIN_COMMON_BANDS bands are candidates.
+
+An example: two minimal hashes are equal with the probability of the Jaccard similarity, so two texts with similarity 0.9 agree in
+a band with probability 0.9^5 = 0.59, and in fewer than 2 of 14 bands with 0.41^14 + 14 * 0.59 * 0.41^13 = 0.00008: one pair in
+12,000 is missed. With similarity 0.5 a pair agrees in a band with probability 0.03, and one pair in fifteen are candidates.
+
+They are numbers that two texts share if they share a shingle. The numbers differ between versions of polars: never store them.
+
+Two sets are nearly the same if they share at least MIN_SHARED_PERCENT of the numbers that either has (Jaccard similarity). Let
+the numbers of all sets be sorted in one order, and call the first of each set its prefix. Two sets of 20 numbers that are nearly
+the same share 19, so that they share one of the first 2 of each (prefix filtering; Bayardo et al. 2007, Xiao et al. 2008). Sorted
+from rare to frequent, few sets share a number of their prefixes.
+
+An example is a text that a template made. All such texts share the shingles of the template, but the rarest of each are those of
+its own words: it is compared only with texts that share some of these.
+
+A prefix may have frequent numbers all the same. So a set is compared with at most MAX_NEIGHBOURS sets for each number of its
+prefix, the nearest first, and with none after the first that is nearly the same.
 
 Two texts are near-duplicates if they share at least MIN_SHARED_PERCENT of their shingles: of all that either has (Jaccard
 similarity). The shingles of a text, folded (builders.shaping.folding), are its runs of SHINGLE_WORDS words if both texts have
 LONG_TEXT_WORDS words or more, else its runs of SHINGLE_CHARACTERS characters; the shingle of a shorter text is all of it. If rows
 have two texts each, both must be near-duplicates of their counterparts.
 
-MinHash (pipelines.audit.minhash) selects the rows that may have a near-duplicate; these are compared with each other
-(pipelines.audit.similarity_join).
+MinHash (pipelines.audit.near_duplicates) selects the rows that may have a near-duplicate; these are compared with each other
+(pipelines.audit.near_duplicates).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from rensa import RMinHash
 
 from builders.batches import map_in_order
 from builders.shaping.folding import fold_text
-from pipelines.audit.exact_shingles import EXACT_ROWS, exact_shingles
-from pipelines.audit.minhash import candidate_rows, compute_bands
-from pipelines.audit.shingles import combine_kinds, stack_rows, take_rows
-from pipelines.audit.similarity_join import Sets, join_similar
-from pipelines.stages import counted, stage
+from pipelines.audit.shingles import (
+    FACTORS,
+    SHINGLE_CHARACTERS,
+    SHINGLE_WORDS,
+    Ragged,
+    combine_kinds,
+    hash_runs,
+    join_rows,
+    kinds_of_shingles,
+    offsets_from_lengths,
+    read_words,
+    rough_shingles,
+    stack_rows,
+    take_rows,
+)
+from pipelines.process.stages import counted, stage
 
 Array = npt.NDArray[Any]
+
+BANDS, ROWS_PER_BAND, MIN_COMMON_BANDS = 14, 5, 2
+SEED = 1
+# Rows that agree in a band are checked in pairs at these distances among them; all rows of a larger group are candidates.
+DISTANCES = range(1, 9)
+CHUNK_ROWS = 500  # rows worked on at a time, so that what is computed of them stays in the processor's cache
+
+
+def compute_bands(batches: Iterable[pl.DataFrame]) -> tuple[Array, Array]:
+    """Rows, ascending or repeated, and for each the numbers of its bands (uint32, rarely the same for different hashes).
+
+    batches: columns of texts, without nulls. A row without shingles is left out; one whose texts have two kinds of shingles
+    occurs once for each.
+    """
+    rows, bands, start = [np.empty(0, np.int64)], [np.empty((0, BANDS), np.uint32)], 0
+    for height, batch_rows, batch_bands in map_in_order(_compute_batch, batches):
+        rows.append(batch_rows + start)
+        bands.append(batch_bands)
+        start += height
+    return np.concatenate(rows), np.concatenate(bands)
+
+
+def candidate_rows(rows: Array, bands: Array) -> Array:
+    """The rows, ascending, that agree with another row in enough bands.
+
+    rows, bands: what `compute_bands` returns, or some of it.
+    """
+    is_candidate, in_large_groups = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int64)
+    for band in range(BANDS):
+        order = np.argsort(bands[:, band], kind="stable")
+        numbers = bands[order, band]
+        distance = DISTANCES.stop
+        in_large_groups[order[_has_equal(numbers, distance)]] += 1
+        for earlier, later in _neighbours(order, numbers):
+            is_open = ~(is_candidate[earlier] & is_candidate[later])
+            one, other = earlier[is_open], later[is_open]
+            agree = (bands[one] == bands[other]).sum(axis=1) >= MIN_COMMON_BANDS
+            is_candidate[one[agree]] = is_candidate[other[agree]] = True
+    is_candidate |= in_large_groups >= MIN_COMMON_BANDS
+    return np.unique(rows[is_candidate])
+
+
+def _compute_batch(batch: pl.DataFrame) -> tuple[int, Array, Array]:
+    rows, bands = [np.empty(0, np.int64)], [np.empty((0, BANDS), np.uint32)]
+    for number, chunk in enumerate(batch.iter_slices(CHUNK_ROWS)):
+        chunk_rows, rough = rough_shingles([read_words(column) for column in chunk.get_columns()])
+        rows.append(chunk_rows + number * CHUNK_ROWS)
+        bands.append(band_numbers(rough))
+    return batch.height, np.concatenate(rows), np.concatenate(bands)
+
+
+def band_numbers(shingles: Ragged) -> Array:
+    """The numbers (uint32) of the bands of rows of rough shingles: a row of BANDS for each."""
+    digests = RMinHash.digest_matrix_from_flat_token_hashes(
+        shingles.values, shingles.offsets.astype(np.uint64), BANDS * ROWS_PER_BAND, SEED
+    )
+    hashes = np.fromiter(chain.from_iterable(digests.to_rows()), np.uint64)
+    hashes = hashes.reshape(len(shingles.lengths), BANDS, ROWS_PER_BAND)
+    numbers = np.zeros((len(hashes), BANDS), np.uint64)
+    for position in range(ROWS_PER_BAND):
+        numbers = numbers * np.uint64(FACTORS[0]) + hashes[:, :, position]
+    return (numbers >> np.uint64(32)).astype(np.uint32)
+
+
+def _neighbours(order: Array, numbers: Array) -> Iterator[tuple[Array, Array]]:
+    """The positions, earlier and later, that are each of DISTANCES apart among those with the same number."""
+    later = np.arange(len(order))
+    for distance in DISTANCES:
+        later = later[later >= distance]
+        later = later[numbers[later] == numbers[later - distance]]
+        yield order[later - distance], order[later]
+
+
+def _has_equal(numbers: Array, distance: int) -> Array:
+    """Whether sorted numbers occur more than `distance` times."""
+    later = (
+        np.flatnonzero(numbers[distance:] == numbers[:-distance]) if len(numbers) > distance else np.empty(0, np.int64)
+    )
+    change = np.zeros(len(numbers) + 1, np.int64)
+    np.add.at(change, later, 1)
+    np.add.at(change, later + distance + 1, -1)
+    return np.cumsum(change[:-1]) > 0
+
+
+ROW_BITS = 9
+EXACT_ROWS = 1 << ROW_BITS  # texts whose shingles are computed at a time
+PAIR_BITS = 14
+COMPARED_PAIRS = 1 << PAIR_BITS  # at a time
+
+
+def exact_shingles(texts: pl.Series, salt: int) -> tuple[Array, list[tuple[Array, Ragged]]]:
+    """Which texts are long; for words, then for letters, which texts have such shingles, and these. texts: folded."""
+    split = texts.str.split(" ")
+    counts = split.list.len().to_numpy().astype(np.int64)
+    is_long, has_letters = kinds_of_shingles(np.where((texts == "").to_numpy(), 0, counts))
+    long, short = split.filter(pl.Series(is_long)), texts.filter(pl.Series(has_letters))
+    words = Ragged(long.explode().hash().to_numpy(), offsets_from_lengths(counts[is_long]))
+    code_points = np.frombuffer("".join(short).encode("utf-32-le"), np.uint32)
+    letters = Ragged(code_points, offsets_from_lengths(short.str.len_chars().to_numpy()))
+    return is_long, [
+        (np.flatnonzero(is_long), _without_repeats(hash_runs(words, SHINGLE_WORDS, salt=salt + 1))),
+        (np.flatnonzero(has_letters), _without_repeats(hash_runs(letters, SHINGLE_CHARACTERS, salt=salt + 2))),
+    ]
+
+
+def _without_repeats(rows: Ragged) -> Ragged:
+    """The different numbers of each row, ascending. The last ROW_BITS bits become 0: the sort needs them for the row."""
+    numbers = np.repeat(np.arange(len(rows.lengths), dtype=np.uint64) << np.uint64(64 - ROW_BITS), rows.lengths)
+    numbers = np.sort(numbers | rows.values >> np.uint64(ROW_BITS))
+    numbers = numbers[np.append(True, numbers[1:] != numbers[:-1])] if len(numbers) else numbers
+    lengths = np.bincount((numbers >> np.uint64(64 - ROW_BITS)).astype(np.int64), minlength=len(rows.lengths))
+    return Ragged(numbers << np.uint64(ROW_BITS), offsets_from_lengths(lengths))
+
+
+def count_shared(one: Ragged, other: Ragged) -> Array:
+    """How many numbers rows at the same position share, up to COMPARED_PAIRS of them. No row has a number twice.
+
+    The last PAIR_BITS bits are ignored: the sort needs them.
+    """
+    pairs = np.arange(len(one.lengths), dtype=np.uint64) << np.uint64(64 - PAIR_BITS)
+    keys = [np.repeat(pairs, side.lengths) | side.values >> np.uint64(PAIR_BITS) for side in (one, other)]
+    merged = np.sort(np.concatenate(keys))
+    repeated = merged[1:][merged[1:] == merged[:-1]] >> np.uint64(64 - PAIR_BITS)
+    return np.bincount(repeated.astype(np.int64), minlength=len(pairs))
+
+
+MIN_SHARED_PERCENT = 90
+MAX_NEIGHBOURS = 50
+COUNTER_BITS = 20  # numbers are counted by their first bits: an estimate of their frequency is enough
+SET_BITS, NUMBER_BITS = 24, 40  # of a uint64 that holds a set and a number
+# Numbers are sorted by the class of their frequency: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, ...
+CLASSES = np.unique([base << power >> 2 for power in range(2, 40) for base in (4, 5, 6, 7)])
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Sets of numbers, in the order of their rows.
+
+    rows: the row that each belongs to. columns: for each text of a row, the numbers (uint64) of each set, none of them twice, and
+    none in two columns. texts: a number for each set, the same if its texts are. has_letters, is_long: for each set and each of
+    its texts, whether the numbers are those of letters, and whether the text is long. Two long texts are compared by their words,
+    never by their letters.
+    """
+
+    rows: Array
+    columns: tuple[Ragged, ...]
+    texts: Array
+    has_letters: Array
+    is_long: Array
+
+
+@dataclass(frozen=True)
+class _Postings:
+    """The numbers of all prefixes, sorted by number, then by set.
+
+    keys: number and set. sets: the set. positions: that of the number in the set. sizes: of each set.
+    """
+
+    keys: Array
+    sets: Array
+    positions: Array
+    sizes: Array
+
+
+def join_similar(sets: Sets, split_of_row: Array) -> pl.DataFrame:
+    """The rows with a set that is nearly the same as one of an earlier row, for each split that has such a row.
+
+    split_of_row: the number of the split of each row, ascending. Returns the columns row, split, earlier (the row found in that
+    split: the first whose texts are the same, else one that is nearly the same), all uint32, and is_same, sorted by row and
+    split.
+    """
+    schema = {"row": pl.UInt32, "split": pl.UInt32, "earlier": pl.UInt32, "is_same": pl.Boolean}
+    postings = _index_prefixes(join_rows(sets.columns))
+    parts = [pl.DataFrame(schema=schema)]
+    split_of_set = split_of_row[sets.rows]
+    for split in np.unique(split_of_set):
+        first, stop = np.searchsorted(split_of_set, [split, split + 1])
+        match = _find_same(sets, first, stop)
+        is_same = match >= 0
+        _find_similar(sets, postings, first, stop, match)
+        rows = np.flatnonzero(match >= 0)
+        found = {"row": rows, "split": np.full(len(rows), split), "earlier": match[rows], "is_same": is_same[rows]}
+        parts.append(pl.DataFrame(found, schema=schema))
+    return pl.concat(parts).sort("row", "split")
+
+
+def _find_same(sets: Sets, first: int, stop: int) -> Array:
+    """For each row, the first of the sets from `first` to `stop` that has its texts and is of an earlier row; -1 for none."""
+    match = np.full(int(sets.rows.max(initial=-1)) + 1, -1)
+    texts, positions = np.unique(sets.texts[first:stop], return_index=True)
+    places = np.minimum(np.searchsorted(texts, sets.texts), max(len(texts) - 1, 0))
+    earlier = sets.rows[first:stop][positions[places]]
+    has_same = (texts[places] == sets.texts) & (earlier < sets.rows)
+    match[sets.rows[has_same]] = earlier[has_same]
+    return match
+
+
+def _index_prefixes(wholes: Ragged) -> _Postings:
+    values, sizes = wholes.values, wholes.lengths
+    counters = (values >> np.uint64(64 - COUNTER_BITS)).astype(np.int64)
+    counts = np.bincount(counters, minlength=1 << COUNTER_BITS)[counters]
+    classes = np.searchsorted(CLASSES, counts, "right").astype(np.uint64)
+    owners = np.repeat(np.arange(len(sizes), dtype=np.uint64), sizes)
+    keys = np.sort(owners << NUMBER_BITS | classes << np.uint64(32) | values >> np.uint64(32))
+    positions = np.arange(len(keys)) - np.repeat(wholes.offsets[:-1], sizes)
+    prefixes = sizes - -(-MIN_SHARED_PERCENT * sizes // 100) + 1
+    in_prefix = positions < np.repeat(prefixes, sizes)
+    keys, positions = keys[in_prefix], positions[in_prefix]
+    owners = keys >> np.uint64(NUMBER_BITS)
+    keys = keys << np.uint64(SET_BITS) | owners
+    order = np.argsort(keys, kind="stable")
+    return _Postings(keys[order], owners[order].astype(np.int64), positions[order], sizes)
+
+
+def _find_similar(sets: Sets, postings: _Postings, first: int, stop: int, match: Array) -> None:
+    """For each row without a match, write into it an earlier row with a set from `first` to `stop` that is nearly the same."""
+    numbers = postings.keys >> np.uint64(SET_BITS) << np.uint64(SET_BITS)
+    entries = np.flatnonzero(postings.sets >= first)
+    lowest = np.searchsorted(postings.keys, numbers[entries] | np.uint64(first))
+    highest = np.minimum(np.searchsorted(postings.keys, numbers[entries] | np.uint64(stop)), entries)
+    compared = np.empty(0, np.int64)
+    for distance in range(1, MAX_NEIGHBOURS + 1):
+        is_open = (highest - distance >= lowest) & (match[sets.rows[postings.sets[entries]]] < 0)
+        entries, lowest, highest = entries[is_open], lowest[is_open], highest[is_open]
+        if not len(entries):
+            break
+        pairs = _promising_pairs(sets, postings, entries, highest - distance)
+        pairs = _not_in(pairs, compared)
+        compared = np.sort(np.concatenate([compared, pairs]), kind="stable")
+        while len(pairs):  # the nearest set of each first; the others only if it is different
+            later, earlier = pairs >> SET_BITS, pairs & (1 << SET_BITS) - 1
+            is_nearest = np.append(later[1:] != later[:-1], True)
+            near = _compare_pairs(sets, earlier[is_nearest], later[is_nearest])
+            match[sets.rows[later[is_nearest][near]]] = sets.rows[earlier[is_nearest][near]]
+            pairs = pairs[~is_nearest & (match[sets.rows[later]] < 0)]
+
+
+def _promising_pairs(sets: Sets, postings: _Postings, entries: Array, others: Array) -> Array:
+    """The pairs of sets of two entries with the same number that may be nearly the same: later and earlier set in one number.
+
+    What follows the two entries must suffice: nothing before them is shared, or the pair has an entry that shows it.
+    """
+    sizes, later, earlier = postings.sizes, postings.sets[entries], postings.sets[others]
+    needed = -(-MIN_SHARED_PERCENT * (sizes[later] + sizes[earlier]) // (100 + MIN_SHARED_PERCENT))
+    remaining = np.minimum(sizes[later] - postings.positions[entries], sizes[earlier] - postings.positions[others])
+    may_match = (remaining >= needed) & (sets.rows[later] != sets.rows[earlier])
+    may_match &= ~(sets.has_letters[later] & sets.is_long[later] & sets.is_long[earlier]).any(axis=1)
+    return np.unique(later[may_match] << SET_BITS | earlier[may_match])
+
+
+def _compare_pairs(sets: Sets, earlier: Array, later: Array) -> Array:
+    """Whether pairs of sets share enough numbers in every column."""
+    parts = [np.empty(0, np.bool_)]
+    for start in range(0, len(earlier), COMPARED_PAIRS):
+        one, other = (pairs[start : start + COMPARED_PAIRS] for pairs in (earlier, later))
+        parts.append(
+            np.all([_share_enough(take_rows(column, one), take_rows(column, other)) for column in sets.columns], 0)
+        )
+    return np.concatenate(parts)
+
+
+def _share_enough(earlier: Ragged, later: Ragged) -> Array:
+    """Whether rows at the same position share enough numbers."""
+    shared = count_shared(earlier, later)
+    return 100 * shared >= MIN_SHARED_PERCENT * (earlier.lengths + later.lengths - shared)
+
+
+def _not_in(pairs: Array, compared: Array) -> Array:
+    """The pairs that are not among those compared already; both are sorted."""
+    if not len(compared):
+        return pairs
+    positions = np.minimum(np.searchsorted(compared, pairs), len(compared) - 1)
+    is_new: Array = compared[positions] != pairs
+    return pairs[is_new]
+
 
 BATCH_ROWS = 20_000  # rows read at a time
 

@@ -1,39 +1,39 @@
-"""The audit of a dataset that a reader can load: all findings but those of integrity, in all rows of all splits.
+"""The audit of a dataset that a reader can load: all findings but those of integrity; those that its builder declares are known.
 
 This module only runs the families and sorts what they find. A new kind of finding goes into its family (texts, duplicates,
 leaks, labels, identical_pairs, leaking_columns, shortcuts, label_order, judgements, training_pairs, wrong_language for languages
 and scripts) and into pipelines.audit.kinds, which says what it means.
 
-Texts are compared whole and exactly, by the numbers that represent them (pipelines.audit.text_hashes); only these numbers are
+Texts are compared whole and exactly, by the numbers that represent them (pipelines.audit.tables); only these numbers are
 all in memory at once. The text of a document is its title and text as mteb joins them. One kind is checked on a sample of large
 tables unless all rows are requested: detecting the language of every text would take longer than building the dataset.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import polars as pl
 
 from builders import tasks
-from cards.manifest import SEVERITIES
-from pipelines.audit.duplicates import audit_duplicates, find_near_duplicates_by_split
+from builders.errors import FindingsError
+from builders.spec import KnownFinding
+from cards.manifest import SEVERITIES, Finding
+from pipelines.audit.duplicates import (
+    audit_duplicates,
+    audit_leaks,
+    find_identical_pairs,
+    find_near_duplicates_by_split,
+)
 from pipelines.audit.findings import FindingRows, with_examples
-from pipelines.audit.identical_pairs import find_identical_pairs
-from pipelines.audit.judgements import audit_judgements
+from pipelines.audit.judgements import audit_judgements, audit_labels, audit_training_pairs, find_sorted_labels
 from pipelines.audit.kinds import KINDS
-from pipelines.audit.label_order import find_sorted_labels
-from pipelines.audit.labels import audit_labels
 from pipelines.audit.languages import SAMPLE, SampledTexts, sample_texts
-from pipelines.audit.leaking_columns import find_leaking_columns
-from pipelines.audit.leaks import audit_leaks
-from pipelines.audit.shortcuts import find_candidate_shortcuts, find_label_shortcuts
+from pipelines.audit.shortcuts import find_candidate_shortcuts, find_label_shortcuts, find_leaking_columns
 from pipelines.audit.survey import Surveys, survey_tables
-from pipelines.audit.tables import Frames, model_inputs, text_layouts
-from pipelines.audit.text_hashes import hash_seed
-from pipelines.audit.texts import audit_texts
-from pipelines.audit.training_pairs import audit_training_pairs
-from pipelines.audit.wrong_language import audit_languages, audit_scripts, expected_languages
-from pipelines.stages import counted, stage
+from pipelines.audit.tables import Frames, hash_seed, model_inputs, text_layouts
+from pipelines.audit.texts import audit_languages, audit_scripts, audit_texts, expected_languages
+from pipelines.process.stages import counted, stage
 
 
 def audit_tables(
@@ -135,3 +135,52 @@ def _sort_findings(findings: list[FindingRows], task: tasks.Task, splits: tuple[
         return SEVERITIES.index(finding.severity), kinds.index(finding.kind), *location
 
     return sorted(findings, key=sort_key)
+
+
+def explain_findings(findings: Sequence[Finding], known_findings: Sequence[KnownFinding]) -> list[Finding]:
+    """The findings, the known ones with the reason why they stay (`why`)."""
+    return [
+        replace(finding, why=next((one.why for one in known_findings if _matches(finding, one)), finding.why))
+        for finding in findings
+    ]
+
+
+def verify_known_findings(
+    release: str, findings: Sequence[Finding], known_findings: Sequence[KnownFinding], module: str
+) -> None:
+    """Check that every known finding occurs with exactly the declared count.
+
+    release: `<dataset>@<version>`; module: that of the builder; both for the error.
+
+    Raises FindingsError with the counts that differ.
+    """
+    counts = [(one, sum(finding.count for finding in findings if _matches(finding, one))) for one in known_findings]
+    changes = [(one, count) for one, count in counts if count != one.count]
+    if changes:
+        raise FindingsError(
+            f"{release}: {len(changes)} of {len(known_findings)} known findings are not as declared",
+            found="; ".join(f"{_describe(one)}: {count:,}" for one, count in changes),
+            expected="; ".join(f"{_describe(one)}: {one.count:,}" for one, _ in changes),
+            todo=f"inspect the rows, then fix the recipe in a new version or correct `known` in {module}",
+        )
+
+
+def known_findings_of_splits(known_findings: Sequence[KnownFinding], splits: Sequence[str]) -> tuple[KnownFinding, ...]:
+    """The known findings that a release of some splits must have. Leaks are left out: they need all splits."""
+    leaks = ("split_leak", "near_leak")
+    within_a_split = [one for one in known_findings if one.kind not in leaks and not one.detail.startswith("in ")]
+    return tuple(one for one in within_a_split if _split(one) in splits)
+
+
+def _matches(finding: Finding, known_finding: KnownFinding) -> bool:
+    is_same = (finding.kind, finding.location) == (known_finding.kind, known_finding.location)
+    return is_same and known_finding.detail in ("", finding.detail)
+
+
+def _split(known_finding: KnownFinding) -> str:
+    return known_finding.location.split("/")[1].split(".")[0]
+
+
+def _describe(known_finding: KnownFinding) -> str:
+    detail = f" ({known_finding.detail})" if known_finding.detail else ""
+    return f"{known_finding.kind} in {known_finding.location}{detail}"

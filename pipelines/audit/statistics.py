@@ -7,8 +7,9 @@ The tables must have passed pipelines.audit.integrity.
 A record is the value of one split in statistics.json, and its fields are the keys there, in this order.
 """
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,19 +19,283 @@ import polars as pl
 from builders import tasks
 from builders.errors import ReleaseError
 from cards.manifest import INVALID_JSON
-from pipelines.audit.label_statistics import LabelStatistics, ScoreStatistics, describe_labels, describe_scores
-from pipelines.audit.languages import SampledTexts, sample_tables
-from pipelines.audit.relevance_statistics import (
-    RelevanceStatistics,
-    TopRankedStatistics,
-    describe_candidates,
-    describe_judgements,
+from pipelines.audit.languages import SampledTexts, language_shares, sample_tables
+from pipelines.audit.tables import (
+    Frames,
+    Location,
+    available_splits,
+    count_rows,
+    hash_seed,
+    list_candidates,
+    model_input,
+    read_column,
+    text_columns,
 )
-from pipelines.audit.tables import Frames, Location, available_splits, count_rows
-from pipelines.audit.text_hashes import hash_seed
-from pipelines.audit.text_statistics import TextStatistics, describe_texts
-from pipelines.audit.training_statistics import TrainingStatistics, describe_training
-from pipelines.stages import stage
+from pipelines.process.stages import stage
+
+
+@dataclass(frozen=True)
+class LabelCount:
+    """The number of rows with a label."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class LabelStatistics:
+    """mteb's figures of a column of labels.
+
+    labels: by label, ascending; `None`, first, for rows with an empty list of labels.
+    """
+
+    min_labels_per_text: int
+    average_label_per_text: float
+    max_labels_per_text: int
+    unique_labels: int
+    labels: dict[str, LabelCount]
+
+
+@dataclass(frozen=True)
+class ScoreStatistics:
+    """mteb's figures of a column of scores."""
+
+    min_score: float
+    avg_score: float
+    max_score: float
+
+
+def describe_labels(frame: pl.LazyFrame, column: str) -> LabelStatistics:
+    """The statistics of a column of labels, or of lists of them."""
+    is_list = isinstance(frame.collect_schema()[column], pl.List)
+    size = pl.col(column).list.len().cast(pl.Int64) if is_list else pl.when(pl.col(column).is_not_null()).then(1)
+    sizes = frame.select(rows=pl.len(), total=size.sum(), least=size.min(), most=size.max())
+    rows, total, least, most = sizes.collect(engine="streaming").row(0)
+    counts = count_labels(frame, column)
+    return LabelStatistics(
+        min_labels_per_text=least,
+        average_label_per_text=total / rows,
+        max_labels_per_text=most,
+        unique_labels=len(counts),
+        labels={str(label): LabelCount(count) for label, count in counts.items()},
+    )
+
+
+def count_labels(frame: pl.LazyFrame, column: str) -> dict[Any, int]:
+    """The number of rows with each label, in ascending order of labels; None, first, for rows with an empty list."""
+    label, counts = pl.col(column), {}
+    if isinstance(frame.collect_schema()[column], pl.List):
+        unlabelled = frame.select((label.list.len() == 0).sum()).collect(engine="streaming").item()
+        counts = {None: unlabelled} if unlabelled else {}
+        frame = frame.select(
+            label.explode()
+        ).drop_nulls()  # whether an empty list becomes a null depends on the version
+    by_label = frame.group_by(column).agg(pl.len()).collect(engine="streaming").sort(column)
+    return counts | dict(by_label.iter_rows())
+
+
+def describe_scores(frame: pl.LazyFrame, column: str) -> ScoreStatistics:
+    """The statistics of a column of scores. The average is exact, whatever the order of the rows."""
+    scores, score = read_column(frame, column), pl.col(column)
+    lowest, highest = scores.to_frame().select(lowest=score.min(), highest=score.max()).row(0)
+    return ScoreStatistics(min_score=lowest, avg_score=math.fsum(scores) / scores.len(), max_score=highest)
+
+
+@dataclass(frozen=True)
+class RelevanceStatistics:
+    """mteb's figures of relevance judgements. Documents judged 0 count among the unique ones, but nowhere else."""
+
+    num_relevant_docs: int
+    min_relevant_docs_per_query: int
+    average_relevant_docs_per_query: float
+    max_relevant_docs_per_query: int
+    unique_relevant_docs: int
+    num_missing_query_ids: int
+    num_missing_corpus_ids: int
+
+
+@dataclass(frozen=True)
+class PreferenceStatistics:
+    """Figures of preferences: queries with two candidates, one relevant and one not.
+
+    num_same_length: the pairs of candidates with equally many characters. longer_is_relevant: of the other pairs, the share (0 to
+    1) whose longer candidate is the relevant one; None without such pairs.
+    """
+
+    num_pairs: int
+    num_same_length: int
+    longer_is_relevant: float | None
+
+
+@dataclass(frozen=True)
+class TopRankedStatistics:
+    """mteb's figures of candidate lists; the average is over all queries, with or without a list.
+
+    preferences: mteb does not have these; None unless every list is a preference.
+    """
+
+    num_top_ranked: int
+    min_top_ranked_per_query: int
+    average_top_ranked_per_query: float
+    max_top_ranked_per_query: int
+    preferences: PreferenceStatistics | None = None
+
+
+def describe_judgements(frames: Frames, split: str) -> RelevanceStatistics:
+    """The statistics of the relevance judgements of a split. frames: config -> split -> lazy frame."""
+    qrels, corpus, queries = (frames[config][split] for config in ("qrels", "corpus", "queries"))
+    relevant = (pl.col("score") != 0).sum().cast(pl.Int64).alias("relevant")
+    per_query = qrels.group_by("query-id").agg(relevant).collect(engine="streaming")["relevant"].sort()
+    judged = {column: qrels.select(id=pl.col(column)).unique() for column in ("query-id", "corpus-id")}
+    total = int(per_query.sum())
+    return RelevanceStatistics(
+        num_relevant_docs=total,
+        min_relevant_docs_per_query=per_query[0],
+        average_relevant_docs_per_query=total / per_query.len(),
+        max_relevant_docs_per_query=per_query[-1],
+        unique_relevant_docs=count_rows(judged["corpus-id"]),
+        num_missing_query_ids=count_rows(judged["query-id"].join(queries, on="id", how="anti")),
+        num_missing_corpus_ids=count_rows(judged["corpus-id"].join(corpus, on="id", how="anti")),
+    )
+
+
+def describe_candidates(frames: Frames, split: str, queries: int) -> TopRankedStatistics:
+    """The statistics of the candidate lists of a split. queries: the number of its queries."""
+    ranked = frames["top_ranked"][split]
+    sizes = read_column(ranked.select(size=pl.col("corpus-ids").list.len().cast(pl.Int64)), "size").sort()
+    total = int(sizes.sum())
+    return TopRankedStatistics(
+        num_top_ranked=total,
+        min_top_ranked_per_query=sizes[0],
+        average_top_ranked_per_query=total / queries,
+        max_top_ranked_per_query=sizes[-1],
+        preferences=_describe_preferences(frames, split) if sizes[0] == sizes[-1] == 2 else None,
+    )
+
+
+def _describe_preferences(frames: Frames, split: str) -> PreferenceStatistics | None:
+    """The statistics of lists of two candidates; None if those of one of them are both relevant, or none is."""
+    length = model_input("corpus", "text").str.len_chars().cast(pl.Int64)
+    lengths = frames["corpus"][split].select(pl.col("id").alias("corpus-id"), length=length).collect(engine="streaming")
+    candidates = list_candidates(frames, split).join(lengths, on="corpus-id", maintain_order="left")
+    relevant, other = (
+        candidates.filter(rows).select("list", "length") for rows in (pl.col("relevant"), ~pl.col("relevant"))
+    )
+    pairs = relevant.join(other, on="list", suffix=" other")
+    if not relevant.height == other.height == pairs.height:
+        return None
+    difference = (pairs["length"] - pairs["length other"]).sign()
+    same, longer = int((difference == 0).sum()), int((difference > 0).sum())
+    return PreferenceStatistics(pairs.height, same, longer / (pairs.height - same) if same < pairs.height else None)
+
+
+QUANTILES = (1, 5, 25, 50, 75, 95, 99)  # per cent
+
+
+@dataclass(frozen=True)
+class LanguageStatistics:
+    """The languages of the texts with 30 letters or more; of a large table, of those in a fixed sample of its rows.
+
+    texts: how many these are. shares: of these in each language (ISO 639-1, `und` if uncertain),
+    the most frequent first.
+    """
+
+    texts: int
+    shares: dict[str, float]
+
+
+@dataclass(frozen=True)
+class TextStatistics:
+    """mteb's figures of a column of texts, in characters (Unicode code points), and two that mteb does not have.
+
+    unique_texts: the number of different texts. text_length_quantiles: `p05` is the least length that at least 5 % of the texts
+    do not exceed. The last two are missing in files from before they were computed.
+    """
+
+    total_text_length: int
+    min_text_length: int
+    average_text_length: float
+    max_text_length: int
+    unique_texts: int
+    text_length_quantiles: dict[str, int] = field(default_factory=dict)
+    languages: LanguageStatistics | None = None
+
+
+def describe_texts(
+    task: tasks.Task, frames: Frames, seed: int, sampled_texts: SampledTexts
+) -> dict[Location, TextStatistics]:
+    """The statistics of every column of texts of a dataset. seed: a `collision_free_seed` of all texts."""
+    return {
+        (config, split, column): _describe_column(
+            frame, seed, sampled_texts[config, split][f"guess {column}"].drop_nulls()
+        )
+        for (config, split, column), frame in text_columns(task, frames).items()
+    }
+
+
+def _describe_column(frame: pl.LazyFrame, seed: int, guesses: pl.Series) -> TextStatistics:
+    length = pl.col("text").str.len_chars().cast(pl.Int64)  # polars sums UInt32 as UInt32, and a corpus may exceed 2^32
+    measures = frame.select(length=length, hash=pl.col("text").hash(seed)).collect(engine="streaming")
+    lengths = measures["length"].sort()
+    total = int(lengths.sum())
+    return TextStatistics(
+        total_text_length=total,
+        min_text_length=lengths[0],
+        average_text_length=total / len(lengths),
+        max_text_length=lengths[-1],
+        unique_texts=measures["hash"].n_unique(),
+        text_length_quantiles={f"p{percent:02d}": _quantile(lengths, percent) for percent in QUANTILES},
+        languages=LanguageStatistics(texts=len(guesses), shares=language_shares(guesses)),
+    )
+
+
+def _quantile(ascending: pl.Series, percent: int) -> int:
+    """The nearest rank: the least value that at least this percentage of all values does not exceed."""
+    return int(ascending[max(math.ceil(percent * len(ascending) / 100), 1) - 1])
+
+
+@dataclass(frozen=True)
+class TrainingSetStatistics:
+    """A set of pairs of training data.
+
+    num_negatives: how many there are of each kind. positive_statistics: of the first positive of each row.
+    """
+
+    num_samples: int
+    num_positives: int
+    num_negatives: dict[str, int]
+    query_statistics: TextStatistics
+    positive_statistics: TextStatistics
+
+
+@dataclass(frozen=True)
+class TrainingStatistics:
+    """A split of training data: its rows, and the figures of each set of pairs. mteb has no such statistics."""
+
+    num_samples: int
+    num_positives: int
+    num_negatives: dict[str, int]
+    training_sets: dict[str, TrainingSetStatistics]
+
+
+def describe_training(
+    frames: Mapping[str, pl.LazyFrame], split: str, texts: Mapping[Location, TextStatistics]
+) -> TrainingStatistics:
+    """The statistics of a split. frames: its tables by config. texts: the statistics of the texts, by location."""
+    sets = {}
+    for config, frame in frames.items():
+        kinds = pl.col("negative_kinds")
+        counted = {kind: kinds.list.count_matches(kind).cast(pl.Int64).sum() for kind in tasks.NEGATIVE_KINDS}
+        counts = frame.select(positives=pl.col("positives").list.len().cast(pl.Int64).sum(), **counted)
+        positives, *negatives = counts.collect(engine="streaming").row(0)
+        by_kind = dict(zip(tasks.NEGATIVE_KINDS, negatives, strict=True))
+        query, positive = (texts[config, split, column] for column in ("query", "positives"))
+        sets[config] = TrainingSetStatistics(count_rows(frame), positives, by_kind, query, positive)
+    return TrainingStatistics(
+        num_samples=sum(one.num_samples for one in sets.values()),
+        num_positives=sum(one.num_positives for one in sets.values()),
+        num_negatives={kind: sum(one.num_negatives[kind] for one in sets.values()) for kind in tasks.NEGATIVE_KINDS},
+        training_sets=sets,
+    )
 
 
 @dataclass(frozen=True)

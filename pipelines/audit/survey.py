@@ -12,12 +12,10 @@ from builders.shaping.folding import fold_text
 from builders.shaping.labels import label_key
 from builders.shaping.text import WHITE_SPACE
 from pipelines.audit.shortcuts import OVERLAP, measure_overlap
-from pipelines.audit.tables import Frames, model_inputs, text_layouts
-from pipelines.audit.text_hashes import collision_free_seed
+from pipelines.audit.tables import Frames, collision_free_seed, model_inputs, text_layouts
 from pipelines.audit.text_patterns import suspects
-from pipelines.audit.texts import TEXT_CONDITIONS, TextForms, condition_column
-from pipelines.audit.wrong_language import WRONG_SCRIPT, script_conditions
-from pipelines.stages import stage
+from pipelines.audit.texts import TEXT_CONDITIONS, WRONG_SCRIPT, TextForms, condition_column, script_conditions
+from pipelines.process.stages import stage
 
 Surveys = Mapping[str, pl.DataFrame]  # split -> survey, of the tables of one config
 

@@ -1,15 +1,20 @@
-"""The tables of a dataset as the audit reads them: their rows by name, their texts as a model receives them.
+"""The tables of a dataset as the audit reads them: rows by name, texts as a model receives them, numbers that stand for texts.
 
 What both the findings and the statistics need to read a table belongs here; nothing here judges a row.
+
+With such a seed, comparing numbers is comparing texts exactly, in 8 bytes a text. The numbers differ between versions of
+polars: compare them, never store them.
 """
 
+import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from builders import tasks
 from builders.shaping.text import WHITE_SPACE
+from pipelines.process.stages import stage
 
 # Several readers of the same tables run at once. By default each reads eight row groups ahead: 100 MB more, and no faster.
 os.environ.setdefault("POLARS_ROW_GROUP_PREFETCH_SIZE", "2")
@@ -78,3 +83,57 @@ def read_column(frame: pl.LazyFrame, column: str) -> pl.Series:
 def count_rows(frame: pl.LazyFrame) -> int:
     """The number of rows of a table."""
     return int(frame.select(pl.len()).collect(engine="streaming").item())
+
+
+def list_candidates(frames: Frames, split: str) -> pl.DataFrame:
+    """The candidates of a split, in the order of their lists.
+
+    Columns: list (uint32: the row of the list in `top_ranked`), query-id and corpus-id (String), place (uint32: in the list, from
+    1) and relevant (Boolean: judged above zero for the query).
+    """
+    ranked = frames["top_ranked"][split].select("query-id", "corpus-ids").with_row_index("list")
+    places = pl.int_ranges(1, pl.col("corpus-ids").list.len() + 1, dtype=pl.UInt32)
+    listed = ranked.filter(pl.col("corpus-ids").list.len() > 0).with_columns(place=places)
+    listed = listed.explode("corpus-ids", "place").rename({"corpus-ids": "corpus-id"})
+    positives = frames["qrels"][split].filter(pl.col("score") > 0).select("query-id", "corpus-id").unique()
+    candidates = listed.join(
+        positives.with_columns(relevant=pl.lit(value=True)), on=["query-id", "corpus-id"], how="left"
+    )
+    candidates = candidates.with_columns(pl.col("relevant").fill_null(value=False))
+    return (
+        candidates.collect(engine="streaming")
+        .sort("list", "place")
+        .select("list", "query-id", "corpus-id", "place", "relevant")
+    )
+
+
+HASHES_PER_PASS = 50_000  # repeated hashes whose texts are compared in one pass; bounds the memory
+
+
+def hash_seed(task: tasks.Task, frames: Frames) -> int:
+    """The `collision_free_seed` of all texts of a dataset, as models receive them."""
+    return collision_free_seed(list(text_columns(task, frames).values()))
+
+
+def collision_free_seed(texts: Sequence[pl.LazyFrame]) -> int:
+    """The first seed with which polars' `hash` gives different texts different numbers.
+
+    texts: frames of one string column, `text`. Memory: one number for each text, and the texts of HASHES_PER_PASS repeated
+    numbers.
+    """
+    combined = pl.concat(texts) if texts else pl.LazyFrame({"text": []}, {"text": pl.String})
+    with stage("hashing texts"):
+        return next(seed for seed in itertools.count() if _is_collision_free(combined, seed))
+
+
+def _is_collision_free(texts: pl.LazyFrame, seed: int) -> bool:
+    """Whether all texts with the same number are equal."""
+    hashed = texts.with_columns(hash=pl.col("text").hash(seed))
+    hashes = hashed.select("hash").collect(engine="streaming")["hash"]
+    repeated = hashes.filter(hashes.is_duplicated()).unique()
+    for part in repeated.to_frame().iter_slices(HASHES_PER_PASS):
+        groups = hashed.filter(pl.col("hash").is_in(part["hash"].implode())).group_by("hash")
+        extremes = groups.agg(pl.col("text").min().alias("first"), pl.col("text").max().alias("last"))
+        if not extremes.filter(pl.col("first") != pl.col("last")).collect(engine="streaming").is_empty():
+            return False
+    return True

@@ -1,16 +1,19 @@
-r"""Patterns of what does not belong in a text: markup, traces of processing, invisible characters, personal data, prompts.
+"""Patterns of what does not belong in a text: markup, traces of processing, look-alike letters, repeated sentences.
 
 They are regular expressions as polars reads them (Rust: no look-around), each for `str.contains`. One pass over a text answers
 whether any of them occurs, at about 1.5 ns a byte; a pass for each pattern costs as much again. So `suspects` looks for all of
 them at once, and the patterns are then searched one by one in the few texts that it leaves.
+
+A reader sees no difference; a tokenizer divides the word into pieces that no model has learnt.
 """
 
+import re
+from collections import Counter
 from html.entities import name2codepoint
 
 import polars as pl
 
-from builders.shaping import mojibake
-from builders.shaping.text import WHITE_SPACE
+from builders.shaping.text import MOJIBAKE_PATTERNS, WHITE_SPACE
 
 _ELEMENTS = (
     "a|abbr|article|aside|b|big|blockquote|body|br|button|center|cite|code|dd|del|div|dl|dt|em|embed|figcaption|figure|font"
@@ -69,7 +72,7 @@ _ALL = "|".join(
         *(
             HTML,
             ENCODING,
-            *mojibake.PATTERNS,
+            *MOJIBAKE_PATTERNS,
             INVISIBLE,
             BIDI,
             STRAY_JOINER,
@@ -87,3 +90,51 @@ _ALL = "|".join(
 def suspects(text: pl.Expr) -> pl.Expr:
     """The texts in which one of the patterns occurs; every other text is empty."""
     return pl.when(text.str.contains(_ALL)).then(text).otherwise(pl.lit(""))
+
+
+# The same letters in both scripts, in the same order.
+LATIN = "aceijopxyABCEHIJKMOPTXY"
+CYRILLIC = "асеіјорхуАВСЕНІЈКМОРТХУ"
+
+_LATIN_BESIDE_CYRILLIC = r"(?:[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z])"
+_WORD = rf"[\p{{L}}\p{{M}}]*{_LATIN_BESIDE_CYRILLIC}[\p{{L}}\p{{M}}]*"
+# A lower-case word, also with a capital at its start, or one in capitals; not two words without a space (`idА`, `SkyТеперь`).
+_ONE_WORD = r"^(?:\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lu}\p{M}]+)$"
+# Every letter of one of the scripts looks like one of the other; not `3D-шутер`, `PRщик` or `ахахf`.
+_MIXED = rf"^(?:[{LATIN}]|\p{{Cyrillic}})+$|^(?:[{CYRILLIC}]|\p{{Latin}})+$"
+
+
+def has_lookalike_word(text: pl.Expr) -> pl.Expr:
+    """Whether a word of a text mixes Latin and Cyrillic letters so that it looks like a word of one script (Boolean)."""
+    word = pl.element()
+    is_mixed = word.str.contains(_ONE_WORD) & word.str.contains(_MIXED)
+    return text.str.extract_all(_WORD).list.eval(is_mixed).list.any()
+
+
+MIN_CHARACTERS = 20  # a shorter sentence recurs in good texts: `Yes.`
+
+_ODD = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio: the products of small numbers differ in many bits
+_SENTENCE_BREAK = re.compile(r"(?<=[.!?…])\s+|\n+")
+_LONG_RUN = re.compile(rf"[^.!?\n]{{{MIN_CHARACTERS}}}")
+
+
+def repeats_a_sentence(text: pl.Expr) -> pl.Expr:
+    """Whether a sentence with at least MIN_CHARACTERS characters in a row other than `.!?` occurs twice in a text (Boolean)."""
+    return text.map_batches(_find_repeats, return_dtype=pl.Boolean, is_elementwise=True)
+
+
+def _find_repeats(texts: pl.Series) -> pl.Series:
+    """Only texts with an equal run of characters between `.`, `!`, `?` or line breaks, 1 in 1,000, are divided exactly."""
+    runs = texts.str.replace_all("[.!?]", "\n").str.split("\n").alias("run").to_frame().with_row_index("row")
+    is_long = pl.col("run").str.len_bytes() >= MIN_CHARACTERS
+    # Equal numbers of two different runs are possible, and only cost a look at the text.
+    number = pl.col("run").str.strip_chars().hash() ^ (pl.col("row").cast(pl.UInt64) * _ODD)
+    numbers = runs.lazy().explode("run").filter(is_long).select("row", number=number).collect()
+    candidates = numbers.filter(numbers["number"].is_duplicated())["row"].unique()
+    repeats = [_repeats(text) for text in texts.gather(candidates)]
+    return pl.repeat(False, len(texts), dtype=pl.Boolean, eager=True).scatter(candidates, repeats)
+
+
+def _repeats(text: str) -> bool:
+    sentences = Counter(sentence.strip() for sentence in _SENTENCE_BREAK.split(text))
+    return any(count > 1 and _LONG_RUN.search(sentence) for sentence, count in sentences.items())

@@ -1,23 +1,24 @@
-"""Findings about a text by itself: empty, short or far too long, with traces of what was done to it before, and the like.
+"""Findings about a text by itself: empty, short, far too long, in a wrong language or script, with traces of processing.
 
 A new kind of finding that one text decides on its own is an entry in `TEXT_CONDITIONS` and in `KINDS`; a pattern that it looks
 for belongs in text_patterns.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import polars as pl
 
 from builders import tasks
-from builders.shaping.mojibake import is_mojibake
+from builders.shaping.text import is_mojibake
+from cards.front_matter import LANGUAGES, language
 from pipelines.audit import text_patterns as patterns
 from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.kinds import LENGTH_OUTLIER_FACTOR
-from pipelines.audit.lookalikes import has_lookalike_word
-from pipelines.audit.repeated_sentences import repeats_a_sentence
-from pipelines.audit.tables import Location
+from pipelines.audit.languages import foreign_languages
+from pipelines.audit.tables import Location, model_inputs
+from pipelines.audit.text_patterns import has_lookalike_word, repeats_a_sentence
 
 
 @dataclass(frozen=True)
@@ -115,3 +116,110 @@ def _find_length_outliers(survey: pl.DataFrame, column: str, location: Location)
     return findings_where(
         "length_outlier", location, survey, pl.col(column) > LENGTH_OUTLIER_FACTOR * median, detail=detail
     )
+
+
+# ISO 15924 -> the scripts of its letters, as regular expressions name them (Unicode's property Script).
+SCRIPTS = {
+    "Arab": ("Arabic",), "Armn": ("Armenian",), "Beng": ("Bengali",), "Cyrl": ("Cyrillic",), "Deva": ("Devanagari",),
+    "Geor": ("Georgian",), "Grek": ("Greek",), "Gujr": ("Gujarati",), "Guru": ("Gurmukhi",), "Hans": ("Han", "Bopomofo"),
+    "Hant": ("Han", "Bopomofo"), "Hebr": ("Hebrew",), "Jpan": ("Han", "Hiragana", "Katakana"), "Knda": ("Kannada",),
+    "Kore": ("Hangul", "Han"), "Latn": ("Latin",), "Mlym": ("Malayalam",), "Taml": ("Tamil",), "Telu": ("Telugu",),
+    "Thai": ("Thai",),
+}  # fmt: skip
+# The script of a language (ISO 639-1) that is named without one; Latin for all others.
+DEFAULTS = {
+    "ar": "Arab", "be": "Cyrl", "bg": "Cyrl", "bn": "Beng", "el": "Grek", "fa": "Arab", "gu": "Gujr", "he": "Hebr",
+    "hi": "Deva", "hy": "Armn", "ja": "Jpan", "ka": "Geor", "kk": "Cyrl", "kn": "Knda", "ko": "Kore", "ky": "Cyrl",
+    "mk": "Cyrl", "ml": "Mlym", "mr": "Deva", "ne": "Deva", "pa": "Guru", "ru": "Cyrl", "sr": "Cyrl", "ta": "Taml",
+    "te": "Telu", "th": "Thai", "tt": "Cyrl", "uk": "Cyrl", "ur": "Arab", "zh": "Hans",
+}  # fmt: skip
+# Letters of one script only, which excludes the likes of ʼ and mathematical letters.
+LETTER = r"[\p{L}--[\p{Common}\p{Inherited}]]"
+
+
+def script(code: str) -> str:
+    """The script of a language, as ISO 15924 names it. code: as mteb writes it (`rus-Cyrl`), with or without its script.
+
+    Raises ValueError for a language that cards.front_matter does not know.
+    """
+    name = code.partition("-")[2]
+    return name if name in SCRIPTS else DEFAULTS.get(language(code)[0], "Latn")
+
+
+def scripts_by_language(codes: Iterable[str]) -> dict[str, set[str]]:
+    """The scripts of each language (ISO 639-1): the usual one, or those that the codes name. codes: as for `script`."""
+    scripts = {short: {DEFAULTS.get(short, "Latn")} for short, _ in LANGUAGES.values()}
+    named: dict[str, set[str]] = {}
+    for code in codes:
+        named.setdefault(language(code)[0], set()).add(script(code))
+    return scripts | named
+
+
+def in_wrong_script(text: pl.Expr, expected: Iterable[str]) -> pl.Expr:
+    """Whether a text has letters, but none of the expected scripts. expected: as ISO 15924 names them."""
+    names = sorted({name for code in expected for name in SCRIPTS[code]})
+    letters = "".join(rf"\p{{{name}}}" for name in names)
+    return text.str.contains(LETTER) & ~text.str.contains(rf"[\p{{L}}&&[{letters}]]")
+
+
+WRONG_SCRIPT = "wrong_script"
+
+
+def expected_languages(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, set[str]]:
+    """The languages that each column of texts may be in, as ISO 639-1 codes.
+
+    languages: the dataset's, as mteb writes them (`rus-Cyrl`). The sides of a bitext have the languages of its pair.
+
+    Raises ValueError for a language that cards.front_matter does not know.
+    """
+    if isinstance(task, tasks.BitextMining):
+        return {column: {side} for column, side in zip(layout.text, task.pair.split("-"), strict=True)}
+    return {column: {language(code)[0] for code in languages} for column in layout.text}
+
+
+def script_conditions(task: tasks.Task, layout: tasks.Layout, languages: tuple[str, ...]) -> dict[str, pl.Expr]:
+    """Whether the text of each column is in a wrong script; no column whose languages, or their scripts, are unknown.
+
+    languages: as for `expected_languages`.
+    """
+    known = scripts_by_language(languages)
+    conditions = {}
+    for column, codes in expected_languages(task, layout, languages).items():
+        if codes and codes <= known.keys():
+            scripts = {script for code in codes for script in known[code]}
+            conditions[column] = in_wrong_script(model_inputs(layout)[column], scripts)
+    return conditions
+
+
+def audit_scripts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[FindingRows]:
+    """The findings about texts in another script than expected, mojibake excepted. survey: as for texts.audit_texts."""
+    findings = []
+    for column in layout.text:
+        condition = f"{WRONG_SCRIPT} {column}"
+        if condition in survey.columns:
+            location = (layout.config, split, column)
+            is_damaged = pl.col(condition_column("mojibake", "", column))
+            findings += findings_where(WRONG_SCRIPT, location, survey, pl.col(condition) & ~is_damaged)
+    return findings
+
+
+def audit_languages(
+    layout: tasks.Layout, split: str, expected: Mapping[str, set[str]], batches: Iterable[pl.DataFrame]
+) -> list[FindingRows]:
+    """The findings about texts in another language than expected. batches: the sampled texts, see languages.sample_texts."""
+    schema = {"position": pl.UInt32, "foreign": pl.String}
+    parts = {column: [pl.DataFrame(schema=schema)] for column in expected}
+    for batch in batches:
+        for column, codes in expected.items():
+            texts = batch.drop_nulls(column)
+            foreign = foreign_languages(texts[column], texts[f"guess {column}"], codes)
+            parts[column].append(texts.select("position", foreign))
+    findings = []
+    for column, frames in parts.items():
+        rows = pl.concat(frames)
+        counts = rows["foreign"].drop_nulls().value_counts().sort("count", "foreign", descending=[True, False])
+        detail = ", ".join(f"{code} {count}" for code, count in counts.iter_rows())
+        location = (layout.config, split, column)
+        found = findings_where("wrong_language", location, rows, pl.col("foreign").is_not_null(), detail=detail)
+        findings += [replace(one, finding=replace(one.finding, texts_checked=rows.height)) for one in found]
+    return findings

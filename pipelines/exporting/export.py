@@ -1,25 +1,52 @@
-"""An export: written beside its place, and exchanged with the one before when it is complete."""
+"""An export: written beside its place, and exchanged with the one before when it is complete; its README.md and its page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import orjson
 
 from builders.errors import ReleaseError, UsageError
-from pipelines.exporting import flagembedding, medi, sentence_transformers
-from pipelines.exporting.readme import render_readme
-from pipelines.exporting.records import GENERATOR, RECORD, Choices, ExportedSet, describe_export
-from pipelines.exporting.releases import TrainingSet
-from pipelines.files import locked
+from cards.markdown import code, number
+from pipelines.exporting import trainers
+from pipelines.exporting.sets import GENERATOR, RECORD, Choices, ExportedSet, TrainingSet, describe_export, share
+from pipelines.process.files import locked
+from pipelines.process.tables import WIDTH, table, wrap
 from pipelines.release.folder import CARD, MANIFEST, write_json
 from pipelines.release.staging import staged_folder
 
+HERE = Path(__file__).parent
+
+
+def render_readme(sets: Sequence[ExportedSet], choices: Choices) -> str:
+    """The README.md of an export. Its front matter lists the files, so that `datasets` loads them by name."""
+    total = sum(one.tally.rows for one in sets)
+    manifests = {one.source.release.manifest.name: one.source.release.manifest for one in sets}
+    template = _environment().get_template(f"{choices.trainer}.md.jinja")
+    return template.render(sets=sets, choices=choices, total=total, share=share, releases=manifests.values())
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701 - Markdown, not HTML
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"code": code, "number": number}
+    return environment
+
+
 FORMATS = {
-    "sentence-transformers": sentence_transformers.write_sets,
-    "flagembedding": flagembedding.write_sets,
-    "medi": medi.write_sets,
+    "sentence-transformers": trainers.write_sentence_transformers,
+    "flagembedding": trainers.write_flagembedding,
+    "medi": trainers.write_medi,
 }
 
 
@@ -51,7 +78,7 @@ def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices) ->
                 todo = "choose another release or format"
                 raise ReleaseError(f"no row to export for {choices.trainer}", found=found, todo=todo)
             if choices.trainer == "sentence-transformers":
-                write_json(folder / sentence_transformers.TRAINING, sentence_transformers.describe_training(written))
+                write_json(folder / trainers.TRAINING, trainers.describe_training(written))
             (folder / CARD).write_text(render_readme(written, choices), encoding="utf-8", newline="\n")
             releases = list({id(one.release): one.release for one in sets}.values())
             record = describe_export(folder, choices, releases, written)
@@ -85,3 +112,32 @@ def _own_names(target: Path) -> set[str]:
     names = {path.partition("/")[0] for path in files}
     others = {path.relative_to(target).as_posix() for name in names for path in (target / name).rglob("*")}
     return {RECORD, *names} if others <= set(files) else {RECORD}
+
+
+def export_page(export: Export, *, width: int | None) -> list[str]:
+    """The releases, the sets with their rows and weights, and what was left out."""
+    record = export.record
+    lines = []
+    for release in record["releases"]:
+        what = ", a sample" if release["sample"] else ", a part of it" if release["partial"] else ""
+        lines.append(f"{release['dataset']} {release['version']}{what}")
+    rows = [["set", "rows", "weight", "negatives", "files"]]
+    for one in record["sets"]:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in one["negatives"].items()) or "none"
+        rows.append([one["name"], f"{one['rows']:,}", f"{one['weight']:.4f}", kinds, str(len(one["files"]))])
+    lines += ["", *table(rows, width=width).splitlines(), ""]
+    for one in record["sets"]:
+        remarks = [f"{_count(count, 'rows')} dropped ({reason})" for reason, count in one["dropped"].items()]
+        remarks += [f"{_count(count, what)} left out" for what, count in one["left_out"].items()]
+        remarks += [
+            f"{_count(file['rows'], 'rows')} in {file['path']}" for file in one["files"] if len(one["files"]) > 1
+        ]
+        for remark in remarks:
+            lines += wrap(f"{one['name']}: {remark}", width=width or WIDTH)
+    total = f"{_count(record['rows'], 'rows')} for {record['format']}; README.md says how to train on them"
+    return [*lines, *wrap(total, width=width or WIDTH), f"in {export.folder}"]
+
+
+def _count(count: int, what: str) -> str:
+    """`1 row`, `2,000 rows`."""
+    return f"{count:,} {what.removesuffix('s') if count == 1 else what}"

@@ -13,13 +13,12 @@ import msgspec
 
 from builders import limits
 from builders.errors import PublishError
+from cards.evidence import INVALID_STATEMENT, unwrap_statement
 from cards.manifest import Manifest
-from cards.reproductions import INVALID_STATEMENT, unwrap_statement
-from pipelines.attestation.statements import CONTENT, STATEMENT
-from pipelines.files import file_sha256
-from pipelines.hub.digest_comparison import listed_digests
-from pipelines.hub.repository import Snapshot
+from pipelines.hub.repository import Snapshot, listed_digests
+from pipelines.process.files import file_sha256
 from pipelines.release import folder
+from pipelines.release.statements import CONTENT, STATEMENT
 
 FOLDER = "attestations"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")

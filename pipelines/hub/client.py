@@ -1,25 +1,87 @@
-"""The Hub as it is called: patient with failures, its errors in words."""
+"""The Hub as it is called: patient with failures, its errors in words; and Xet, where it keeps large files.
+
+hf_xet sends and fetches files in threads of its own. It raises built-in exceptions, and only their text says what failed.
+"""
 
 import json
 import logging
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from huggingface_hub import HfApi, constants, get_session
 from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from builders.errors import DatasetError, PublishError, SourceError
-from pipelines import installation
-from pipelines.hub import xet
-from pipelines.raw import responses, user_agent
-from pipelines.raw.download import Patience
-from pipelines.raw.waiting import describe_end, describe_wait, seconds_before_retry
-from pipelines.safe_text import mask_tokens
-from pipelines.terminal import shows_progress
+from pipelines.process import installation
+from pipelines.process.safe_text import mask_tokens
+from pipelines.process.terminal import shows_progress
+from pipelines.raw import download, requests
+from pipelines.raw.download import Patience, is_passing
+from pipelines.raw.requests import describe_end, describe_wait, seconds_before_retry
+
+# How the texts of hf_xet begin; `Task error` comes before the others where a thread failed.
+BEGINNINGS = (
+    "Authentication error: ", "Network error: ", "Rate limited: ", "Server error: ", "Timeout: ", "Not found: ", "Task error: ",
+    "Previous task error: ", "Data integrity error: ", "I/O error: ", "Internal error: ", "Operation cancelled: ",
+)  # fmt: skip
+STATUS = re.compile(r"HTTP status (?:client|server) error \((\d{3})\b", re.ASCII)
+LOCAL = re.compile(r"[^:]*\(os error \d+\)", re.ASCII)  # of this machine: a full disk, a file without permission
+ADDRESS = re.compile(r"(?:,? (?:domain:|for url) )?\(?\bhttps?://[^\s)]*\)?", re.ASCII)
+SENDING = "error sending request"  # no answer: refused, dropped or silent for too long
+
+
+class XetTrouble(NamedTuple):
+    """Why Xet failed. status: of its answer, if there was one. passing: whether a retry may succeed."""
+
+    words: str
+    status: int | None
+    passing: bool
+
+
+def limit_silence(connect: float, read: float) -> None:
+    """Make hf_xet report a failure within seconds: it retries five times by itself, for up to six minutes, and says nothing.
+
+    One retry is left to it, because a call that fails as a whole starts a download from the beginning. What the user has set is
+    kept. hf_xet reads the settings when it is first used. connect, read: its timeouts, in seconds.
+    """
+    settings = {
+        "HF_XET_CLIENT_RETRY_MAX_ATTEMPTS": "1",
+        "HF_XET_CLIENT_RETRY_BASE_DELAY": "1s",
+        "HF_XET_CLIENT_CONNECT_TIMEOUT": f"{connect * 1000:.0f}ms",
+        "HF_XET_CLIENT_READ_TIMEOUT": f"{read * 1000:.0f}ms",
+    }
+    for name, value in settings.items():
+        os.environ.setdefault(name, value)
+
+
+def explain_xet_error(error: BaseException) -> XetTrouble | None:
+    """Why Xet failed; None for an error that is not from hf_xet.
+
+    Addresses are left out of the words: those of the storage are signed.
+    """
+    text = " ".join(str(error).split())
+    if not isinstance(error, (OSError, RuntimeError)) or not text.startswith(BEGINNINGS):
+        return None
+    answered = STATUS.search(text)
+    if answered is not None:
+        status = int(answered[1])
+        names = {known.value: known.phrase for known in HTTPStatus}
+        words = f"the Hub's Xet storage answered {status} {names.get(status, '')}".rstrip()
+        return XetTrouble(words, status, passing=is_passing(status))
+    local = LOCAL.search(text)
+    if local is not None:
+        return XetTrouble(local[0].strip(), None, passing=False)
+    if SENDING in text:
+        return XetTrouble("the Hub's Xet storage does not answer, or the connection broke", None, passing=True)
+    words = " ".join(ADDRESS.sub("", text.removeprefix("Task error: ")).split())
+    return XetTrouble(f"the Hub's Xet storage: {words}", None, passing=not text.startswith("Authentication error: "))
+
 
 Answer = TypeVar("Answer")
 
@@ -87,7 +149,7 @@ def connect(
         disable_progress_bars()
     api = HfApi(endpoint=endpoint, token=token, library_name=installation.NAME, library_version=installation.version())
     patience = patience or Patience(retries=4, read=300)  # a commit of many files takes the Hub a while
-    xet.limit_silence(patience.connect, patience.read)
+    limit_silence(patience.connect, patience.read)
     return HubClient(api, patience, error)
 
 
@@ -131,7 +193,7 @@ def configure_session(hub: HubClient) -> None:
     """
     connect, read, session = hub.patience.connect, hub.patience.read, get_session()
     session.timeout = (connect, read, read, connect)
-    session.headers["User-Agent"] = user_agent.user_agent()
+    session.headers["User-Agent"] = requests.user_agent()
 
     def refuse_long_wait(response: Any) -> None:
         if response.is_error and (_requested_wait(response.headers) or 0) > hub.patience.longest_retry_after:
@@ -177,7 +239,7 @@ def explain_error(error: BaseException) -> Trouble:
             return Trouble(str(one), passing=True)
         if isinstance(one, json.JSONDecodeError):
             return Trouble("its answer is not valid JSON", passing=True)
-        stored = xet.explain_xet_error(one)
+        stored = explain_xet_error(one)
         if stored is not None:
             return Trouble(stored.words, stored.status, stored.passing)
     return Trouble(" ".join(str(error).split()) or type(error).__name__)
@@ -225,10 +287,10 @@ def _answered(error: HfHubHTTPError) -> Trouble:
     ]  # before the cut, which may halve a token
     status = response.status_code
     words = f"the Hub answered {status} {response.reason_phrase}" + (f": {message}" if message else "")
-    return Trouble(words, status, responses.is_passing(status), _requested_wait(response.headers))
+    return Trouble(words, status, download.is_passing(status), _requested_wait(response.headers))
 
 
 def _requested_wait(headers: Mapping[str, str]) -> float | None:
     """The seconds that an answer asks to wait, by its Retry-After or a spent RateLimit."""
-    seconds, spent = responses.retry_after(headers), SPENT.search(headers.get("RateLimit", ""))
+    seconds, spent = download.retry_after(headers), SPENT.search(headers.get("RateLimit", ""))
     return float(spent[1]) if seconds is None and spent is not None else seconds

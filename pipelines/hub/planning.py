@@ -1,11 +1,13 @@
 """What publishing a release would do: every rule of it, and nothing is done yet.
 
+Main shows them, the tag keeps what it was published with. Only the newest version has its documents on main.
+
 A release may be published when its rows are sound, complete and licensed (pipelines.hub.publishable), in a repository that holds
 nothing but versions of the same dataset. Main is the newest of them; an older one is committed on a branch of its own
-(pipelines.hub.branches). A published version never changes.
+(pipelines.hub.revisions). A published version never changes.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,19 +15,125 @@ from builders.catalogue import Definition
 from builders.errors import PublishError, ReleaseError, UsageError
 from builders.spec import version_key
 from cards.manifest import Manifest
-from pipelines.hub import branches, card_edits, client, repository, take_over
+from pipelines.hub import client, repository, revisions
+from pipelines.hub import foreign_edits as card_edits
+from pipelines.hub import foreign_edits as take_over
 from pipelines.hub.attestations import read_statement
-from pipelines.hub.branches import Target
 from pipelines.hub.client import HubClient
-from pipelines.hub.digest_comparison import find_differences
-from pipelines.hub.document_updates import find_document_update, refuse_other_main
-from pipelines.hub.history import find_release
-from pipelines.hub.planned_files import content_of, different_documents, digest_faults, refuse_other_files, stale_files
-from pipelines.hub.publishable import refuse_another_dataset, refuse_other_content, require_publishable, unclear_licence
-from pipelines.hub.published_files import published_files
-from pipelines.hub.repository import Refs, Snapshot
-from pipelines.hub.verification import edited_documents_at, fetch_verified, loading_faults_at, verify_snapshot
+from pipelines.hub.inspection import edited_documents_at, fetch_verified, loading_faults_at, verify_snapshot
+from pipelines.hub.publishable import (
+    content_of,
+    different_documents,
+    digest_faults,
+    refuse_another_dataset,
+    refuse_other_content,
+    refuse_other_files,
+    require_publishable,
+    stale_files,
+    unclear_licence,
+)
+from pipelines.hub.repository import Refs, Snapshot, find_differences, published_files
+from pipelines.hub.revisions import Target, is_version
 from pipelines.release import comparison, folder, ledger
+
+MAX_COMMITS = 100  # that are looked at
+
+
+def find_release(
+    hub: HubClient, repo: str, release_dir: Path, manifest: Manifest, *, cache: Path | None, recorded: str | None
+) -> Snapshot | None:
+    """The newest commit of main that holds a release as it was published.
+
+    cache: where it is fetched to; None to compare by the Hub's digests alone. recorded: the commit that the ledger knows to have
+    had the tag; its card may be that of an older version of this package.
+
+    Raises PublishError where a newer commit holds the same version with other content.
+    """
+    for at, published in _find_commits(hub, repo, repository.list_commits(hub, repo), manifest):
+        refuse_other_content(f"{repo} at {at.sha[:12]}", published, manifest)
+        card = repository.read_file(hub, repo, at, folder.CARD)
+        writes, _ = published_files(release_dir, manifest, repo, card)
+        if cache is None:
+            faults = digest_faults(repo, at, writes, manifest)
+        else:
+            faults = verify_snapshot(hub, repo, at, cache)
+            if at.sha != recorded:
+                faults = faults or different_documents(hub, repo, at, writes)
+        if not faults:
+            return at
+    return None
+
+
+def _find_commits(
+    hub: HubClient, repo: str, commits: Sequence[str], ours: Manifest
+) -> Iterator[tuple[Snapshot, Manifest]]:
+    """Those of the first MAX_COMMITS commits that hold a release of our version, each with its manifest."""
+    manifests: dict[str, Manifest | None] = {}  # by the Hub's digest of the file: many commits hold the same one
+    for sha in commits[:MAX_COMMITS]:
+        at = repository.require_snapshot(hub, repo, sha)
+        digest = at.digests.get(folder.MANIFEST, "")
+        if digest not in manifests:
+            manifests[digest] = repository.read_manifest_at(hub, repo, at)
+        manifest = manifests[digest]
+        if manifest is not None and is_version(manifest, ours):
+            yield at, manifest
+
+
+@dataclass(frozen=True)
+class DocumentUpdate:
+    """The documents to commit to main. writes: content or path, by path. notes: what the user should know."""
+
+    writes: Mapping[str, bytes | Path]
+    notes: tuple[str, ...] = ()
+
+
+def find_document_update(
+    hub: HubClient, repo: str, manifest: Manifest, release_dir: Path, *, tagged: Snapshot, main: Snapshot
+) -> DocumentUpdate:
+    """What of the documents on main this release would improve; nothing where it has those that the version was published with.
+
+    Nothing is changed where main holds another version, other data files (its manifest would name ours), or a document that this
+    release lacks, such as scores that somebody else computed: a note says so.
+    """
+    on_main = repository.read_manifest_at(hub, repo, main)
+    if on_main is None or on_main.version != manifest.version or not manifest.documents:
+        return DocumentUpdate({})
+    # The manifest has the digests of all documents. At the tag it says what was published, even if a card there was edited.
+    published = _documents_for(hub, repo, tagged, release_dir, manifest)
+    if not different_documents(hub, repo, tagged, {folder.MANIFEST: published[folder.MANIFEST]}):
+        return DocumentUpdate({})
+    writes = _documents_for(hub, repo, main, release_dir, manifest)
+    if not different_documents(hub, repo, main, writes):
+        return DocumentUpdate({})
+    if any(main.digests.get(file.path) != file.sha256 for file in manifest.files):
+        return DocumentUpdate({}, ("documents not updated: main has the same rows in other files",))
+    if lacking := [name for name in folder.document_names(on_main) if name not in folder.document_names(manifest)]:
+        what = f"documents not updated: main has {', '.join(lacking)}, which this release lacks"
+        return DocumentUpdate({}, (what,))
+    return DocumentUpdate(writes)
+
+
+def refuse_other_main(hub: HubClient, repo: str, main: Snapshot, manifest: Manifest) -> None:
+    """Refuse to call a version published whose tag is sound, while main shows other rows under its name."""
+    published = repository.read_manifest_at(hub, repo, main)
+    if published is None or published.version != manifest.version:
+        return
+    if faults := loading_faults_at(hub, repo, main, published):
+        raise PublishError(
+            f"main differs from the tag v{manifest.version}",
+            where=repo,
+            found="; ".join(faults),
+            todo=f"revert on the Hub what came after v{manifest.version}",
+        )
+
+
+def _documents_for(
+    hub: HubClient, repo: str, at: Snapshot, release_dir: Path, manifest: Manifest
+) -> Mapping[str, bytes | Path]:
+    """The documents and the manifest of a release as a commit on top of a snapshot would have them."""
+    writes, _ = published_files(release_dir, manifest, repo, repository.read_file(hub, repo, at, folder.CARD))
+    return {name: writes[name] for name in (*folder.document_names(manifest), folder.MANIFEST)}
+
 
 NEW, UNTAGGED, DONE = "to be published", "to be tagged", "already published"
 UPDATE = "already published, documents to be updated"
@@ -37,7 +145,7 @@ class PublishOptions:
 
     repo_name: instead of the dataset's name. private: create the repository as a private one. create_pr: open a pull request
     instead of committing. message: of the commit. rights: the user may publish although the licence does not permit it. cache:
-    where releases of the Hub are kept. ledger: the file with what is published; None: see pipelines.hub.publication_record.
+    where releases of the Hub are kept. ledger: the file with what is published; None: see pipelines.hub.publishing.
     download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for tests, on no command line.
     take_over: publish in a repository with data of somebody else. overwrite_card: replace a card that was edited by hand.
     attestation: the file of a statement about the release.
@@ -158,12 +266,12 @@ def _plan_release(definition: Definition, release_dir: Path, options: PublishOpt
     published = repository.read_manifest_at(hub, repo, at)
     refuse_another_dataset(repo, published, manifest)
     takes_over = take_over.may_take_over(repo, at, published, refs, permitted=options.take_over)
-    newest = branches.find_newer(hub, repo, published, refs, manifest)
+    newest = revisions.find_newer(hub, repo, published, refs, manifest)
     if newest is None:
         plan = replace(plan, takes_over=takes_over)
-        target = branches.Target(repository.MAIN, at, published)
+        target = revisions.Target(repository.MAIN, at, published)
     else:
-        target = branches.choose_target(hub, repo, refs, manifest)
+        target = revisions.choose_target(hub, repo, refs, manifest)
         plan = replace(plan, at=target.at, branch=target.branch, newest=newest)
     return _plan_commit(hub, plan, target, refs, release_dir=release_dir, options=options)
 
@@ -172,7 +280,7 @@ def _plan_published(
     hub: HubClient, plan: Plan, refs: Refs, main: Snapshot, *, release_dir: Path, options: PublishOptions
 ) -> Plan:
     """The plan for a version that has its tag: nothing, or better documents for main."""
-    repo, manifest, branch = plan.repo, plan.manifest, branches.branch_name(plan.version)
+    repo, manifest, branch = plan.repo, plan.manifest, revisions.branch_name(plan.version)
     at, published = require_same_rows(hub, repo, plan.tag, manifest, options)
     if main.sha != at.sha:
         refuse_other_main(hub, repo, main, manifest)

@@ -1,4 +1,4 @@
-"""A release to the Hub: written in one guarded commit, read back by its sha, tagged.
+"""A release to the Hub: written in one guarded commit, read back by its sha, tagged, and recorded.
 
 At every moment main and every tag show a whole release, and a tag never moves. Running the command again finishes what an earlier
 run left undone.
@@ -14,25 +14,96 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_token
 
 from builders.catalogue import Definition
 from builders.errors import PublishError
-from pipelines.hub import branches, card_edits, client, planned_files, planning, pull_requests, repository, take_over
+from pipelines.hub import client, foreign_edits, planning, publishable, repository, revisions
 from pipelines.hub.client import HubClient
-from pipelines.hub.digest_comparison import find_differences
+from pipelines.hub.inspection import verify_snapshot
 from pipelines.hub.planning import Plan, PublishOptions
-from pipelines.hub.publication_record import record_publication
-from pipelines.hub.repository import Snapshot
-from pipelines.hub.verification import verify_snapshot
+from pipelines.hub.repository import Snapshot, find_differences, listed_digests
+from pipelines.process.stages import stage
+from pipelines.process.terminal import format_size
 from pipelines.raw.download import Patience
-from pipelines.release import folder
+from pipelines.raw.requests import HUB
+from pipelines.release import folder, ledger
 from pipelines.release.comparison import describe_difference
 from pipelines.release.staging import dataset_lock
-from pipelines.stages import stage
-from pipelines.terminal import format_size
+
+
+def find_pull_request(hub: HubClient, plan: Plan, title: str) -> tuple[str, str] | None:
+    """The commit and the address of an open pull request with this title that holds exactly what a plan writes."""
+
+    def ask() -> list[tuple[int, str]]:
+        found = hub.api.get_repo_discussions(
+            plan.repo, repo_type="dataset", discussion_type="pull_request", discussion_status="open"
+        )
+        return [
+            (one.num, f"{hub.api.endpoint}/datasets/{plan.repo}/discussions/{one.num}")
+            for one in found
+            if one.title == title
+        ]
+
+    for number, address in client.call(hub, "reading its pull requests", plan.repo, ask):
+        at = repository.snapshot(hub, plan.repo, f"refs/pr/{number}")
+        if at is not None and _holds(at, plan):
+            return at.sha, address
+    return None
+
+
+def _holds(at: Snapshot, plan: Plan) -> bool:
+    """Whether a snapshot has every file that a plan writes, and none that it deletes."""
+    known = {file.path: (file.sha256,) for file in plan.manifest.files}
+    expected = {path: known.get(path) or listed_digests(content) for path, content in plan.writes.items()}
+    return all(at.digests.get(path) in digests for path, digests in expected.items()) and not any(
+        path in at.digests for path in plan.deletes
+    )
+
+
+logger = logging.getLogger(__name__)
+
+
+def publication_ledger(hub: HubClient, requested: Path | None) -> Path | None:
+    """The ledger that holds the publications on a server; None for another server than the Hub where no file is requested."""
+    if requested is not None:
+        return requested
+    return ledger.LEDGER if hub.api.endpoint.rstrip("/") == HUB else None
+
+
+def log_missing_record(hub: HubClient, requested: Path | None) -> None:
+    """Say, once a command, that what it publishes is not recorded."""
+    path, name = publication_ledger(hub, requested), ledger.LEDGER.name
+    if path is not None and not ledger.can_record(path):
+        logger.info(
+            "%s: not recorded what is published: it changes only in a writable checkout (or publish --ledger FILE)",
+            name,
+        )
+    if path is None:
+        logger.info(
+            "HF_ENDPOINT is not the Hub: %s does not record what is published there (publish --ledger FILE does)", name
+        )
+
+
+def record_publication(hub: HubClient, plan: Plan, commit: str, requested: Path | None) -> None:
+    """Record a version that is published, with the commit of its tag; samples and parts are not recorded.
+
+    A commit recorded earlier stays, and a warning says that the tag is on another one.
+    """
+    path = publication_ledger(hub, requested)
+    if path is None or not plan.manifest.complete:
+        return
+    if ledger.record_publication(plan.manifest, plan.repo, commit, path):
+        todo = ": commit it" if path == ledger.LEDGER else ""
+        logger.info("%s: recorded as published in %s%s", plan.manifest.name, path.name, todo)
+    entry = ledger.find_entry(plan.manifest.dataset, plan.version, path)
+    recorded = entry.commits.get(plan.repo, commit) if entry else commit
+    if recorded != commit:
+        logger.warning(
+            "%s: the tag %s of %s is on commit %s, and on %s in %s: find out who moved it",
+            plan.manifest.name, plan.tag, plan.repo, commit, recorded, path.name,
+        )  # fmt: skip
+
 
 LARGE = 100_000_000  # bytes to read back that are worth a message
 NEW_FILES = {".gitattributes"}  # what the Hub writes into a new repository
 MAX_CONFLICTS = 3  # commits of others that one call plans around
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -111,7 +182,7 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         commit, request = plan.at.sha if plan.at else "", None
         if plan.state not in {planning.NEW, planning.UPDATE}:
             break
-        card_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
+        foreign_edits.require_no_card_edits(plan.repo, plan.card_edits, overwrite=options.overwrite_card)
         at = plan.at or _create_repository(hub, plan, options)
         if at is None and conflicts < MAX_CONFLICTS:
             conflicts += 1
@@ -119,7 +190,7 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         if at is None:
             trouble = client.Trouble("it exists and cannot be read", 404)
             raise client.call_failed(hub, "reading the repository", plan.repo, trouble)
-        existing = pull_requests.find_pull_request(hub, plan, _title(plan, options)) if options.create_pr else None
+        existing = find_pull_request(hub, plan, _title(plan, options)) if options.create_pr else None
         if existing is not None:
             commit, request = existing
             logger.info("%s: an open pull request holds this release already", plan.repo)
@@ -146,7 +217,7 @@ def _publish(definition: Definition, release_dir: Path, options: PublishOptions,
         state = "published"
     record_publication(hub, plan, commit, options.ledger)
     if plan.branch != repository.MAIN:
-        branches.delete_branch(hub, plan.repo, plan.manifest, commit)
+        revisions.delete_branch(hub, plan.repo, plan.manifest, commit)
     return Publication(plan, state, commit, url)
 
 
@@ -171,7 +242,7 @@ def _commit(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOptions) -
     repo = plan.repo
     client.configure_session(hub)
     if plan.takes_over:
-        take_over.tag_existing(hub, repo, at)
+        foreign_edits.tag_existing(hub, repo, at)
     if plan.branch != repository.MAIN:  # if it exists with another head than planned, the Hub rejects the commit
         hub.api.create_branch(repo, branch=plan.branch, revision=at.sha, repo_type="dataset", exist_ok=True)
     additions = [CommitOperationAdd(path, content) for path, content in plan.writes.items()]
@@ -229,11 +300,11 @@ def _read_back(hub: HubClient, plan: Plan, commit: str, options: PublishOptions)
         faults = find_differences(at, plan.writes, plan.manifest)
     elif plan.state == planning.UPDATE:
         files = dict.fromkeys((file.path for file in plan.manifest.files), b"") | dict(plan.writes)
-        faults = planned_files.digest_faults(plan.repo, at, files, plan.manifest)
+        faults = publishable.digest_faults(plan.repo, at, files, plan.manifest)
     elif options.download:
         faults = _fetched_faults(hub, plan, at, options)
     else:
-        faults = planned_files.digest_faults(plan.repo, at, plan.writes, plan.manifest) if plan.writes else []
+        faults = publishable.digest_faults(plan.repo, at, plan.writes, plan.manifest) if plan.writes else []
     if faults:
         todo = "nothing was tagged; run the command again"
         todo += "" if options.download else " without --no-download to compare the rows"
@@ -253,12 +324,12 @@ def _fetched_faults(hub: HubClient, plan: Plan, at: Snapshot, options: PublishOp
         manifest = folder.require_manifest(repository.fetch_release(hub, plan.repo, at, options.cache))
         if manifest.content_sha256 != plan.manifest.content_sha256:
             faults.append(describe_difference(plan.manifest.tables, manifest.tables))
-    return faults or (planned_files.different_documents(hub, plan.repo, at, plan.writes) if plan.writes else [])
+    return faults or (publishable.different_documents(hub, plan.repo, at, plan.writes) if plan.writes else [])
 
 
 def _tag(hub: HubClient, plan: Plan, commit: str, options: PublishOptions) -> None:
     """Tag a commit with its version; an existing tag must hold the same rows."""
     if not repository.create_tag(hub, plan.repo, plan.tag, commit):
         if plan.branch != repository.MAIN:
-            branches.delete_branch(hub, plan.repo, plan.manifest, commit)
+            revisions.delete_branch(hub, plan.repo, plan.manifest, commit)
         planning.require_same_rows(hub, plan.repo, plan.tag, plan.manifest, options)

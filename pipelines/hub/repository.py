@@ -1,22 +1,31 @@
-"""Dataset repositories on the Hub: what they hold at a revision, and releases of a revision fetched into the cache."""
+"""Dataset repositories on the Hub: what they hold at a revision, releases fetched from it, and the files that ours get.
+
+Two of them are rendered again for that repository: the card, which names it in its snippets and keeps the front-matter keys that
+others added there, and the manifest, which holds the digest of that card. All others are the same bytes.
+
+The Hub lists the sha256 of a file in LFS and the git blob id of any other. It has computed both from the bytes that it stores.
+"""
 
 import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import yaml
 from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
-from builders.errors import ReleaseError
+from builders.errors import ReleaseError, SourceError
 from builders.spec import version_key
-from cards.manifest import Manifest, decode
-from pipelines.files import locked
+from cards.front_matter import parse_front_matter, split_front_matter
+from cards.manifest import Manifest, decode, encode
+from cards.mteb_task import name_repository
 from pipelines.hub.client import HubClient, TransferError, Trouble, call, call_failed, unless_answered
+from pipelines.process.files import locked
+from pipelines.process.stages import stage
 from pipelines.raw.digests import hash_content
 from pipelines.release import folder
-from pipelines.stages import stage
 
 VERSION_TAG = re.compile(r"v(\d+\.\d+\.\d+)", re.ASCII)
 
@@ -157,7 +166,7 @@ def fetch_release_at(hub: HubClient, repo: str, revision: str, cache: Path) -> P
     """The folder of the release at a revision, fetched into the cache unless it is there.
 
     Raises the client's error where there is no such revision, ReleaseError where it holds no release. The files are not verified:
-    see pipelines.release.verification.
+    see pipelines.release.folder.
     """
     return fetch_release(hub, repo, require_snapshot(hub, repo, revision), cache)
 
@@ -214,3 +223,83 @@ def _fetch(hub: HubClient, repo: str, at: Snapshot, target: Path) -> None:
     for path in paths:
         download(hub, repo, at, path, target)
     shutil.rmtree(target / ".cache", ignore_errors=True)  # what the Hub's library notes beside its downloads
+
+
+# The keys that a card of ours may have; any other key in a card on the Hub is somebody else's.
+OUR_KEYS = frozenset(
+    {
+        "annotations_creators", "configs", "dataset_info", "language", "license", "license_link", "license_name",
+        "multilinguality", "pretty_name", "size_categories", "source_datasets", "tags", "task_categories", "task_ids",
+    }
+)  # fmt: skip
+
+
+def published_files(
+    release_dir: Path, manifest: Manifest, repo: str, published_card: bytes | None, newest: str | None = None
+) -> tuple[dict[str, bytes | Path], list[str]]:
+    """Content or path on disk of every file, by path in the repository; and the front-matter keys that others added.
+
+    published_card: the card in the repository now. newest: the version on main where it is newer than this one: the card says so.
+    A manifest without digests of its documents is published as it is.
+
+    Raises ReleaseError where keys are to be kept and our card has no front matter.
+    """
+    names = [folder.MANIFEST, *folder.document_names(manifest), *(file.path for file in manifest.files)]
+    writes: dict[str, bytes | Path] = {name: release_dir / name for name in names}
+    card = name_repository((release_dir / folder.CARD).read_text("utf-8"), manifest.dataset, repo)
+    card = card if newest is None else _name_newest(card, newest)
+    card, added = _merge_card(card, published_card, str(release_dir / folder.CARD))
+    content = writes[folder.CARD] = card.encode()
+    if manifest.documents:
+        published = folder.describe_document(folder.CARD, content)
+        documents = tuple(published if one.path == folder.CARD else one for one in manifest.documents)
+        writes[folder.MANIFEST] = encode(replace(manifest, documents=documents))
+    return writes, added
+
+
+def _name_newest(card: str, newest: str) -> str:
+    """The card with a note below its title that there is a newer version."""
+    note = f"> [!NOTE]\n> **Not the newest version.** `main` of this repository holds version {newest}."
+    head, title, body = card.partition("\n# ")
+    name, line_end, rest = body.partition("\n")
+    return f"{head}{title}{name}{line_end}\n{note}\n{rest}" if title else card
+
+
+def _merge_card(card: str, published: bytes | None, where: str) -> tuple[str, list[str]]:
+    """The card with the keys that others added to the front matter of the card on the Hub, and the names of these keys."""
+    try:
+        metadata = parse_front_matter(published or b"", "the card on the Hub")
+    except SourceError:
+        metadata = {}  # the Hub shows such a card as one without metadata
+    others = {key: value for key, value in metadata.items() if key not in OUR_KEYS}
+    if not others:
+        return card, []
+    front_matter, body = split_front_matter(card)
+    if not front_matter:
+        raise ReleaseError("the card has no front matter", where=where, todo="build the release again with --force")
+    added = yaml.safe_dump(others, sort_keys=False, allow_unicode=True, width=120)
+    return f"---\n{front_matter}{added}---\n{body}", [str(key) for key in others]
+
+
+def find_differences(at: Snapshot, files: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:
+    """How the files at a snapshot differ from ours, a line for each file that does; files of other names are not looked at.
+
+    files: content or path on disk, by path in the repository. manifest: the one that our data files were verified against.
+    """
+    known = {file.path: file.sha256 for file in manifest.files}
+    differences = []
+    for path, content in files.items():
+        listed = at.digests.get(path)
+        if listed is None:
+            differences.append(f"{path} is missing")
+        elif not listed:
+            differences.append(f"{path}: the Hub gives no digest of it")
+        elif listed != known.get(path) and listed not in listed_digests(content):
+            differences.append(f"{path}: the Hub has other bytes ({listed[:16]}...)")
+    return differences
+
+
+def listed_digests(content: bytes | Path) -> tuple[str, str | None]:
+    """The two digests by which the Hub may list a file: sha256, git blob id."""
+    digest = hash_content(content)
+    return digest.sha256, digest.git_blob

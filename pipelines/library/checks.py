@@ -1,24 +1,25 @@
-"""Checks of a record, a name, a file or tables in memory, and comparisons: check() and diff() of `import embedding_datasets`."""
+"""check(), diff() and catalogue() of `import embedding_datasets`."""
 
 import math
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
 
+from builders import catalogue
+from builders.catalogue import Definition
 from builders.errors import UsageError
+from builders.spec import version_key
 from builders.tasks import EVALUATED
 from cards.manifest import Finding
 from pipelines.audit.languages import SAMPLE
-from pipelines.foreign.datasets import ForeignOptions
-from pipelines.foreign.frames import as_tables
-from pipelines.library.records import Check, Difference, Release
+from pipelines.checking.checks import CheckResult, check_release, check_tables
+from pipelines.checking.datasets import ForeignOptions
+from pipelines.checking.frames import as_tables
+from pipelines.checking.targets import Target, check_target, locate_target, resolve_targets
+from pipelines.checking.verdict import Verdict
+from pipelines.library.records import Catalogue, CatalogueEntry, Check, Difference, Release
 from pipelines.library.releases import Location, release_folders
-from pipelines.report.checks import CheckResult, check_release
-from pipelines.report.differences import compare_releases
-from pipelines.report.foreign_checks import check_tables
-from pipelines.report.target_checks import check_target
-from pipelines.report.targets import Target, locate_target, resolve_targets
-from pipelines.report.verdict import Verdict
+from pipelines.release.comparison import compare_releases
 
 
 def check(
@@ -84,3 +85,25 @@ def _as_check(result: CheckResult) -> Check:
 
 def _texts(value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def list_catalogue(names: Sequence[str]) -> Catalogue:
+    """The datasets that names mean, all of them without a name. Imports the builders of these datasets."""
+    definitions = [catalogue.load(entry) for entry, _ in catalogue.resolve(names or ["all"])]
+    return Catalogue(_describe(definition) for definition in definitions)
+
+
+def _describe(definition: Definition) -> CatalogueEntry:
+    dataset, source = definition.dataset, definition.source
+    return CatalogueEntry(
+        dataset.name,
+        tuple(sorted(dataset.versions, key=version_key)),
+        dataset.task.type.name,
+        dataset.languages,
+        dataset.task.splits,
+        dataset.benchmark.name if dataset.benchmark else None,
+        source.name,
+        definition.license,
+        source.homepage,
+        dataset.summary,
+    )

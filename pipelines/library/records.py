@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from cards.manifest import Finding, Manifest, Table
     from cards.scores import Scores
+    from pipelines.checking.verdict import Verdict
     from pipelines.release.comparison import Change
-    from pipelines.report.verdict import Verdict
 
 SHOWN = 8  # findings in a repr
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from builders import catalogue
 from builders.errors import ReleaseError, SourceError, UsageError
 from pipelines.library.records import Release
-from pipelines.raw.cache import default_cache
+from pipelines.raw.digests import default_cache
 from pipelines.release import folder
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _missing_files_error(
     definition: Definition, name: str, missing: Sequence[MissingRawFile], raw: RawSettings, damage: Sequence[str]
 ) -> SourceError:
     """The error that lists every missing raw file, and how to get each."""
-    from pipelines.report.missing_files_page import count_missing
+    from pipelines.raw.missing_files import count_missing
 
     todo = [f"{file.name}: {_how_to_get(file, raw)}" for file in missing]
     if any(file.reason != "by hand" for file in missing):
@@ -195,8 +195,8 @@ def _also_missing(error: SourceError, missing: Sequence[MissingRawFile]) -> Sour
 
 def _how_to_get(file: MissingRawFile, raw: RawSettings) -> str:
     """Where a file is from and where to put it; of an archive, also the files that are read in it."""
-    from pipelines.raw.file_request import make_request
-    from pipelines.raw.missing import placement
+    from pipelines.raw.locations import placement
+    from pipelines.raw.settings import make_request
 
     instructions = file.instructions and file.instructions.rstrip(".")
     parts = [instructions or file.url, placement(make_request(file.source, file.file, raw))]

@@ -1,20 +1,24 @@
-"""Digests of raw files: computed while the bytes stream by, and cached for the next command."""
+"""Digests of raw files, computed while the bytes stream by; and the cache, which keeps downloads and digests."""
 
 import hashlib
 import io
 import json
+import os
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import msgspec
+import platformdirs
 
 from builders.errors import SourceError
 from builders.reading.archives import open_raw
 from builders.spec import Raw
 from cards.manifest import INVALID_JSON
-from pipelines.files import write_atomically
-from pipelines.terminal import progress_bar
+from pipelines.process.files import locked, write_atomically
+from pipelines.process.terminal import progress_bar
 
 CHUNK = 1 << 20
 # ns. Two writes within this time may leave the same time stamp: a younger file is not cached, as it may still change unnoticed.
@@ -154,3 +158,32 @@ def _write_cached(path: Path, state: _FileState, digest: Digest) -> None:
         write_atomically(path, json.dumps(asdict(_CachedDigest(state, digest))))
     except OSError:
         pass  # the next command hashes the file again
+
+
+def default_cache() -> Path:
+    """EMBEDDING_DATASETS_CACHE, or else the directory where this system keeps a user's caches."""
+    configured = os.environ.get("EMBEDDING_DATASETS_CACHE")
+    if configured:
+        return Path(configured).expanduser().absolute()
+    return Path(platformdirs.user_cache_dir("embedding-datasets"))
+
+
+@contextmanager
+def lock_cached_file(path: Path, name: str, *, activity: str = "downloading") -> Iterator[None]:
+    """Hold `<path>.lock`, so that no other command writes the same file of the cache; see `pipelines.process.files.locked`.
+
+    Raises SourceError where the directory is not writable.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(path.with_name(f"{path.name}.lock"), name, activity=activity))
+        except OSError as error:
+            raise unusable_cache_error(path.parent, error) from error
+        yield
+
+
+def unusable_cache_error(directory: Path, error: OSError) -> SourceError:
+    """The error for a cache that cannot be written."""
+    todo = "set EMBEDDING_DATASETS_CACHE to a writable directory"
+    unusable = SourceError("the cache cannot be used", where=str(directory), found=str(error), todo=todo)
+    return unusable.of_this_machine()

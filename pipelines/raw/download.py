@@ -1,32 +1,247 @@
-"""One file over the network: hashed as it arrives, resumed after a broken connection, kept only if it matches its pin."""
+"""A file over the network: hashed as it arrives, resumed after a broken connection, kept only if it matches its pin.
+
+<target>.part         the bytes received so far
+<target>.part.json    the URL they came from, and the version and size of the file on the server
+"""
 
 from __future__ import annotations
 
 import errno
+import json
 import logging
+import os
+import re
 import shutil
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+import msgspec
 from tqdm import tqdm
 
 from builders.errors import MissingReason, SourceError
-from pipelines.raw import responses
-from pipelines.raw.cache import unusable_cache_error
-from pipelines.raw.content_types import HEAD, read_head
-from pipelines.raw.digests import Digest
-from pipelines.raw.partial_file import PartialFile
-from pipelines.raw.pins import Pin, placeholder_error, wrong_file_error
-from pipelines.raw.urls import https_check
-from pipelines.raw.user_agent import user_agent
-from pipelines.raw.waiting import describe_end, describe_wait, seconds_before_retry
-from pipelines.terminal import format_size, progress_bar
+from cards.manifest import INVALID_JSON
+from pipelines.process.files import write_atomically
+from pipelines.process.terminal import format_size, progress_bar
+from pipelines.raw.digests import CHUNK, Digest, Hasher, unusable_cache_error
+from pipelines.raw.pins import HEAD, Pin, placeholder_error, read_head, wrong_file_error
+from pipelines.raw.requests import describe_end, describe_wait, https_check, seconds_before_retry, user_agent
 
 if TYPE_CHECKING:
     import httpx
+
+
+@dataclass(frozen=True)
+class FileVersion:
+    """What identifies one version of a file on its server: its strong ETag, its Last-Modified date; None where not sent."""
+
+    etag: str | None = None
+    modified: str | None = None
+
+    @property
+    def validator(self) -> str | None:
+        """The value for an If-Range header: the ETag, or else the date."""
+        return self.etag or self.modified
+
+    def contradicts(self, other: FileVersion) -> bool:
+        """Whether the two are certainly different versions: a value that both have differs."""
+        pairs = ((self.etag, other.etag), (self.modified, other.modified))
+        return any(mine and theirs and mine != theirs for mine, theirs in pairs)
+
+
+@dataclass(frozen=True)
+class _Note:
+    """The content of `<target>.part.json`."""
+
+    url: str
+    etag: str | None = None
+    modified: str | None = None
+    total: int | None = None
+
+
+class PartialFile:
+    """The bytes received so far: how many, their digests, and the version and size of the file they belong to.
+
+    total: the size of the whole file in bytes, as the response that began it said; None where that is not known.
+    resumed: whether the bytes come from more than one response, so that a wrong digest may be due to mixed versions.
+    """
+
+    def __init__(self, target: Path, url: str, pin: Pin) -> None:
+        """Continue with what an earlier command left beside `target`, if anything."""
+        self.path = target.with_name(target.name + ".part")
+        self.pin = pin
+        self.size = self.path.stat().st_size if self.path.exists() else 0
+        self.resumed = False
+        self._url = url
+        self._note_path = target.with_name(target.name + ".part.json")
+        self._hasher: Hasher | None = None
+        self._stream: IO[bytes] | None = None
+        self.version, self.total = self._read_note()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has as many bytes as the pinned file."""
+        return 0 < self.size == self.pin.bytes
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether it has more bytes than the pinned file."""
+        return self.pin.bytes is not None and self.size > self.pin.bytes
+
+    def discard(self) -> None:
+        """Delete everything received so far."""
+        self.path.unlink(missing_ok=True)
+        self._note_path.unlink(missing_ok=True)
+        self.size, self.version, self.total, self._hasher, self.resumed = 0, FileVersion(), None, None, False
+
+    def discard_if_unusable(self) -> None:
+        """Delete bytes that a resumed download could not use: too many, or neither a digest nor a version to match."""
+        if self.is_too_long or not (self.pin.has_digest or self.version.validator):
+            self.discard()
+
+    def start(self, version: FileVersion, total: int | None) -> None:
+        """Create an empty file, and note which version the server sends. total: its size in bytes, if known."""
+        self.version, self.total = version, total
+        self.path.touch()
+        note = asdict(_Note(self._url, version.etag, version.modified, total))
+        write_atomically(self._note_path, json.dumps({key: value for key, value in note.items() if value is not None}))
+        self._hasher = Hasher(total if self.pin.git_blob else None)
+
+    def resume(self, total: int | None) -> None:
+        """Get ready for the rest of the file: bytes from an earlier command are hashed first."""
+        self.resumed = True
+        if self._hasher is None or self._hasher.size != self.size:
+            self._hasher = self._hash_content(total)
+
+    @contextmanager
+    def appending(self) -> Iterator[None]:
+        """Open the file for `append`, after `start` or `resume`; all appended bytes are in the file when the block ends."""
+        with self.path.open("ab") as stream:
+            self._stream = stream
+            try:
+                yield
+            finally:
+                self._stream = None
+
+    def append(self, chunk: bytes) -> None:
+        """Write and hash the next bytes."""
+        assert self._stream is not None, "append() is called inside appending()"
+        assert self._hasher is not None, "append() is called after start() or resume()"
+        self._stream.write(chunk)
+        self._hasher.update(chunk)
+        self.size += len(chunk)
+
+    def digest(self) -> Digest:
+        """The digests of the bytes received so far."""
+        digest = self._hasher.digest() if self._hasher is not None and self._hasher.size == self.size else None
+        if digest is None:
+            self.resumed = True
+        if digest is None or (self.pin.git_blob and digest.git_blob is None):
+            digest = self._hash_content(self.size).digest()
+        return digest
+
+    def move_to(self, target: Path) -> None:
+        """Force the bytes to the disk and replace `target`."""
+        with self.path.open("ab") as stream:
+            os.fsync(stream.fileno())
+        self.path.replace(target)
+        self._note_path.unlink(missing_ok=True)
+
+    def _read_note(self) -> tuple[FileVersion, int | None]:
+        """Version and size of the file, as an earlier command noted; empty where the note is damaged or of another URL."""
+        try:
+            note = msgspec.json.decode(self._note_path.read_bytes(), type=_Note)
+        except (OSError, *INVALID_JSON):
+            return FileVersion(), None
+        if note.url != self._url:
+            return FileVersion(), None
+        return FileVersion(note.etag, note.modified), note.total
+
+    def _hash_content(self, total: int | None) -> Hasher:
+        hasher = Hasher(total if self.pin.git_blob else None)
+        with self.path.open("rb") as stream:
+            while chunk := stream.read(CHUNK):
+                hasher.update(chunk)
+        return hasher
+
+
+BUSY = frozenset({408, 425, 429})
+CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+UNSATISFIED_RANGE = re.compile(r"bytes \*/(\d+)")
+
+
+def is_passing(status: int) -> bool:
+    """Whether an answer with this status may be another one in a while: the server is busy, or in trouble."""
+    return status in BUSY or status >= 500
+
+
+def file_version(response: httpx.Response) -> FileVersion:
+    """The version of the file; a weak ETag is ignored, as files with equal ones may differ in their bytes."""
+    etag = response.headers.get("ETag", "")
+    return FileVersion(etag if etag.startswith('"') else None, response.headers.get("Last-Modified") or None)
+
+
+def total_size(response: httpx.Response, pinned_size: int | None) -> int | None:
+    """The size in bytes that the whole file should have; None where neither the response nor the pin says.
+
+    A body that is neither chunked nor of known length ends where the connection does, and may have been cut off: only the pinned
+    size can tell.
+    """
+    if response.status_code == 206:
+        content_range = CONTENT_RANGE.fullmatch(response.headers["Content-Range"])
+        return int(content_range[2]) if content_range and content_range[2] != "*" else pinned_size
+    length = response.headers.get("Content-Length")
+    if length is not None:
+        return int(length)
+    return None if "Transfer-Encoding" in response.headers else pinned_size
+
+
+def is_continuation(response: httpx.Response, part: PartialFile) -> bool:
+    """Whether a 206 response starts where the partial file ends, in the same version of the file."""
+    content_range = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    if content_range is None or not part.size or int(content_range[1]) != part.size:
+        return False
+    if part.pin.bytes is not None and content_range[2] not in {"*", str(part.pin.bytes)}:
+        return False
+    return not file_version(response).contradicts(part.version)
+
+
+def confirms_complete(response: httpx.Response, part: PartialFile) -> bool:
+    """Whether a 416 response says that the partial file has all bytes of the file already.
+
+    A server that lost the rest of the file would say so too. It is believed only where a digest will be compared, or where the
+    response that began the file gave the same size.
+    """
+    unsatisfied = UNSATISFIED_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    if unsatisfied is None or int(unsatisfied[1]) != part.size:
+        return False
+    return part.pin.has_digest or part.total == part.size
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds of a Retry-After header, which holds a number or a date; a date is compared with the server's clock."""
+    text = headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdecimal():
+        return float(text)
+    date = _parse_date(text)
+    if date is None:
+        return None
+    now = _parse_date(headers.get("Date", "")) or datetime.now(UTC)
+    return max(0.0, (date - now).total_seconds())
+
+
+def _parse_date(text: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, TypeError):
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
+
 
 RESERVE = 100_000_000  # bytes of disk space that a download leaves free
 
@@ -180,12 +395,12 @@ def _attempt(
             headers["If-Range"] = part.version.validator
     with client.stream("GET", request.url, headers=headers) as response:
         status = response.status_code
-        if responses.is_passing(status):
+        if is_passing(status):
             reason = f"the server answered {status} {response.reason_phrase}"
-            return _TemporaryFailure(reason, responses.retry_after(response.headers))
-        if status == 416 and part.size and responses.confirms_complete(response, part):
+            return _TemporaryFailure(reason, retry_after(response.headers))
+        if status == 416 and part.size and confirms_complete(response, part):
             return None
-        if (status == 416 and part.size) or (status == 206 and not responses.is_continuation(response, part)):
+        if (status == 416 and part.size) or (status == 206 and not is_continuation(response, part)):
             part.discard()
             return _TemporaryFailure(f"the server cannot resume the download (status {status})")
         if status not in {200, 206}:
@@ -205,7 +420,7 @@ def _receive(response: httpx.Response, request: DownloadRequest, part: PartialFi
     """Append the body of a response to the partial file; returns the size that the whole file should have, if known."""
     pin = request.pin
     chunks = response.iter_raw()
-    total = responses.total_size(response, pin.bytes)
+    total = total_size(response, pin.bytes)
     if response.status_code == 206:
         _check_disk_space(request, part, total)
         part.resume(total)
@@ -215,7 +430,7 @@ def _receive(response: httpx.Response, request: DownloadRequest, part: PartialFi
             head, todo = next(chunks, b"")[:HEAD], request.wrong_content_hint
             raise wrong_file_error(request.name, request.url, head, total, pin, todo=todo)
         _check_disk_space(request, part, total)
-        part.start(responses.file_version(response), total)
+        part.start(file_version(response), total)
     bar.total, bar.n = total, part.size
     bar.refresh()
     with part.appending():

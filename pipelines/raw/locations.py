@@ -1,28 +1,97 @@
 """Where a raw file is: below `--raw-dir`, in the cache, at its URL or on a mirror; and whether it is the pinned one."""
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from builders.errors import SourceError, UsageError
-from builders.raw_files import ByHand, Member
+from huggingface_hub import constants
+
+from builders.errors import MissingReason, SourceError, UsageError
+from builders.raw_files import ByHand, GitHub, Hub, Location, Member
 from builders.reading.archives import open_raw
 from builders.spec import Raw, Source
-from pipelines.raw.cache import lock_cached_file
-from pipelines.raw.content_types import HEAD, read_head
-from pipelines.raw.digests import Digest, cache_digest, hash_file
-from pipelines.raw.download import download_file
-from pipelines.raw.file_request import FileRequest, make_request, reread_pin
-from pipelines.raw.lock_file import record_digest
+from cards.manifest import RawEntry
+from cards.texts import Gap, gaps_error
+from pipelines.process import installation
+from pipelines.process.files import file_sha256
+from pipelines.process.terminal import format_size
+from pipelines.raw.digests import Digest, cache_digest, hash_file, lock_cached_file
+from pipelines.raw.download import DownloadRequest, download_file
 from pipelines.raw.mirror_downloads import explain_failure, fetch_from_mirrors, may_ask_mirrors, patience_before_mirrors
 from pipelines.raw.mirrors import find_in_folders
-from pipelines.raw.missing import by_hand_instructions, missing_file_error, nested_archive_error, placement
-from pipelines.raw.pins import placeholder_error, wrong_file_error
-from pipelines.raw.publisher_request import publisher_request
-from pipelines.raw.settings import RawSettings
-from pipelines.raw.urls import file_url
-from pipelines.terminal import format_size
+from pipelines.raw.pins import HEAD, placeholder_error, read_head, record_digest, wrong_file_error
+from pipelines.raw.requests import HUB, file_url, hub_token
+from pipelines.raw.settings import FileRequest, RawSettings, make_request, reread_pin
+
+
+def missing_reason(location: Location) -> Literal["offline", "gated", "by hand"]:
+    """Why a file with this location is missing where nothing may be downloaded."""
+    match location:
+        case ByHand():
+            return "by hand"
+        case Hub(gated=True):
+            return "gated"
+        case _:
+            return "offline"
+
+
+def placement(request: FileRequest) -> str:
+    """How to provide a file: "put it at PATH", and for a member of an archive the path of the member by itself."""
+    if request.settings.raw_dir is None:
+        path = Path("DIR", request.source.name, request.file.name)
+        return f"put it at {request.cached_path}, or pass --raw-dir DIR and put it at {path}"
+    path, *members = request.local_paths
+    return f"put it at {path}" + "".join(f" (or the extracted member at {member})" for member in members)
+
+
+def by_hand_instructions(location: ByHand, request: FileRequest) -> str:
+    """How a person gets a file that no program may download, and where to put it."""
+    return f"{location.instructions.rstrip('.')}; {placement(request)}"
+
+
+def missing_file_error(request: FileRequest) -> SourceError:
+    """The error for a file that is neither below --raw-dir nor in the cache, and that cannot be downloaded."""
+    paths = [*request.local_paths, request.cached_path]
+    found, expected = f"nothing at {', nor at '.join(map(str, paths))}", str(request.pin)
+    location = request.file.location
+    if isinstance(location, ByHand):
+        todo = by_hand_instructions(location, request)
+        error = SourceError(f"{request.name} must be fetched by hand", found=found, expected=expected, todo=todo)
+        return error.lacking(request.name, "by hand")
+    what, todo = f"{request.name} not found, and --offline is set", f"{placement(request)}, or run without --offline"
+    error = SourceError(what, where=file_url(location), found=found, expected=expected, todo=todo)
+    return error.lacking(request.name, missing_reason(location))
+
+
+def nested_archive_error(request: FileRequest) -> SourceError:
+    """The error for an archive inside another archive, which is read only where a user has extracted it."""
+    path = request.local_paths[0] if request.local_paths else Path("DIR", request.source.name, request.file.name)
+    todo = f"extract it and put it at {path}" + ("" if request.local_paths else ", and pass --raw-dir DIR")
+    return SourceError(f"{request.name} is an archive inside another archive, which cannot be read in place", todo=todo)
+
+
+def publisher_request(request: FileRequest) -> DownloadRequest:
+    """The request for a file at the address of its publisher."""
+    settings = request.settings
+    alternative = f"fetch it by hand and {placement(request)}"
+    hub, token, version, access_hint = "", None, "the file at its URL", alternative
+    match request.file.location:
+        case Hub(repo, revision):
+            hub, token, version = settings.hub or constants.ENDPOINT, hub_token(), f"revision {revision} of {repo}"
+            reason = "the token has no access" if token else "no token was found"
+            access_hint = (
+                f"{reason}: accept the terms at {HUB}/datasets/{repo}, then use a token of that account "
+                "(set HF_TOKEN, or run `hf auth login`)"
+            )
+        case GitHub(repo, commit):
+            version = f"commit {commit} of {repo}"
+    url = file_url(request.file.location, github_raw=settings.github_raw, github_media=settings.github_media, hub=hub)
+    assert url is not None, "files that are fetched by hand are never downloaded"
+    denied: MissingReason = "gated" if isinstance(request.file.location, Hub) else "unavailable"
+    return DownloadRequest(request.name, url, request.pin, version, access_hint, alternative, token, denied)
+
 
 Origin = Literal["raw-dir", "cache", "download", "mirror"]
 
@@ -274,3 +343,54 @@ def _verify(raw: Raw, request: FileRequest, *, todo: str) -> Digest:
 def _record(request: FileRequest, digest: Digest) -> None:
     with lock_cached_file(request.settings.cache / "raw.lock.json", "raw.lock.json", activity="writing"):
         record_digest(request.name, digest, request.settings.lock_files)
+
+
+GOLDEN = installation.golden_samples()
+
+
+@dataclass(frozen=True)
+class Input:
+    """A raw file as a build takes it: the handle for the recipe, and the manifest's entry."""
+
+    raw: Raw
+    entry: RawEntry
+
+
+def find_input(source: Source, key: str, settings: RawSettings, *, limit: int | None) -> Input:
+    """A raw file from wherever `locate` finds it, verified. limit: the number of records to read, None for all.
+
+    Raises SourceError for a file that is missing or is not the pinned one.
+    """
+    file = locate(source, key, settings, limit=limit)
+    return Input(file.raw, RawEntry(file.name, file.url, file.sha256, file.bytes, file.verified))
+
+
+def missing_golden_files(source: Source, keys: Iterable[str], golden: Path) -> list[Gap]:
+    """The raw files that a golden sample lacks. golden: the folder of all golden samples."""
+    paths = [golden / source.name / "raw" / source.files[key].name for key in keys]
+    what, expected = f"the golden sample of {source.name} lacks a file", "a small hand-made file in the raw format"
+    todo = "write it (docs/adding-a-dataset.md), or build from real raw files: leave out --sample"
+    return [Gap(what, str(path), todo, expected) for path in paths if not path.is_file()]
+
+
+def require_golden(source: Source, keys: Iterable[str], golden: Path) -> None:
+    """Raise SourceError where there are golden samples but not these files; it lists all of them."""
+    if golden.is_dir() and (gaps := missing_golden_files(source, keys, golden)):
+        raise gaps_error(SourceError, source.name, source.name, gaps)
+
+
+def golden_input(source: Source, key: str, golden: Path, *, limit: int | None) -> Input:
+    """A raw file of the source's golden sample.
+
+    Raises SourceError where the sample lacks it.
+    """
+    name = source.files[key].name
+    path = golden / source.name / "raw" / name
+    if not path.is_file():
+        raise SourceError(
+            "the golden samples of this package are missing",
+            where=str(golden),
+            todo="install the package again, or run this in a checkout of the repository",
+        )
+    entry = RawEntry(name, None, file_sha256(path), path.stat().st_size, verified=False)
+    return Input(Raw(f"{source.name}/raw/{name}", path, limit=limit), entry)

@@ -12,15 +12,13 @@ from huggingface_hub import constants
 
 from builders.errors import SourceError
 from builders.raw_files import Member
-from pipelines.raw.content_types import HEAD, describe_content
+from pipelines.process.terminal import progress_bar
 from pipelines.raw.digests import CHUNK, Digest
-from pipelines.raw.download import DownloadRequest, Patience, disk_error, download_file
-from pipelines.raw.file_request import FileRequest
+from pipelines.raw.download import DownloadRequest, FileVersion, PartialFile, Patience, disk_error, download_file
 from pipelines.raw.mirrors import FolderMirror, HubMirror, Mirror, WebMirror, digest_path
-from pipelines.raw.partial_file import FileVersion, PartialFile
-from pipelines.raw.pins import find_pin
-from pipelines.raw.urls import hub_token
-from pipelines.terminal import progress_bar
+from pipelines.raw.pins import HEAD, describe_content, find_pin
+from pipelines.raw.requests import hub_token
+from pipelines.raw.settings import FileRequest
 
 RETRIES, LONGEST_WAIT = 2, 60  # of a server that is not the only one: retries, and seconds that it may ask to wait
 NOT_THERE, NO_FOLDER = "not there", "no such folder"

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from builders.errors import UsageError
 from pipelines.raw.pins import Pin
-from pipelines.raw.urls import LOOPBACK
+from pipelines.raw.requests import LOOPBACK
 
 VARIABLE = "EMBEDDING_DATASETS_MIRRORS"
 HUB_PREFIX = "hf://datasets/"

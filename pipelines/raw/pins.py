@@ -1,14 +1,155 @@
-"""Pins: what the bytes of a raw file must be, by its source or by the lock file; errors for files that do not match."""
+"""Pins: what the bytes of a raw file must be, by its source or by the lock file; errors for files that do not match.
 
+    {"<source>/<name>": {"bytes": 1234, "sha256": "64 hex digits"}, ...}
+
+Committed, it makes every later download of such a file verifiable.
+"""
+
+import json
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import msgspec
 
 from builders.errors import SourceError
 from builders.raw_files import RawFile
-from pipelines.raw.content_types import describe_content, is_html, is_lfs_pointer
+from cards.manifest import INVALID_JSON, Count, Sha256
+from pipelines.process.files import write_atomically
+from pipelines.process.installation import is_checkout
+from pipelines.process.terminal import format_size
 from pipelines.raw.digests import Digest
-from pipelines.raw.lock_file import read_lock_file
+
+LOCK_FILE = Path(__file__).parents[1] / "raw.lock.json"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LockEntry:
+    """The recorded digest and size of one raw file."""
+
+    sha256: Sha256
+    bytes: Count
+
+
+def read_lock_file(path: Path) -> dict[str, LockEntry]:
+    """The entries of a lock file, by `<source>/<name>`; none where the file does not exist.
+
+    Raises SourceError, with the key of the invalid entry, for a lock file with other content.
+    """
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise _invalid(path, str(error)) from error
+    try:
+        entries = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+    except INVALID_JSON as error:
+        raise _invalid(path, str(error)) from error
+    return {key: _read_entry(path, key, entry) for key, entry in entries.items()}
+
+
+def record_digest(name: str, digest: Digest, paths: Sequence[Path]) -> None:
+    """Add the digest of a file to the first of the lock files that can be written, and log it.
+
+    The lock file of an installed package is never written. An existing entry stays as it is. The caller holds a lock that keeps
+    other writers out.
+
+    Raises SourceError for an invalid lock file.
+    """
+    failure = ""
+    for path in paths:
+        if path == LOCK_FILE and not is_checkout():
+            continue
+        entries = {name: LockEntry(digest.sha256, digest.bytes)} | read_lock_file(path)
+        content = {key: asdict(entry) for key, entry in entries.items()}
+        try:
+            write_atomically(path, json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+        except OSError as error:
+            failure = error.strerror or str(error)
+        else:
+            logger.info("%s: no known digest; recorded sha256 %s in %s", name, digest.sha256, path)
+            return
+    logger.info("%s: no known digest; sha256 %s could not be recorded: %s", name, digest.sha256, failure)
+
+
+def _read_entry(path: Path, key: str, entry: msgspec.Raw) -> LockEntry:
+    """One entry, decoded by itself: errors of msgspec name the field that is invalid, but not the key of the entry."""
+    try:
+        return msgspec.json.decode(entry, type=LockEntry)
+    except INVALID_JSON as error:
+        raise _invalid(path, f"{key}: {error}") from error
+
+
+def _invalid(path: Path, found: str) -> SourceError:
+    return SourceError(
+        "the lock file of raw files is invalid",
+        where=str(path),
+        found=found,
+        expected='{"<source>/<name>": {"sha256": "64 hex digits", "bytes": a number}}',
+        todo="fix it by hand, or restore it from version control",
+    )
+
+
+HEAD = 512  # bytes; enough to recognise an HTML page, a git-lfs pointer or a tar archive
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+SIGNATURES = (
+    (LFS_POINTER, "a git-lfs pointer"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"PK\x05\x06", "an empty zip archive"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"BZh", "bzip2 data"),
+    (b"\xfd7zXZ\x00", "xz data"),
+    (b"\x28\xb5\x2f\xfd", "zstd data"),
+    (b"PAR1", "a Parquet file"),
+    (b"%PDF", "a PDF document"),
+)
+
+
+def read_head(path: Path) -> bytes:
+    """The first bytes of a file. Raises OSError."""
+    with path.open("rb") as stream:
+        return stream.read(HEAD)
+
+
+def describe_content(head: bytes, size: int) -> str:
+    """The type and size of a file in words, from its first bytes: "an HTML page of 2 KB"."""
+    return f"{_content_type(head)} of {format_size(size)}"
+
+
+def is_html(head: bytes) -> bool:
+    """Whether a file begins like an HTML page."""
+    return _text_start(head).lower().startswith((b"<!doctype html", b"<html"))
+
+
+def is_lfs_pointer(head: bytes) -> bool:
+    """Whether a file is the pointer that a git repository holds in place of a file in git-lfs."""
+    return head.startswith(LFS_POINTER)
+
+
+def _content_type(head: bytes) -> str:
+    for signature, content_type in SIGNATURES:
+        if head.startswith(signature):
+            return content_type
+    if head[257:262] == b"ustar":
+        return "a tar archive"
+    if is_html(head):
+        return "an HTML page"
+    if _text_start(head).startswith((b"{", b"[")):
+        return "JSON"
+    if _text_start(head).startswith(b"<?xml"):
+        return "an XML document"
+    if not head:
+        return "an empty file"
+    return "binary data" if b"\0" in head else "text"
+
+
+def _text_start(head: bytes) -> bytes:
+    """The first bytes without a byte order mark and leading whitespace."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 @dataclass(frozen=True)

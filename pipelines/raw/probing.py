@@ -1,20 +1,183 @@
-"""Asks for raw files without downloading them: at most four requests at a time, and one at a time of each server."""
+"""Whether each raw file is still where it is published, without downloading it: what `fetch --probe` asks, remembers, prints.
+
+The first answer for each address is remembered in the cache, for files whose size or digest is not known otherwise.
+
+    <cache>/probe.json   {"<source>/<name>": {"url": "...", "pin": "...", "bytes": 12, "etag": "...", "modified": "..."}, ...}
+"""
+
+from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import httpx  # noqa: TID253 - only `fetch --probe` imports this module
+import msgspec
+from huggingface_hub import constants
 
 from builders.errors import SourceError
-from pipelines.raw.pins import Pin
-from pipelines.raw.probe_answers import Answer, Judgement, Remembered, judge, read_answer
-from pipelines.raw.responses import is_passing, retry_after
-from pipelines.raw.urls import https_check
-from pipelines.raw.user_agent import user_agent
-from pipelines.raw.waiting import seconds_before_retry
-from pipelines.safe_text import safe_text
+from builders.raw_files import ByHand, Hub, RawFile
+from builders.spec import Source
+from cards.manifest import INVALID_JSON
+from pipelines.process.files import locked, write_atomically
+from pipelines.process.safe_text import safe_text
+from pipelines.process.tables import fact, table, wrap
+from pipelines.process.terminal import format_size
+from pipelines.raw.download import CONTENT_RANGE, UNSATISFIED_RANGE, FileVersion, file_version, is_passing, retry_after
+from pipelines.raw.mirrors import VARIABLE
+from pipelines.raw.pins import Pin, find_pin
+from pipelines.raw.requests import HUB, file_url, https_check, hub_token, seconds_before_retry, user_agent
+from pipelines.raw.settings import RawSettings, stored_file
+
+if TYPE_CHECKING:
+    import httpx
+
+
+# gone: no such file. other size, other digest: than the pinned one. changed: since the last probe. page: a web page in its place.
+# redirect: to an address that is not followed, or in a circle. denied: the server refuses. gated: to those who accept terms.
+# unknown: it is there, and there is nothing to compare. unreachable: nothing is known of it.
+State = Literal[
+    "ok", "gone", "other size", "other digest", "changed", "page", "redirect", "denied", "gated", "by hand", "unknown",
+    "unreachable",
+]  # fmt: skip
+WRONG = frozenset({"gone", "other size", "other digest", "changed", "page", "redirect", "denied"})
+GONE = frozenset({404, 410, 451})
+MAX_ETAG = 80  # characters that are shown, and more than servers send
+HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+SIZE = re.compile(r"\d{1,18}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What an earlier probe saw at an address, of a file with this pin."""
+
+    url: str
+    pin: str
+    bytes: int | None = None
+    etag: str | None = None
+    modified: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The parts of an answer that tell something. code: the Hub's name of an error. sha256, git_blob: as the Hub lists them."""
+
+    status: int
+    bytes: int | None = None
+    sha256: str | None = None
+    git_blob: str | None = None
+    version: FileVersion | None = None
+    is_page: bool = False
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What an answer means. found, expected: in words; empty where that says nothing. compared: size, digest, ETag."""
+
+    state: State
+    found: str = ""
+    expected: str = ""
+    compared: tuple[str, ...] = ()
+
+
+def read_answer(response: httpx.Response, *, on_hub: bool) -> Answer:
+    """The parts of a response that tell something; its body is not read. on_hub: its ETag is a digest."""
+    headers = response.headers
+    digest = (headers.get("X-Linked-ETag") or headers.get("ETag") or "") if on_hub else ""
+    digest = digest.removeprefix("W/").strip('"').lower()
+    digest = digest if HEX.fullmatch(digest) else ""
+    linked = headers.get("X-Linked-Size", "") if on_hub else ""
+    size = int(linked) if SIZE.fullmatch(linked) else _size(response)
+    page = headers.get("Content-Type", "").strip().lower().startswith(("text/html", "application/xhtml"))
+    empty = response.status_code == 416 and size == 0  # no byte of an empty file can be asked for
+    return Answer(
+        200 if empty else response.status_code,
+        size,
+        digest if len(digest) == 64 else None,
+        digest if len(digest) == 40 else None,
+        file_version(response),
+        page and "X-Linked-ETag" not in headers,
+        headers.get("X-Error-Code", ""),
+    )
+
+
+def judge(name: str, answer: Answer, pin: Pin, before: Remembered | None = None) -> Judgement:
+    """What an answer means for a file with this pin. before: what an earlier probe saw, of the same file at the same address."""
+    if answer.status in GONE or answer.code in {"RepoNotFound", "EntryNotFound", "RevisionNotFound"}:
+        return Judgement("gone", f"status {answer.status}")
+    if answer.code == "GatedRepo":
+        return Judgement("gated", f"status {answer.status}")
+    if answer.status >= 300:
+        return Judgement("denied", f"status {answer.status}")
+    size_fits = pin.bytes is not None and answer.bytes == pin.bytes
+    if answer.is_page and not size_fits and not name.lower().endswith((".html", ".htm")):
+        return Judgement("page", "an HTML page")
+    digests = [
+        (kind, found, expected)
+        for kind, found, expected in (
+            ("sha256", answer.sha256, pin.sha256),
+            ("git blob", answer.git_blob, pin.git_blob),
+        )
+        if found and expected
+    ]
+    for kind, found, expected in digests:
+        if found != expected:
+            return Judgement("other digest", f"{kind} {found}", f"{kind} {expected}", ("digest",))
+    compared: tuple[str, ...] = ("digest",) if digests else ()
+    if pin.bytes is not None and answer.bytes is not None:
+        compared += ("size",)
+        if not size_fits:
+            return Judgement("other size", f"{answer.bytes:,} bytes", f"{pin.bytes:,} bytes", compared)
+    if not digests and before is not None:
+        changed = _find_change(answer, before)
+        if changed is not None:
+            return Judgement("changed", *changed, compared)
+        compared += ("ETag",) if before.etag and answer.version and answer.version.etag else ()
+    known = pin.bytes is not None or bool(digests)
+    return Judgement("ok" if compared and known else "unknown", compared=compared)
+
+
+def remember(url: str, answer: Answer, pin: Pin) -> Remembered:
+    """What to compare the next probe with."""
+    etag, modified = (answer.version.etag, answer.version.modified) if answer.version else (None, None)
+    return Remembered(url, str(pin), answer.bytes, etag, modified)
+
+
+def _find_change(answer: Answer, before: Remembered) -> tuple[str, str] | None:
+    """What has changed since an earlier probe, as found and expected. Servers behind one name may differ in ETags alone."""
+    if before.bytes is not None and answer.bytes is not None and before.bytes != answer.bytes:
+        return f"{answer.bytes:,} bytes", f"{before.bytes:,} bytes, as at the first probe"
+    etag, modified = (answer.version.etag, answer.version.modified) if answer.version else (None, None)
+    same_date = modified is not None and modified == before.modified
+    if etag and before.etag and etag != before.etag and not same_date:
+        return f"ETag {_shown(etag)}", f"ETag {_shown(before.etag)}, as at the first probe"
+    return None
+
+
+def _shown(etag: str) -> str:
+    """An ETag for reading: a server may send any text, of any length."""
+    return safe_text(etag[:MAX_ETAG])
+
+
+def _size(response: httpx.Response) -> int | None:
+    """The size of the whole file, where the response says it."""
+    content_range = response.headers.get("Content-Range", "")
+    if response.status_code == 206:
+        match = CONTENT_RANGE.fullmatch(content_range)
+        return int(match[2]) if match and SIZE.fullmatch(match[2]) else None
+    if response.status_code == 416:
+        unsatisfied = UNSATISFIED_RANGE.fullmatch(content_range)
+        return int(unsatisfied[1]) if unsatisfied and SIZE.fullmatch(unsatisfied[1]) else None
+    length = response.headers.get("Content-Length", "")
+    return int(length) if SIZE.fullmatch(length) else None
+
 
 AT_ONCE = 4  # requests
 MAX_REDIRECTS = 10
@@ -147,3 +310,191 @@ async def _request(client: httpx.AsyncClient, question: Question, method: str) -
             await response.aclose()
         url = url.join(location)  # httpx has refused an invalid one already
     raise _BadRedirectError(f"redirected more than {MAX_REDIRECTS} times")
+
+
+MEMORY = "probe.json"
+
+
+@dataclass(frozen=True)
+class ProbedFile:
+    """A raw file, or a whole archive, and what its publisher says of it.
+
+    name: `<source>/<name>`. url: where it was asked for; None for one that is fetched by hand. page: with the terms, of a gated
+    file. instructions: of one that is fetched by hand. bytes: as the publisher says.
+    """
+
+    name: str
+    url: str | None
+    judgement: Judgement
+    bytes: int | None = None
+    page: str | None = None
+    instructions: str | None = None
+
+    @property
+    def source(self) -> str:
+        """The name of its source."""
+        return self.name.partition("/")[0]
+
+
+def probe_files(
+    files: Iterable[tuple[Source, RawFile]],
+    settings: RawSettings,
+    advance: Callable[[int], None],
+    patience: ProbePatience | None = None,
+) -> list[ProbedFile]:
+    """Ask for files, each archive once, in their order. advance: called with the number of files that are done.
+
+    Raises SourceError for an invalid lock file, and for a token that cannot be sent.
+    """
+    stored = {f"{source.name}/{stored_file(file).name}": (source, stored_file(file)) for source, file in files}
+    memory_path = settings.cache / MEMORY
+    memory = _read_memory(memory_path)
+    questions = {
+        name: _question(name, source, file, settings, memory)
+        for name, (source, file) in stored.items()
+        if not isinstance(file.location, ByHand)
+    }
+    results = probe(list(questions.values()), patience or ProbePatience(), advance)
+    answered = dict(zip(questions, results, strict=True))
+    _write_memory(memory_path, memory, questions, answered)
+    return [_probed(name, file, questions.get(name), answered.get(name)) for name, (_, file) in stored.items()]
+
+
+def count_asked(files: Iterable[tuple[Source, RawFile]]) -> int:
+    """The number of files that are asked for: those that a program may fetch."""
+    stored = {(source.name, stored_file(file).name): stored_file(file) for source, file in files}
+    return sum(not isinstance(file.location, ByHand) for file in stored.values())
+
+
+def _question(
+    name: str, source: Source, file: RawFile, settings: RawSettings, memory: Mapping[str, Remembered]
+) -> Question:
+    hub = settings.hub or constants.ENDPOINT
+    url = file_url(file.location, github_raw=settings.github_raw, github_media=settings.github_media, hub=hub)
+    assert url is not None, "files that are fetched by hand are not asked for"
+    pin = find_pin(source.name, file, settings.lock_files)
+    before = memory.get(name)
+    if before is not None and (before.url, before.pin) != (url, str(pin)):
+        before = None
+    on_hub = isinstance(file.location, Hub)
+    return Question(name, url, pin, on_hub, hub_token() if on_hub else None, before)
+
+
+def _probed(
+    name: str, file: RawFile, question: Question | None, answered: tuple[Answer | None, Judgement] | None
+) -> ProbedFile:
+    location = file.location
+    if question is None or answered is None:
+        instructions = location.instructions if isinstance(location, ByHand) else None
+        return ProbedFile(name, None, Judgement("by hand"), instructions=instructions)
+    answer, judgement = answered
+    page = f"{HUB}/datasets/{location.repo}" if isinstance(location, Hub) else None
+    if isinstance(location, Hub) and location.gated and answer and answer.status in {401, 403}:
+        judgement = Judgement("gated", f"status {answer.status}")
+    return ProbedFile(name, question.url, judgement, answer.bytes if answer else None, page)
+
+
+def _read_memory(path: Path) -> dict[str, Remembered]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Remembered])
+    except (OSError, *INVALID_JSON):
+        return {}
+
+
+def _write_memory(
+    path: Path,
+    memory: dict[str, Remembered],
+    questions: Mapping[str, Question],
+    answered: Mapping[str, tuple[Answer | None, Judgement]],
+) -> None:
+    """Remember the files that are seen for the first time, and are what they should be as far as that is known."""
+    new = {
+        name: remember(questions[name].url, answer, questions[name].pin)
+        for name, (answer, judgement) in answered.items()
+        if answer is not None and judgement.state in {"ok", "unknown"} and questions[name].before is None
+    }
+    if not new:
+        return
+    try:
+        with locked(path.with_name(f"{path.name}.lock"), path.name):
+            content = {key: asdict(one) for key, one in sorted((memory | _read_memory(path) | new).items())}
+            write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    except OSError:
+        pass  # the next probe sees them for the first time
+
+
+KEEP = f"take the old file from a mirror ({VARIABLE})"
+TODO: dict[State, str] = {
+    "gone": f"{KEEP}; if it has moved, correct its address in the builder",
+    "other size": f"{KEEP}; what is there now is another file, and belongs in a new version with a new pin",
+    "other digest": f"{KEEP}; what is there now is another file, and belongs in a new version with a new pin",
+    "changed": "fetch it with an empty --cache and compare the rows; if all is well, remove its entry in {memory}",
+    "page": f"open the address in a browser: a sign-in or an error; {KEEP}",
+    "redirect": f"open the address in a browser; if it has moved, correct it in the builder; or {KEEP}",
+    "denied": f"open the address in a browser; or {KEEP}",
+    "gated": "accept the terms at {page}, with the account of your token (HF_TOKEN, or hf auth login)",
+    "unreachable": "run the command again later",
+}
+ALIKE = frozenset(
+    {"gone", "denied", "gated", "unreachable"}
+)  # files of one source in these states have one cause, as a rule
+WORDS: dict[State, str] = {"gated": "needs access", "unknown": "there", "page": "a web page"}
+
+
+def probe_page(files: Sequence[ProbedFile], memory: Path, *, width: int | None = None) -> list[str]:
+    """The files as a table, those with something wrong with what to do, and how many are in each state."""
+    rows = [["file", "state", "size", "compared"]]
+    for file in files:
+        size = "" if file.bytes is None else format_size(file.bytes)
+        compared = ", ".join(file.judgement.compared) or ("nothing" if file.judgement.state == "unknown" else "")
+        rows.append([file.name, _words(file.judgement.state), size, compared])
+    lines = table(rows, width=width).splitlines() if len(rows) > 1 else []
+    for (source, state, _), group in groupby(files, key=_paragraph):
+        if state in TODO:
+            lines += ["", *_problem(source, list(group), memory)]
+    counts = Counter(_words(file.judgement.state) for file in files)
+    return [
+        *lines,
+        "",
+        *wrap(
+            f"{len(files)} file{'s' * (len(files) != 1)}: "
+            + ", ".join(f"{count} {words}" for words, count in counts.items())
+        ),
+    ]
+
+
+def probe_as_json(file: ProbedFile) -> dict[str, Any]:
+    """A file as `--json` prints it."""
+    judgement = file.judgement
+    return {
+        "name": file.name,
+        "url": file.url,
+        "state": judgement.state,
+        "wrong": judgement.state in WRONG,
+        "bytes": file.bytes,
+        **{key: value or None for key, value in asdict(judgement).items() if key in {"found", "expected"}},
+        "compared": list(judgement.compared),
+    }
+
+
+def _paragraph(file: ProbedFile) -> tuple[str, State, str]:
+    """What the files of one paragraph have in common: the source and the state, and the name where each differs."""
+    state = file.judgement.state
+    return file.source, state, "" if state in ALIKE else file.name
+
+
+def _problem(source: str, files: Sequence[ProbedFile], memory: Path) -> list[str]:
+    """What is wrong with files of one source that are in the same state, by the first of them, and what to do."""
+    first, judgement = files[0], files[0].judgement
+    state = judgement.state
+    lines = wrap(
+        f"{first.name}: {_words(state)}" if len(files) == 1 else f"{source}: {len(files)} files {_words(state)}"
+    )
+    lines += wrap(first.url or "", "  where     ", break_words=False)
+    lines += fact("found", judgement.found)
+    lines += fact("expected", judgement.expected) if judgement.expected else []
+    return lines + fact("to do", TODO[state].format(memory=memory, page=first.page))
+
+
+def _words(state: State) -> str:
+    return WORDS.get(state, state)

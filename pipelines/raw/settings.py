@@ -1,13 +1,16 @@
-"""Where raw files are looked for, as the command line and the environment say."""
+"""Where raw files are looked for, as the command line and the environment say; a raw file that a build needs."""
 
-from dataclasses import dataclass, field
+import hashlib
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pipelines.raw.cache import default_cache
+from builders.raw_files import Member, RawFile
+from builders.spec import Source
+from pipelines.raw.digests import default_cache
 from pipelines.raw.download import Patience
-from pipelines.raw.lock_file import LOCK_FILE
 from pipelines.raw.mirrors import Mirror, configured_mirrors
-from pipelines.raw.urls import GITHUB_MEDIA, GITHUB_RAW
+from pipelines.raw.pins import LOCK_FILE, Pin, find_pin
+from pipelines.raw.requests import GITHUB_MEDIA, GITHUB_RAW, file_url
 
 
 @dataclass(frozen=True)
@@ -39,3 +42,55 @@ class RawSettings:
     def digest_cache(self) -> Path:
         """The directory with the digests of unchanged files."""
         return self.cache / "digests"
+
+
+@dataclass(frozen=True)
+class FileRequest:
+    """One raw file to find, created by `make_request`.
+
+    file: what to find; where only a member of an archive is needed, the whole archive. pin: what the bytes of `file` must be.
+    member: the member that is needed, for messages; None where `file` itself is.
+    """
+
+    source: Source
+    file: RawFile
+    pin: Pin
+    settings: RawSettings
+    member: RawFile | None = None
+
+    @property
+    def name(self) -> str:
+        """What messages and the lock file call it: `<source>/<name>`."""
+        return f"{self.source.name}/{self.file.name}"
+
+    @property
+    def cached_path(self) -> Path:
+        """Its path in the cache; other versions of the same name have other paths."""
+        url = file_url(self.file.location) or ""
+        version = self.file.sha256 or self.file.git_blob or hashlib.sha256(url.encode()).hexdigest()
+        return self.settings.cache / "raw" / self.source.name / version[:12] / self.file.name
+
+    @property
+    def local_paths(self) -> list[Path]:
+        """The paths below --raw-dir that satisfy the request: of the file, and of its member; empty without --raw-dir."""
+        files = [self.file] if self.member is None else [self.file, self.member]
+        directory = self.settings.raw_dir
+        return [] if directory is None else [directory / self.source.name / file.name for file in files]
+
+
+def make_request(source: Source, file: RawFile, settings: RawSettings, member: RawFile | None = None) -> FileRequest:
+    """The request for a raw file, with the pin of the source or of a lock file.
+
+    Raises SourceError for an invalid lock file.
+    """
+    return FileRequest(source, file, find_pin(source.name, file, settings.lock_files), settings, member)
+
+
+def reread_pin(request: FileRequest) -> FileRequest:
+    """The same request with its pin read again: another command may have recorded one meanwhile."""
+    return replace(request, pin=find_pin(request.source.name, request.file, request.settings.lock_files))
+
+
+def stored_file(file: RawFile) -> RawFile:
+    """The file that is downloaded: the archive of a member, else the file itself."""
+    return file.location.archive if isinstance(file.location, Member) else file

@@ -1,25 +1,29 @@
-"""Writes all rows of all findings as Parquet, so that a dataset can be fixed: five examples are not enough.
+"""All rows of all findings as Parquet, so that a dataset can be fixed; findings that a recipe reports.
 
     <folder>/<kind>/<config>-<split>.parquet    the rows of one kind in one table, in row order within each finding
     <folder>/findings.json                      {"files": [...]}: the paths of these files, written last
 
-pipelines.audit.finding_tables says what the columns are. The files that findings.json lists are ours: the next run replaces or
+pipelines.audit.findings says what the columns are. The files that findings.json lists are ours: the next run replaces or
 removes them. Any other file in the folder is left as it is.
+
+Who audits the rows of a release again cannot find them, and takes them from its manifest.
 """
 
 import json
 import os
 import re
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from builders.errors import ReleaseError
-from pipelines.audit.finding_tables import list_rows
-from pipelines.audit.findings import FindingRows
-from pipelines.files import locked
+from builders.spec import Reported
+from cards.manifest import Manifest
+from pipelines.audit.findings import FindingRows, findings_where, list_rows, with_examples, without_rows
+from pipelines.audit.tables import Frames
+from pipelines.process.files import locked
 from pipelines.release.staging import staged_folder
 
 INDEX = "findings.json"
@@ -105,3 +109,21 @@ def _link(path: Path, copy: Path) -> None:
 def _file_name(part: str) -> str:
     """A config or split as part of a file name: names of foreign datasets may hold anything."""
     return re.sub(r"[^\w-]", "_", part) or "all"
+
+
+REPORTED_KINDS = ("query_in_benchmark_test",)
+
+
+def report_rows(reported: Iterable[Reported], frames: Frames) -> list[FindingRows]:
+    """The findings with their rows. frames: the tables of the release, by config and split."""
+    findings: list[FindingRows] = []
+    for one in reported:
+        location = (one.config, one.split, one.column)
+        rows = frames[one.config][one.split].select("id").with_row_index("position")
+        findings += findings_where(one.kind, location, rows, pl.col("id").is_in(list(one.ids)), detail=one.detail)
+    return with_examples(findings, frames)
+
+
+def reported_before(manifest: Manifest) -> list[FindingRows]:
+    """The findings that the recipe of a release reported, from its manifest: without their rows."""
+    return [without_rows(finding) for finding in manifest.findings if finding.kind in REPORTED_KINDS]

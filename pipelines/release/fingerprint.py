@@ -11,7 +11,7 @@ import platform
 from functools import cache
 from pathlib import Path
 
-from pipelines import installation
+from pipelines.process import installation
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("builders", "cards", "pipelines")

@@ -1,4 +1,4 @@
-"""A release in its folder: the names of its files, its manifest, its tables.
+"""A release in its folder: the names of its files, its manifest, its tables; and whether they are those of its manifest.
 
 outputs/<dataset>/<version>/
   README.md  manifest.json  statistics.json  croissant.json  scores.json
@@ -18,6 +18,9 @@ from builders import limits
 from builders.errors import ReleaseError
 from cards.manifest import Document, Manifest, Table, decode
 from cards.scores import Scores, decode_scores
+from pipelines.process.stages import BYTES, stage
+from pipelines.release.content_hash import dataset_sha256
+from pipelines.release.parquet import count_rows, describe_file, hash_table
 
 MANIFEST, STATISTICS, CARD, CROISSANT = "manifest.json", "statistics.json", "README.md", "croissant.json"
 SCORES = "scores.json"
@@ -136,3 +139,45 @@ def scan_tables(release_dir: Path, tables: Iterable[Table]) -> dict[str, dict[st
 def write_json(path: Path, value: Any) -> None:
     """Write JSON as people read it: indented, UTF-8, with a final newline."""
     path.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8", newline="\n")
+
+
+def verify_release(release_dir: Path, manifest: Manifest) -> list[str]:
+    """The problems of a release: files missing, changed or not in the manifest; tables with other rows than the manifest's.
+
+    Every data file is read and every row hashed: an empty list means that the rows are those of the manifest's content_sha256.
+    Card, statistics and croissant.json need only exist: see pipelines.release.folder.edited_documents.
+
+    Raises ReleaseError for a file that has the manifest's digest and is not valid Parquet, or has columns of other types.
+    """
+    problems: list[str] = []
+    hashes: dict[tuple[str, str], str] = {}
+    for table in manifest.tables:
+        damaged = _damaged_files(release_dir, table)
+        if not damaged:
+            digest = hashes[table.config, table.split] = hash_table(release_dir, table)
+            if digest != table.content_sha256:
+                damaged.append(f"{table.location}: other rows than the manifest's")
+            elif (rows := count_rows(release_dir, table)) != table.rows:
+                damaged.append(f"{table.location}: {rows:,} rows, {table.rows:,} in the manifest")
+        problems += damaged
+    named = {file.path for file in manifest.files}
+    present = [path.relative_to(release_dir).as_posix() for path in sorted(release_dir.rglob("*.parquet"))]
+    problems += [f"{path} is in no table of the manifest" for path in present if path not in named]
+    problems += [f"{name} is missing" for name in document_names(manifest) if not (release_dir / name).is_file()]
+    if not problems and dataset_sha256(hashes) != manifest.content_sha256:
+        problems.append("content_sha256 is not that of the tables")
+    return problems
+
+
+def _damaged_files(release_dir: Path, table: Table) -> list[str]:
+    damaged = []
+    total = sum(file.bytes for file in table.files)
+    with stage(f"comparing files of {table.location}", total=total, unit=BYTES) as advance:
+        for file in table.files:
+            path = release_dir / file.path
+            if not path.is_file():
+                damaged.append(f"{file.path} is missing")
+            elif (present := describe_file(path, release_dir)).sha256 != file.sha256:
+                damaged.append(f"{file.path} has changed: {present.bytes} bytes, sha256 {present.sha256[:16]}...")
+            advance(file.bytes)
+    return damaged

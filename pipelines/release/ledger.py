@@ -19,8 +19,8 @@ import msgspec
 
 from builders.errors import ReleaseError
 from cards.manifest import INVALID_JSON, Count, Manifest, Sha256
-from pipelines.files import locked, write_atomically
-from pipelines.installation import is_checkout
+from pipelines.process.files import locked, write_atomically
+from pipelines.process.installation import is_checkout
 
 LEDGER = Path(__file__).parents[1] / "ledger.json"
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from builders.errors import SourceError
-from cards.front_matter_parser import parse_front_matter, split_front_matter
+from cards.front_matter import parse_front_matter, split_front_matter
 from cards.manifest import Manifest, Table
-from pipelines.resolution import REFUSALS, Files, resolve_files
+from pipelines.release.resolution import REFUSALS, Files, resolve_files
 
 if TYPE_CHECKING:
     from datasets import DatasetInfo

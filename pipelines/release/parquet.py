@@ -17,13 +17,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builders.batches import prefetch
-from builders.column_types import type_name
 from builders.errors import ReleaseError
-from builders.tasks import config_folder
+from builders.tasks import config_folder, type_name
 from cards.manifest import Column, File, Table
-from pipelines.files import file_sha256
+from pipelines.process.files import file_sha256
+from pipelines.process.stages import stage
 from pipelines.release.content_hash import TableHash
-from pipelines.stages import stage
 
 # The Hub's viewer reads whole row groups and gives up near 286 MiB. A shard is the least that a re-upload costs.
 ROW_GROUP_ROWS, ROW_GROUP_BYTES = 20_000, 32 << 20

@@ -1,4 +1,7 @@
-"""The texts that the datasets of the catalogue share with each other, as far as releases of them were compared.
+"""What datasets share: texts, as far as releases of them were compared; and pairs of two sets of training data, by their hashes.
+
+A pair of two sets is trained on twice, and a set that is left out is still there in part. Nothing is dropped: sets stay as their
+sources are.
 
 contamination_map.json is committed; `contamination map` writes it. It holds `datasets`, what was compared (dataset, version,
 content_sha256; a dataset without version is the raw files of a source), and `shared`: for each column of a split with texts of
@@ -7,10 +10,196 @@ another release.
 """
 
 import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builders.errors import ReleaseError
+from builders.shaping.folding import fold_text
+from builders.shaping.measurements import hash_pairs, hash_texts
+from builders.spec import version_key
+from cards import markdown
 from cards.evidence import Comparison, SharedTexts
+from cards.manifest import Manifest
+from pipelines.process import tables
+from pipelines.process.stages import stage
+from pipelines.release.folder import read_manifest
+
+BATCH_ROWS = 20_000
+KINDS = ("pairs", "folded_pairs", "queries", "folded_queries")
+SCHEMA = {"set": pl.UInt16, "hash": pl.UInt64, "row": pl.UInt32}
+
+
+@dataclass(frozen=True)
+class PairSet:
+    """A set of training data in a release: its name is the config. sample: not the complete set."""
+
+    dataset: str
+    version: str
+    name: str
+    sample: bool
+    rows: int
+    files: tuple[Path, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class SharedPairs:
+    """What two sets share: different pairs and different queries, exactly and folded (builders.shaping.folding.fold_text).
+
+    share: of the folded pairs of the set that has fewer. query, positive: the first shared pair in the order of `first`, as it is
+    there; a query without positive where the sets share queries alone.
+    """
+
+    first: PairSet
+    second: PairSet
+    pairs: int
+    folded_pairs: int
+    queries: int
+    folded_queries: int
+    share: float
+    query: str
+    positive: str | None
+
+
+def find_sets(datasets: Sequence[tuple[str, str]], releases: Path) -> tuple[list[PairSet], list[str]]:
+    """The sets of datasets that are built, and the names of the datasets that are not.
+
+    datasets: name and version; where that version is not built, the newest that is. releases: the folder with
+    `<dataset>/<version>`.
+
+    Raises ReleaseError for an invalid release.
+    """
+    found, missing = list[PairSet](), list[str]()
+    for dataset, version in datasets:
+        manifest = _newest_manifest(releases / dataset, version)
+        if manifest is None:
+            missing.append(dataset)
+            continue
+        folder = releases / dataset / manifest.version
+        found += [
+            PairSet(
+                dataset,
+                manifest.version,
+                table.config,
+                not manifest.complete,
+                table.rows,
+                tuple(folder / file.path for file in table.files),
+            )
+            for table in manifest.tables
+        ]
+    return found, missing
+
+
+def _newest_manifest(dataset_dir: Path, version: str) -> Manifest | None:
+    built = [path.name for path in dataset_dir.glob("[0-9]*.[0-9]*.[0-9]*") if path.is_dir()]
+    newest_first = sorted(built, key=version_key, reverse=True)
+    for name in dict.fromkeys([version, *newest_first]):
+        if (manifest := read_manifest(dataset_dir / name)) is not None:
+            return manifest
+    return None
+
+
+def find_shared_pairs(sets: Sequence[PairSet]) -> list[SharedPairs]:
+    """What each two of some sets share, those with most pairs first; sets that share nothing are left out.
+
+    Memory: about 200 bytes a pair, whatever its texts; the files are read in batches.
+
+    Raises ReleaseError for files that cannot be read.
+    """
+    hashes: dict[str, list[pl.DataFrame]] = {kind: [] for kind in KINDS}
+    with stage("hashing pairs", total=sum(one.rows for one in sets), unit="rows") as advance:
+        for number, one in enumerate(sets):
+            for kind, frame in _hash_set(one, number, advance).items():
+                hashes[kind].append(frame)
+    sizes = [frame.height for frame in hashes["folded_pairs"]]
+    shared = {kind: _count_shared(frames) for kind, frames in hashes.items()}
+    found = []
+    for first, second in sorted({both for counts in shared.values() for both in counts}):
+        counts = {kind: shared[kind].get((first, second), (0, 0, 0)) for kind in KINDS}
+        pairs, queries = counts["folded_pairs"], counts["folded_queries"]
+        query, positive = _example(sets[first], pairs) if pairs[0] else (_example(sets[first], queries)[0], None)
+        share = pairs[0] / min(sizes[first], sizes[second])
+        numbers = {kind: count for kind, (count, _, _) in counts.items()}
+        found.append(SharedPairs(sets[first], sets[second], **numbers, share=share, query=query, positive=positive))
+    return sorted(found, key=lambda one: (-one.folded_pairs, -one.folded_queries, one.first.name, one.second.name))
+
+
+def _hash_set(one: PairSet, number: int, advance: Callable[[int], None]) -> dict[str, pl.DataFrame]:
+    """The different hashes of a set, each with the first row that has it, by kind."""
+    parts: dict[str, list[pl.DataFrame]] = {kind: [pl.DataFrame([], SCHEMA)] for kind in KINDS}
+    first_row = 0
+    for batch in _batches(one):
+        for kind, frame in _hash_batch(batch, first_row).items():
+            parts[kind].append(frame.select(pl.lit(number, pl.UInt16).alias("set"), "hash", "row"))
+        first_row += batch.height
+        advance(batch.height)
+    return {kind: pl.concat(frames).unique("hash", keep="first", maintain_order=True) for kind, frames in parts.items()}
+
+
+def _batches(one: PairSet) -> Iterator[pl.DataFrame]:
+    for path in one.files:
+        try:
+            with pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(BATCH_ROWS, columns=["query", "positives"]):
+                    frame = pl.from_arrow(pa.Table.from_batches([batch]))
+                    assert isinstance(frame, pl.DataFrame)
+                    yield frame
+        except (pa.ArrowException, OSError) as error:
+            todo = f"build it again: embedding-datasets build {one.dataset}@{one.version} --force"
+            raise ReleaseError(
+                "a data file cannot be read", where=str(path), found=str(error).split("\n", 1)[0][:200], todo=todo
+            ) from error
+
+
+def _hash_batch(batch: pl.DataFrame, first_row: int) -> dict[str, pl.DataFrame]:
+    """The hashes of rows by kind, with the numbers of the rows."""
+    rows = batch.with_row_index("row", first_row)
+    pairs = rows.explode("positives", empty_as_null=False)
+    folded = fold_text(pl.col("query"))
+    folded_queries, folded_pairs = (
+        rows.select("row", query=folded),
+        pairs.select("row", query=folded, positives=fold_text(pl.col("positives"))),
+    )
+    return {
+        "pairs": _hashed(pairs["row"], hash_pairs(pairs["query"], pairs["positives"])),
+        "folded_pairs": _hashed(folded_pairs["row"], hash_pairs(folded_pairs["query"], folded_pairs["positives"])),
+        "queries": _hashed(rows["row"], hash_texts(rows["query"])),
+        "folded_queries": _hashed(rows["row"], hash_texts(folded_queries["query"])),
+    }
+
+
+def _hashed(rows: pl.Series, hashes: object) -> pl.DataFrame:
+    return pl.DataFrame({"hash": hashes, "row": rows}, {"hash": pl.UInt64, "row": pl.UInt32})
+
+
+def _count_shared(frames: Sequence[pl.DataFrame]) -> dict[tuple[int, int], tuple[int, int, int]]:
+    """How many hashes each two sets share, and the row and the hash of the first of them, by the numbers of the sets."""
+    hashes = pl.concat([pl.DataFrame([], SCHEMA), *frames])
+    repeated = hashes.filter(pl.col("hash").is_duplicated())
+    both = repeated.join(repeated, on="hash", suffix="_of_second").filter(pl.col("set") < pl.col("set_of_second"))
+    counted = both.group_by("set", "set_of_second").agg(
+        pl.len(), pl.col("row").min(), pl.col("hash").sort_by("row", "hash").first()
+    )
+    return {(first, second): (count, row, key) for first, second, count, row, key in counted.iter_rows()}
+
+
+def _example(one: PairSet, shared: tuple[int, int, int]) -> tuple[str, str | None]:
+    """The query of a row, and its positive that gives the folded pair its hash. shared: count, row, hash."""
+    _, row, key = shared
+    texts = pl.scan_parquet(list(one.files), glob=False).slice(row, 1).select("query", "positives").collect()
+    query, positives = texts.row(0)
+    pairs = pl.DataFrame(
+        {"query": [query] * len(positives), "positive": positives}, {"query": pl.String, "positive": pl.String}
+    )
+    folded = pairs.select(fold_text(pl.all()))
+    keys = hash_pairs(folded["query"], folded["positive"])
+    return query, next((text for text, other in zip(positives, keys, strict=True) if int(other) == key), None)
+
 
 MAP = Path(__file__).with_name("contamination_map.json")
 
@@ -42,3 +231,57 @@ def shared_with_others(dataset: str, content_sha256: str, compared: dict[str, An
 def _table(side: dict[str, str]) -> str:
     config = "" if side["config"] == "default" else f"{side['config']}/"
     return f"{config}{side['split']}.{side['column']}"
+
+
+KIND = "pair_in_other_dataset"
+EXAMPLE = 60  # characters of each text
+NOTE = (
+    "pairs: different pairs of a query and a positive that both sets have, ignoring case, punctuation and white space; exact: the"
+    " same characters. share: of the set that has fewer pairs. queries: different queries of both, whatever their positives."
+    " Nothing is removed: docs/training.md."
+)
+
+
+def shared_pairs_page(
+    shared: Sequence[SharedPairs], sets: Sequence[PairSet], missing: Sequence[str], width: int | None = None
+) -> list[str]:
+    """The table as lines. sets: that were compared. missing: datasets that are not built. width: as for tables.table."""
+    rows = [["set", "other set", "pairs", "share", "exact", "queries", "example"]]
+    for one in shared:
+        numbers = (f"{one.folded_pairs:,}", f"{one.share:.1%}", f"{one.pairs:,}", f"{one.folded_queries:,}")
+        rows.append([one.first.name, one.second.name, *numbers, _example_cell(one)])
+    page = []
+    if shared:
+        numbers_of = ("pairs", "share", "exact", "queries")
+        optional = ("exact", "queries") if width is not None and width < 120 else ()
+        page = [*tables.table(rows, width=width, optional=optional, numbers=numbers_of).splitlines(), ""]
+    samples = sum(one.sample for one in sets)
+    words = f"{len(sets)} sets compared" + (f", {samples} of them a sample or a part" if samples else "")
+    page += tables.wrap(f"{words}." if shared else f"{words}: no two have a query or a pair in common.")
+    if missing:
+        page += tables.wrap(f"not built, not compared: {', '.join(missing)}.")
+    return page + (tables.wrap(NOTE) if shared else [])
+
+
+def as_json(one: SharedPairs) -> dict[str, Any]:
+    """What two sets share, for programs."""
+    return {
+        "kind": KIND,
+        "set": _name(one.first),
+        "other_set": _name(one.second),
+        "pairs": one.pairs,
+        "folded_pairs": one.folded_pairs,
+        "queries": one.queries,
+        "folded_queries": one.folded_queries,
+        "share": one.share,
+        "example": {"query": one.query, "positive": one.positive},
+    }
+
+
+def _name(one: PairSet) -> dict[str, Any]:
+    return {"dataset": one.dataset, "version": one.version, "config": one.name, "sample": one.sample}
+
+
+def _example_cell(one: SharedPairs) -> str:
+    texts = [one.query] if one.positive is None else [one.query, one.positive]
+    return " | ".join(markdown.shorten(markdown.visible(" ".join(part.split())), EXAMPLE) for part in texts)

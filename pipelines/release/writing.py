@@ -19,20 +19,19 @@ from cards.croissant import render_croissant
 from cards.evidence import Evidence
 from cards.manifest import FORMAT, Finding, Identity, Manifest, Table, encode
 from cards.render import render
-from cards.score_section import with_scores
-from cards.scores import Scores, encode_scores
-from pipelines.audit import integrity, known_findings, quality, statistics, text_hashes
+from cards.scores import Scores, encode_scores, with_scores
+from pipelines.audit import integrity, quality, statistics
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.languages import sample_tables
+from pipelines.audit.quality import explain_findings, known_findings_of_splits, verify_known_findings
+from pipelines.audit.tables import hash_seed
+from pipelines.process.stages import read_stages, stage
 from pipelines.release import fingerprint, folder, parquet
 from pipelines.release.content_hash import dataset_sha256
-from pipelines.release.examples import choose_examples
+from pipelines.release.examples import choose_examples, quote_findings
 from pipelines.release.figures import count_agreeing
-from pipelines.release.finding_files import write_findings
-from pipelines.release.quotes import quote_findings
-from pipelines.release.reported import report_rows
+from pipelines.release.finding_files import report_rows, write_findings
 from pipelines.release.shared_texts import shared_with_others
-from pipelines.stages import read_stages, stage
 
 SCRATCH = ".scratch"  # inside the staging folder, which the next build removes if this one is killed
 
@@ -122,7 +121,7 @@ def _audit(
             if any(one.finding.severity == "error" for one in found):
                 return found, {}
             sampled_texts = background.submit(sample_tables, task, frames).result
-            seed = text_hashes.hash_seed(task, frames)
+            seed = hash_seed(task, frames)
             description = background.submit(statistics.describe_tables, task, frames, seed, sampled_texts)
             languages = definition.dataset.languages
             found += quality.audit_tables(task, frames, splits, languages, seed=seed, sampled_texts=sampled_texts)
@@ -146,9 +145,9 @@ def _with_known(definition: Definition, identity: Identity, findings: list[Findi
     if identity.sample:
         return findings
     if identity.partial:
-        declared = known_findings.known_findings_of_splits(declared, identity.splits)
-    known_findings.verify_known_findings(identity.name, findings, declared, definition.entry.module)
-    return known_findings.explain_findings(findings, declared)
+        declared = known_findings_of_splits(declared, identity.splits)
+    verify_known_findings(identity.name, findings, declared, definition.entry.module)
+    return explain_findings(findings, declared)
 
 
 def _manifest(identity: Identity, tables: Tables, written: list[Table], findings: Sequence[Finding]) -> Manifest:

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from builders.errors import DatasetError, SourceError
-from pipelines import interrupts, terminal
+from pipelines.process import terminal, workers
+from pipelines.process.workers import hold_interrupts
 from pipelines.reproduction.plan import Rebuild
-from pipelines.workers import hold_interrupts
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from pipelines.reproduction.rebuild import run; run()"
@@ -90,7 +90,7 @@ def build_in_clean_process(job: Job) -> None:
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
     try:
-        process.wait(interrupts.GRACE)
+        process.wait(workers.GRACE)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -9,8 +9,8 @@ from builders import catalogue
 from builders.benchmarks import BENCHMARKS
 from builders.catalogue import Entry
 from builders.errors import UsageError
-from pipelines import installation
-from pipelines.files import write_atomically
+from pipelines.process import installation
+from pipelines.process.files import write_atomically
 from pipelines.scaffold.templates import Plan, citation_text, scaffold
 
 ROOT = installation.ROOT

@@ -11,15 +11,13 @@ from builders.errors import DatasetError, error_line
 from builders.spec import Source
 from cards.columns import describe_columns
 from cards.completeness import find_text_gaps
-from cards.gaps import Gap, marked_lines
 from cards.manifest import Manifest
-from cards.texts import prose_path, read_prose
+from cards.texts import Gap, marked_lines, prose_path, read_prose
+from pipelines.catalogue_pages.sources import render_page
 from pipelines.make import BuildSettings, make
-from pipelines.raw.inputs import missing_golden_files
-from pipelines.raw.lock_file import LOCK_FILE
-from pipelines.raw.pins import find_pin
+from pipelines.raw.locations import missing_golden_files
+from pipelines.raw.pins import LOCK_FILE, find_pin
 from pipelines.raw.settings import RawSettings
-from pipelines.report.sources_page import render_page
 from pipelines.scaffold import checkout
 
 
@@ -95,7 +93,7 @@ def _page_gaps() -> Iterator[Gap]:
     """Pages that are generated from all builders, and were not since they changed."""
     path = checkout.ROOT / "docs" / "sources.md"
     if path.is_file() and path.read_text("utf-8") != render_page():
-        todo = "python -m pipelines.report.sources_page > docs/sources.md"
+        todo = "python -m pipelines.catalogue_pages.sources > docs/sources.md"
         yield Gap("the page of all sources is out of date", str(path), todo, level="finish")
 
 

@@ -11,15 +11,11 @@ from threadpoolctl import threadpool_limits
 from builders import tasks
 from cards.scores import BASELINES, Baseline, Shortcut
 from pipelines.audit.tables import Frames
-from pipelines.scores.bitext import score_bitext
 from pipelines.scores.classification import score_classification
 from pipelines.scores.clustering import score_clustering
-from pipelines.scores.packages import package_versions
-from pipelines.scores.pairs import score_pair_classification, score_sts
-from pipelines.scores.records import Results
-from pipelines.scores.reranking import score_reranking
-from pipelines.scores.retrieval import score_retrieval
-from pipelines.scores.shortcuts import find_shortcuts
+from pipelines.scores.pairs import score_bitext, score_pair_classification, score_sts
+from pipelines.scores.results import Results, find_shortcuts, package_versions
+from pipelines.scores.retrieval import score_reranking, score_retrieval
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ def compute_baselines(task: tasks.Task, frames: Frames, split: str | None = None
     frames: its tables by config and split (pipelines.release.folder.scan_tables). split: the one to score, by default the one
     that a benchmark scores.
 
-    Call pipelines.scores.packages.require_packages before this module is imported.
+    Call pipelines.scores.results.require_packages before this module is imported.
     """
     split = split or tasks.evaluated_split(task)
     with threadpool_limits(1):

@@ -2,7 +2,7 @@
 
 Models learn from the train split, or from the first split where there is no train. Where the evaluated split is all there is (of
 a partial release), they learn from its other folds. Rows that begin with the same six words are in one fold; of texts with two
-sides (pipelines.scores.sides), rows that share a side.
+sides (pipelines.scores.text_models), rows that share a side.
 """
 
 from collections import Counter
@@ -16,14 +16,25 @@ from numpy.typing import NDArray
 
 from builders import tasks
 from cards.scores import Baseline
+from pipelines.process.stages import stage
 from pipelines.scores.folds import Part, Plan, plan_folds, sample_few, select_training
 from pipelines.scores.metrics import accuracy, chance_accuracy, mean_area_under_curve
-from pipelines.scores.overlap import fold, shared_letters, shared_words
-from pipelines.scores.records import Results, make_baseline
-from pipelines.scores.sides import Sides, split_sides
-from pipelines.scores.simple_models import predict_by_neighbours, predict_centroids, predict_classes, predict_label_sets
-from pipelines.scores.text_features import count_terms, describe_lengths, standardize, weigh_terms
-from pipelines.stages import stage
+from pipelines.scores.results import Results, make_baseline
+from pipelines.scores.text_models import (
+    Sides,
+    count_terms,
+    describe_lengths,
+    fold,
+    predict_by_neighbours,
+    predict_centroids,
+    predict_classes,
+    predict_label_sets,
+    shared_letters,
+    shared_words,
+    split_sides,
+    standardize,
+    weigh_terms,
+)
 
 Integers = NDArray[np.int64]
 Matrix = NDArray[np.float64]

@@ -14,11 +14,11 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from pipelines.process.stages import stage
 from pipelines.scores.folds import order_by_hash
 from pipelines.scores.metrics import v_measure
-from pipelines.scores.records import Results, make_baseline
-from pipelines.scores.text_features import count_terms, describe_lengths, standardize, weigh_terms
-from pipelines.stages import stage
+from pipelines.scores.results import Results, make_baseline
+from pipelines.scores.text_models import count_terms, describe_lengths, standardize, weigh_terms
 
 Integers = NDArray[np.int64]
 

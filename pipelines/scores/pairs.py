@@ -1,4 +1,4 @@
-"""Baselines for pairs of texts: pair classification in average precision, STS in Spearman's rank correlation.
+"""Baselines for pairs of texts: average precision, Spearman's rank correlation, and weighted F1 for bitext mining.
 
 Shared words and letters are scores as they are. Linear models of the lengths, and of one side alone, learn from the other folds,
 because these tasks train nothing; pairs that share the side with fewer different texts are in one fold. Lengths are learned too,
@@ -13,14 +13,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cards.scores import Labels
-from pipelines.scores.folds import Plan, plan_folds
-from pipelines.scores.metrics import area_under_curve, average_precision, spearman
-from pipelines.scores.overlap import fold, shared_letters, shared_words
-from pipelines.scores.records import Results, make_baseline
-from pipelines.scores.sides import Sides
-from pipelines.scores.simple_models import predict_classes, predict_values
-from pipelines.scores.text_features import count_terms, describe_lengths, standardize, weigh_terms
-from pipelines.stages import stage
+from pipelines.process.stages import stage
+from pipelines.scores.folds import Plan, order_by_hash, plan_folds
+from pipelines.scores.metrics import area_under_curve, average_precision, bitext_f1, chance_bitext_f1, spearman
+from pipelines.scores.results import Results, make_baseline
+from pipelines.scores.text_models import (
+    Sides,
+    count_letters,
+    count_terms,
+    describe_lengths,
+    fold,
+    predict_classes,
+    predict_values,
+    shared_letters,
+    shared_words,
+    standardize,
+    weigh_terms,
+)
 
 Values = NDArray[np.float64]
 Weigh = Callable[[Any, Any], tuple[Any, Any]]
@@ -103,3 +112,56 @@ def _predict_out_of_fold(features: Any, weigh: Weigh, plan: Plan, predict: Calla
             training, scored = weigh(features[part.training], features[part.scored])
             scores[part.scored] = predict(training, part.training, scored)
     return scores
+
+
+Integers = NDArray[np.int64]
+
+BLOCK = 500  # rows whose similarities with all others are in memory at once
+DIGITS = 9  # of a similarity: what differs less is equal
+
+
+def score_bitext(table: pl.LazyFrame) -> Results:
+    """All baselines. table: sentence1, sentence2, row by row translations of each other."""
+    rows = table.select("sentence1", "sentence2").collect(engine="streaming")
+    order = order_by_hash(
+        rows["sentence2"], "translations"
+    )  # of equally similar texts, the first in this order is taken
+    left, right = rows["sentence1"], rows["sentence2"].gather(order)
+    baselines = [make_baseline("chance", chance_bitext_f1(rows.height))]
+    with stage("baselines: lengths", total=rows.height, unit="rows") as advance:
+        found = _find_in_blocks(rows.height, _length_similarity(left, right), advance)
+        baselines.append(make_baseline("length", bitext_f1(order[found])))
+    texts = fold(left) + fold(right)
+    for name, count in (("words", count_terms), ("letters", count_letters)):
+        with stage(f"baselines: shared {name}", total=rows.height, unit="rows") as advance:
+            found = _find_in_blocks(rows.height, _cosine_similarity(count(texts), rows.height), advance)
+            baselines.append(make_baseline(name, bitext_f1(order[found])))
+    return Results(baselines, rows.height)
+
+
+def _find_in_blocks(rows: int, similarity: Callable[[slice], Any], advance: Callable[[int], None]) -> Integers:
+    """For each row, the position of the most similar text; of equally similar ones the first.
+
+    similarity: for a slice of the rows, their similarities with all texts, as a table of rows by texts.
+    """
+    found = np.zeros(rows, dtype=np.int64)
+    for start in range(0, rows, BLOCK):
+        block = slice(start, min(start + BLOCK, rows))
+        found[block] = np.argmax(np.round(similarity(block), DIGITS), axis=1)
+        advance(block.stop - start)
+    return found
+
+
+def _length_similarity(left: pl.Series, right: pl.Series) -> Callable[[slice], Any]:
+    """How near a text's length is to that expected of the translation, if all were equally much longer or shorter."""
+    one = left.str.len_chars().to_numpy().astype(np.float64)
+    other = right.str.len_chars().to_numpy().astype(np.float64)
+    expected = one * (other.sum() / max(one.sum(), 1.0))
+    return lambda block: -np.abs(expected[block, np.newaxis] - other[np.newaxis, :])
+
+
+def _cosine_similarity(counts: Any, rows: int) -> Callable[[slice], Any]:
+    """The cosine of TF-IDF. counts: the terms of the texts, followed by those of the other language."""
+    weights, _ = weigh_terms(counts, counts[:1])
+    right = weights[rows:].T.tocsr()
+    return lambda block: (weights[:rows][block] @ right).toarray()

@@ -1,8 +1,10 @@
-"""Scores of one release: what of them is there already, what is computed, and where it is written.
+"""Scores of one release: what of them is there already, what is computed, and how they are put into the release.
 
-Call pipelines.scores.packages.require_packages before this module is imported.
+Call pipelines.scores.results.require_packages before this module is imported.
 """
 
+import os
+import shutil
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -10,14 +12,76 @@ from typing import Any, Literal
 from builders import tasks
 from builders.catalogue import Definition
 from builders.errors import ReleaseError, UsageError
-from cards.manifest import Manifest
-from cards.score_section import headroom
-from cards.scores import Scores
+from cards.manifest import Manifest, encode
+from cards.scores import (
+    BASELINES,
+    LABELS,
+    ModelScore,
+    Scores,
+    Shortcut,
+    encode_scores,
+    headroom,
+    metric_name,
+    with_scores,
+)
+from pipelines.process.stages import stage
+from pipelines.process.tables import WIDTH, table, wrap
 from pipelines.release import folder
+from pipelines.release.staging import dataset_lock, recover_release, staged_release
 from pipelines.scores.baselines import compute_baselines
 from pipelines.scores.evaluation import evaluate_model
-from pipelines.scores.recording import record_scores, require_unedited
-from pipelines.stages import stage
+
+
+def require_unedited(release_dir: Path, manifest: Manifest) -> None:
+    """Refuse a release that lacks files, or whose documents were edited: the manifest would get the digests of the edits.
+
+    Raises ReleaseError.
+    """
+    if damage := folder.find_damage(release_dir, manifest):
+        raise ReleaseError(
+            "the release is not the one of its manifest",
+            where=str(release_dir),
+            found="; ".join(damage[:5]),
+            todo=f"build it again: embedding-datasets build {manifest.name} --force",
+        )
+
+
+def record_scores(release_dir: Path, scores: Scores) -> Manifest:
+    """Write the scores of a release into its folder, which holds the old documents or the new ones at every moment.
+
+    The data files are not written again: the new folder links to them where the file system can. Returns the new manifest.
+
+    Raises ReleaseError for a damaged release, and for one that has other rows than were scored, by another build meanwhile.
+    """
+    with dataset_lock(release_dir.parent.parent, scores.dataset):
+        recover_release(release_dir)
+        manifest = folder.require_manifest(release_dir)
+        require_unedited(release_dir, manifest)
+        if manifest.content_sha256 != scores.content_sha256:
+            raise ReleaseError(
+                "the release has changed since it was scored",
+                where=str(release_dir),
+                found=f"content {manifest.content_sha256[:12]}",
+                expected=f"content {scores.content_sha256[:12]}",
+                todo=f"score it again: embedding-datasets score {manifest.name}",
+            )
+        with staged_release(release_dir) as staging_dir:
+            others = shutil.ignore_patterns(folder.CARD, folder.SCORES, folder.MANIFEST)
+            shutil.copytree(release_dir, staging_dir, ignore=others, copy_function=_link, dirs_exist_ok=True)
+            card = with_scores((release_dir / folder.CARD).read_text("utf-8"), scores)
+            (staging_dir / folder.CARD).write_bytes(card.encode())
+            (staging_dir / folder.SCORES).write_bytes(encode_scores(scores))
+            manifest = replace(manifest, documents=folder.describe_documents(staging_dir))
+            (staging_dir / folder.MANIFEST).write_bytes(encode(manifest))
+    return manifest
+
+
+def _link(source: str, target: str) -> None:
+    """Give a file a second name; copy it where the file system cannot do that."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 @dataclass(frozen=True)
@@ -113,3 +177,42 @@ def _with_baselines(definition: Definition, release_dir: Path, manifest: Manifes
     with stage("baselines"):
         computed = compute_baselines(definition.dataset.task, frames, scores.split)
     return replace(scores, baselines=computed.baselines, shortcuts=computed.shortcuts, packages=computed.packages)
+
+
+def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | None) -> list[str]:
+    """All scores of a release, the best first, then what they mean. state: `scored` or `up to date`."""
+    rows = [
+        (one.score, [one.model, one.weights, "as the task gives", _model_score(one, scores.metric)])
+        for one in scores.models
+    ]
+    rows += [
+        (one.score, [one.name, BASELINES.get(one.name, ""), LABELS[one.labels], f"{one.score:.1f}"])
+        for one in scores.baselines
+    ]
+    ordered = [row for _, row in sorted(rows, key=lambda row: -row[0])]
+    heading = ["model or baseline", "what it is", "labels seen", metric_name(scores.metric)]
+    lines = [f"{scores.dataset} {scores.version}: {state}, {scores.split}, times 100", ""]
+    lines += table([heading, *ordered], width=width).splitlines()
+    remarks = [_shortcut(one) for one in scores.shortcuts]
+    for model in scores.models:
+        if (published := model.published) is not None:
+            ours = model.score if model.same_metric is None else model.same_metric
+            remarks.append(
+                f"{model.model}: {ours:.2f} {metric_name(published.metric)}; published for {published.model}:"
+                f" {published.score:.2f} ({published.source})"
+            )
+    if (points := headroom(scores)) is not None and scores.best_baseline is not None:
+        best = scores.best_baseline.name
+        remarks.append(f"headroom: {points:+.1f} points between the best model and the best baseline ({best})")
+    remarks.append(f"written into {release_dir}" if state == "scored" else f"in {release_dir}")
+    return [*lines, "", *(line for remark in remarks for line in wrap(remark, width=width or WIDTH))]
+
+
+def _model_score(model: ModelScore, metric: str) -> str:
+    return f"{model.score:.2f}" + ("" if model.metric == metric else f" {metric_name(model.metric)}")
+
+
+def _shortcut(shortcut: Shortcut) -> str:
+    metric = metric_name(shortcut.metric)
+    what = BASELINES.get(shortcut.baseline, shortcut.baseline)
+    return f"shortcut: {what}: {shortcut.score:.1f} ({metric}), chance is {shortcut.chance:.1f}"

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from builders import catalogue
-from builders.aliases import REPOSITORIES, TASKS, fold
+from builders.benchmarks import REPOSITORIES, TASKS, fold
 from builders.errors import UsageError
 
 

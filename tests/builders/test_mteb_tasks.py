@@ -1,4 +1,4 @@
-"""builders.mteb_tasks, and what a card says of mteb's built-in tasks; tests/test_mteb_built_in.py runs the code."""
+"""builders.benchmarks, and what a card says of mteb's built-in tasks; tests/test_mteb_built_in.py runs the code."""
 
 import ast
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.mteb_tasks import BUILT_IN, NOT_SERVED, built_in_tasks, namesake_tasks
+from builders.benchmarks import BUILT_IN, NOT_SERVED, built_in_tasks, namesake_tasks
 from pipelines.make import BuildResult, make
 from tests.support.releases import NAMES, definition_of, sample_settings
 

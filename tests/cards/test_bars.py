@@ -2,7 +2,7 @@
 
 import pytest
 
-from cards.bars import bar
+from cards.figures import bar
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from cards.citation_fields import Author, list_authors, read_year
-from cards.citations import CITATIONS, bibtex
+from cards.croissant import Author, list_authors, read_year
+from cards.texts import CITATIONS, bibtex
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import re
 
 from builders.benchmarks import BENCHMARKS
-from cards.citations import CITATIONS, arxiv_papers, bibtex, read_field
+from cards.texts import CITATIONS, arxiv_papers, bibtex, read_field
 from tests.support.card_inputs import card_for
 
 ENTRIES = [bibtex(key) for key in re.findall(r"(?m)^@\w+\{([^,]+),$", CITATIONS.read_text("utf-8"))]

@@ -12,7 +12,7 @@ from builders.errors import ReleaseError
 from builders.spec import Tables, Version
 from cards import texts
 from cards.completeness import find_text_gaps, require_complete
-from cards.gaps import MARK
+from cards.texts import MARK
 from tests.support.releases import definition_of
 
 TERRA = "terra-pairclassification"

@@ -1,7 +1,7 @@
 """The rows that a card shows."""
 
 from builders import tasks
-from cards.example_table import example_table
+from cards.render import example_table
 
 MULTILABEL = tasks.MultilabelClassification(labels=("joy", "fear"))
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from builders.errors import SourceError
 from builders.limits import MAX_CARD, MAX_FRONT_MATTER, MAX_VALUES
-from cards.front_matter_parser import parse_front_matter, split_front_matter
+from cards.front_matter import parse_front_matter, split_front_matter
 from tests.support.card_inputs import TASKS, card_for, front_matter_of
 
 

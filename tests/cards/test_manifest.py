@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 
 from builders.errors import ReleaseError
 from builders.limits import MAX_MANIFEST
-from builders.prompts import ConfigPrompts
-from builders.spec import Dropped, Prompts
+from builders.spec import ConfigPrompts, Dropped, Prompts
 from cards import manifest as manifests
-from cards.manifest import FORMAT, decode, encode
-from cards.manifest_schema import schema
+from cards.manifest import FORMAT, decode, encode, schema
 from pipelines.make import BuildResult
 from tests.support.paths import ROOT
 
@@ -282,7 +280,7 @@ def test_two_tables_of_one_config_and_split_are_an_error() -> None:
 
 def test_the_schema_in_the_documentation_is_generated_from_the_records() -> None:
     generated = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
-    assert SCHEMA.read_text("utf-8") == generated, "run: python -m cards.manifest_schema > docs/manifest.schema.json"
+    assert SCHEMA.read_text("utf-8") == generated, "run: python -m cards.manifest > docs/manifest.schema.json"
 
 
 RECORDS: dict[str, Any] = {

@@ -3,7 +3,7 @@
 import pytest
 
 from builders.tasks import Classification, Retrieval
-from cards.placeholders import fill_placeholders, release_numbers
+from cards.texts import fill_placeholders, release_numbers
 
 CLASSIFICATION = Classification(labels=("bad", "good"), splits=("train", "test"))
 

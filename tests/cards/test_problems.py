@@ -7,7 +7,7 @@ import pytest
 from builders import tasks
 from cards.evidence import Quote
 from cards.manifest import Finding
-from cards.problems import describe_problems, summarize
+from cards.render import describe_problems, summarize
 
 ONE_TEXT = tasks.Classification(labels=("bad", "good"))
 REPEATED = Finding("duplicate_text", "warning", "default", "test", "text", 1234, 0.00001, ("id-1",))

@@ -9,11 +9,8 @@ import pytest
 from builders.benchmarks import BENCHMARKS
 from builders.errors import ReleaseError
 from cards import front_matter
-from cards.citations import bibtex
 from cards.completeness import typed_numbers
-from cards.gaps import MARK
-from cards.placeholders import fill_placeholders, release_numbers
-from cards.texts import read_prose
+from cards.texts import MARK, bibtex, fill_placeholders, read_prose, release_numbers
 from pipelines.release import ledger
 from tests.support.releases import definition_of
 

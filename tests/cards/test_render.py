@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
-from builders.prompts import ConfigPrompts
-from builders.spec import Dropped, Prompts
+from builders.spec import ConfigPrompts, Dropped, Prompts
 from builders.tasks import TYPES
 from cards.evidence import Agreement, Evidence, Quote
 from cards.manifest import RawEntry, Recipe

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from builders.errors import ReleaseError
-from cards.evidence import Evidence
+from cards.evidence import FOLDER, Evidence, decode_rebuild, read_rebuilds
 from cards.render import render
-from cards.reproductions import FOLDER, decode_rebuild, read_rebuilds
 from pipelines.make import BuildResult
 from pipelines.release.ledger import read_ledger
 from tests.support.paths import ROOT

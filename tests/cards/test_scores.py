@@ -6,8 +6,18 @@ from dataclasses import replace
 import pytest
 
 from builders.errors import ReleaseError
-from cards.score_section import headroom, summarize_scores, with_scores
-from cards.scores import Baseline, ModelScore, Published, Scores, Shortcut, decode_scores, encode_scores
+from cards.scores import (
+    Baseline,
+    ModelScore,
+    Published,
+    Scores,
+    Shortcut,
+    decode_scores,
+    encode_scores,
+    headroom,
+    summarize_scores,
+    with_scores,
+)
 from tests.support.card_inputs import card_for
 
 SCORES = Scores(

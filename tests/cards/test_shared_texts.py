@@ -1,7 +1,6 @@
 """What a card says of the texts that other datasets have too."""
 
-from cards.evidence import Comparison, SharedTexts
-from cards.shared_texts import describe_comparison
+from cards.evidence import Comparison, SharedTexts, describe_comparison
 
 
 def test_shared_texts_are_listed_with_both_tables_and_kinds() -> None:

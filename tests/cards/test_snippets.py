@@ -1,6 +1,6 @@
 """The repository in the code of a card."""
 
-from cards.snippets import name_repository
+from cards.mteb_task import name_repository
 
 CARD = """---
 pretty_name: <organisation>/x

@@ -45,7 +45,7 @@ def test_the_import_is_light_and_a_built_release_is_loaded_without_pandas_and_da
 
 PROGRESS = """
 import io, sys
-from pipelines.terminal import configure_logging, shows_progress
+from pipelines.process.terminal import configure_logging, shows_progress
 sys.stderr = type("Terminal", (io.StringIO,), {"isatty": lambda self: True})()
 print(shows_progress())
 configure_logging()

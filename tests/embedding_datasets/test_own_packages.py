@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from embedding_datasets.own_packages import NAMES, load_own_packages
-from pipelines import workers
+from pipelines.process import workers
 from tests.support.paths import ROOT
 
 OTHER = 'raise RuntimeError("another package, which nobody asked for")\n'
@@ -43,7 +43,7 @@ def test_in_a_folder_with_packages_of_the_same_names_the_command_is_ours(tmp_pat
 def test_the_import_loads_our_packages_and_nothing_of_weight(tmp_path: Path) -> None:
     script = (
         "import sys, embedding_datasets\n"
-        "import builders.errors, cards, pipelines.safe_text\n"
+        "import builders.errors, cards, pipelines.process.safe_text\n"
         "print(builders.__file__, cards.__file__, pipelines.__file__)\n"
         "print({'polars', 'pyarrow', 'datasets', 'pandas', 'numpy', 'httpx', 'importlib.metadata'} & set(sys.modules))\n"
     )

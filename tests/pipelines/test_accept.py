@@ -12,8 +12,8 @@ import pytest
 from builders import catalogue
 from builders.errors import UsageError
 from pipelines import accept as command
-from pipelines.raw.lock_file import LockEntry
-from pipelines.report import build_report
+from pipelines.build_report import records
+from pipelines.raw.pins import LockEntry
 from tests.support.faulty_server import FaultyServer
 from tests.support.first_contact import build, published_files
 from tests.support.processes import run
@@ -52,7 +52,7 @@ def contents(checkout: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def test_an_installed_package_takes_a_report_over_only_into_files_that_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipelines.installation.is_checkout", lambda: False)
+    monkeypatch.setattr("pipelines.process.installation.is_checkout", lambda: False)
     for named in ([], ["--lock", "mine.json"], ["--ledger", "mine.json"]):
         monkeypatch.setattr(sys, "argv", ["accept", str(tmp_path / "report.json"), *named])
         with pytest.raises(UsageError, match="an installed package keeps its lock file and ledger"):
@@ -60,7 +60,7 @@ def test_an_installed_package_takes_a_report_over_only_into_files_that_are_named
 
 
 def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, checkout: Path) -> None:
-    report = build_report.read_report(sent)
+    report = records.read_report(sent)
     assert report is not None
     alpacafarm = report.datasets[0]
     assert alpacafarm.ledger is not None
@@ -117,11 +117,11 @@ def test_a_version_that_cannot_be_built_again_stays_out_of_the_ledger(
 ) -> None:
     changes: dict[str, Any] = {"recipe": {"recipe_sha256": "0" * 64}, "unknown digest": {"lock": {}}}
     words = {"recipe": "another state of the recipe", "unknown digest": f"{NAME} has no known digest: pin sha256 "}
-    report = build_report.read_report(sent)
+    report = records.read_report(sent)
     assert report is not None
     entry = replace(report.datasets[0], **changes[change])
     path = tmp_path / "report.json"
-    path.write_bytes(build_report.encode(replace(report, datasets=(entry,))))
+    path.write_bytes(records.encode(replace(report, datasets=(entry,))))
     process = accept(path, checkout)
     assert "alpacafarm-reranking@2.0.0: not for the ledger: " in process.stdout
     assert words[change] in process.stdout
@@ -131,7 +131,7 @@ def test_a_version_that_cannot_be_built_again_stays_out_of_the_ledger(
 def test_only_raw_files_that_the_catalogue_does_not_pin_enter_the_lock_file(
     sent: Path, checkout: Path, tmp_path: Path
 ) -> None:
-    report = build_report.read_report(sent)
+    report = records.read_report(sent)
     assert report is not None
     pinned = catalogue.load(catalogue.entries()["terra-pairclassification"]).source.files["val"]
     planted = {
@@ -149,6 +149,6 @@ def test_only_raw_files_that_the_catalogue_does_not_pin_enter_the_lock_file(
         ledger=None,
     )
     path = tmp_path / "report.json"
-    path.write_bytes(build_report.encode(replace(report, datasets=(entry,))))
+    path.write_bytes(records.encode(replace(report, datasets=(entry,))))
     assert "added: 0 to raw.lock.json" in accept(path, checkout).stdout
     assert contents(checkout) == ({}, {})

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.report import build_report
+from pipelines.build_report import records
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.first_contact import GOLDEN, build, path_of, published_files, read_report, start_build
 from tests.support.paths import ROOT
@@ -225,9 +225,9 @@ def texts(value: Any) -> Iterator[str]:
 
 def test_a_report_is_read_back_as_it_was_written(contact: Contact) -> None:
     path = contact.folder / "outputs" / "build-report.json"
-    report = build_report.read_report(path)
+    report = records.read_report(path)
     assert report is not None
-    assert build_report.encode(report) == path.read_bytes()
+    assert records.encode(report) == path.read_bytes()
     names = [entry.name for entry in report.datasets]
     assert names == sorted(names)
 
@@ -306,7 +306,7 @@ def test_a_defect_in_a_builder_does_not_stop_the_others(server: FaultyServer, tm
 def test_builds_of_other_datasets_and_versions_add_to_the_report(server: FaultyServer, tmp_path: Path) -> None:
     build(server, tmp_path, "rubq")
     build(server, tmp_path, "rubq@1.0.0")
-    report = build_report.read_report(tmp_path / "outputs" / "build-report.json")
+    report = records.read_report(tmp_path / "outputs" / "build-report.json")
     assert report is not None
     assert [entry.name for entry in report.datasets] == [
         "rubq-reranking@1.0.0",
@@ -322,7 +322,7 @@ def test_one_dataset_has_a_report_only_where_one_is_requested(server: FaultyServ
     assert "datasets:" not in process.stderr
     assert not (tmp_path / "outputs" / "build-report.json").exists()
     build(server, tmp_path, "terra", "--report", str(tmp_path / "sent" / "terra.json"))
-    report = build_report.read_report(tmp_path / "sent" / "terra.json")
+    report = records.read_report(tmp_path / "sent" / "terra.json")
     assert report is not None
     assert [entry.name for entry in report.datasets] == ["terra-pairclassification@1.0.0"]
 
@@ -343,7 +343,7 @@ def test_a_build_from_golden_samples_has_a_report_only_where_one_is_requested(tm
         "--jobs",
         "2",
     )
-    report = build_report.read_report(tmp_path / "r.json")
+    report = records.read_report(tmp_path / "r.json")
     assert report is not None
     assert [(entry.sample, entry.files, entry.ledger, entry.figures) for entry in report.datasets] == [
         (True, (), None, None)
@@ -411,8 +411,8 @@ def test_a_file_that_is_not_a_report_is_not_replaced(content: bytes, words: str,
 
 
 def test_the_schema_in_the_documentation_is_generated_from_the_records() -> None:
-    generated = json.dumps(build_report.schema(), indent=2, ensure_ascii=False) + "\n"
+    generated = json.dumps(records.schema(), indent=2, ensure_ascii=False) + "\n"
     path = ROOT / "docs" / "build-report.schema.json"
     assert path.read_text("utf-8") == generated, (
-        "python -m pipelines.report.build_report > docs/build-report.schema.json"
+        "python -m pipelines.build_report.records > docs/build-report.schema.json"
     )

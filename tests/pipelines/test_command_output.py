@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from pipelines import build, check, command, fetch, publish, show, stages
+from pipelines import build, check, command, fetch, publish, show
 from pipelines.audit import integrity
-from pipelines.terminal import configure_logging
+from pipelines.process import stages
+from pipelines.process.terminal import configure_logging
 from tests.support.terminals import terminal, watch_lines
 
 

@@ -13,8 +13,8 @@ from builders import catalogue
 from builders.errors import SourceError
 from pipelines import accept, build, check, diff, fetch, publish, show
 from pipelines.audit.languages import SAMPLE
+from pipelines.checking.checks import check_release
 from pipelines.make import GOLDEN, BuildSettings, make
-from pipelines.report.checks import check_release
 from tests.support.paths import ROOT
 from tests.support.processes import run
 from tests.support.releases import NAMES, definition_of, tree

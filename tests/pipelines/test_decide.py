@@ -10,11 +10,17 @@ import pytest
 
 from builders.errors import SourceError, UsageError
 from builders.raw_files import by_hand
-from builders.shaping.lengths import measure_tokens, read_tokens, tokens_file
-from builders.shaping.thresholds import cosines_file, measure_cosines, read_cosines
+from builders.shaping.measurements import (
+    cosines_file,
+    measure_cosines,
+    measure_tokens,
+    read_cosines,
+    read_tokens,
+    tokens_file,
+)
 from builders.spec import Measurement, Raw, Source
 from pipelines import decide
-from pipelines.raw.measuring import MeasuringModel
+from pipelines.models.measuring import MeasuringModel
 from tests.support.measurements import compare_lengths, count_words, encoder, tokenizer
 from tests.support.releases import definition_of
 
@@ -53,7 +59,7 @@ def raw_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def load(measurement: Measurement, folder: Path | None, *, offline: bool) -> MeasuringModel:
         return models[measurement.kind]
 
-    monkeypatch.setattr("pipelines.raw.measuring_models.load_model", load)
+    monkeypatch.setattr("pipelines.models.measuring.load_model", load)
     definition = replace(definition_of("cedr-classification"), source=SOURCE)
     monkeypatch.setattr("pipelines.command.resolve_datasets", lambda _: [(definition, "1.0.0")])
     (tmp_path / "raw" / "pairs").mkdir(parents=True)

@@ -19,7 +19,7 @@ from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.release import comparison, folder, parquet
 from pipelines.release.comparison import Change
 from pipelines.release.content_hash import dataset_sha256
-from pipelines.release.verification import verify_release
+from pipelines.release.folder import verify_release
 from tests.support.processes import run
 from tests.support.releases import definition_of, other_golden
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from builders.raw_files import Hub
-from pipelines import doctor, installation
-from pipelines.hub.access import Identity, ask_identity
-from pipelines.report import diagnosis
-from pipelines.report.diagnosis import Line, diagnose, diagnosis_page, gated_files
+from pipelines import doctor
+from pipelines.hub import diagnosis
+from pipelines.hub.diagnosis import Identity, Line, ask_identity, diagnose, diagnosis_page, gated_files
+from pipelines.process import installation
 from tests.support.loopback_hub import EXPIRED, FINE_GRAINED, READER, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
 from tests.support.paths import ROOT
 

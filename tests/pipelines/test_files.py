@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.files import file_sha256, locked, write_atomically
+from pipelines.process.files import file_sha256, locked, write_atomically
 from tests.support.paths import ROOT
 
 HOLD_LOCK = """
 import sys
 from pathlib import Path
-from pipelines.files import locked
+from pipelines.process.files import locked
 with locked(Path(sys.argv[1]), "demo", remove=sys.argv[2] == "remove"):
     print("locked", flush=True)
     sys.stdin.read()
@@ -23,8 +23,8 @@ with locked(Path(sys.argv[1]), "demo", remove=sys.argv[2] == "remove"):
 WAIT_FOR_LOCK = """
 import sys
 from pathlib import Path
-from pipelines.files import locked
-from pipelines.terminal import configure_logging
+from pipelines.process.files import locked
+from pipelines.process.terminal import configure_logging
 configure_logging()
 with locked(Path(sys.argv[1]), "demo", activity="downloading", remove=sys.argv[2] == "remove"):
     print("locked", flush=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import command_line, installation
+from pipelines import command_line
+from pipelines.process import installation
 from pipelines.release import fingerprint
 from tests.support.paths import ROOT
 

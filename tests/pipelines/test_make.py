@@ -21,10 +21,10 @@ from builders.errors import FindingsError, RecipeError, ReleaseError, SourceErro
 from builders.spec import Dataset, Tables, Version
 from cards.manifest import encode
 from pipelines.audit.languages import SAMPLE
+from pipelines.checking.checks import check_release
 from pipelines.make import BuildResult, BuildSettings, make, plan_build
 from pipelines.release import parquet, staging
 from pipelines.release.folder import read_manifest
-from pipelines.report.checks import check_release
 from tests.support.paths import ROOT
 from tests.support.releases import as_full, definition_of, other_golden, sample_settings, tree
 

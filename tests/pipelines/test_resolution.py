@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
-from pipelines.resolution import Files, resolve_files
+from pipelines.release.resolution import Files, resolve_files
 
 FOLDERS = ("data", "train", "test", "en", "en-test", "validation_1", ".hidden", "__special__", "a b", "[x]")
 STEMS = (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.safe_text import first_line, mask_tokens, safe_text
+from pipelines.process.safe_text import first_line, mask_tokens, safe_text
 from tests.support.processes import run
 from tests.support.tokens import HARMLESS, TOKENS
 

@@ -9,9 +9,8 @@ import pytest
 from builders.errors import ReleaseError, UsageError
 from cards.scores import ModelScore
 from pipelines.make import BuildResult, BuildSettings, make
-from pipelines.report.score_page import score_page
 from pipelines.scores import scoring
-from pipelines.scores.scoring import ScoreOptions, score_release
+from pipelines.scores.scoring import ScoreOptions, score_page, score_release
 from pipelines.show import describe
 from tests.support.processes import run
 from tests.support.releases import definition_of, sample_settings

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from builders.spec import version_key
+from pipelines.catalogue_pages import paper_tables
 from pipelines.make import BuildResult
 from pipelines.release import figures, ledger
-from pipelines.report import benchmark_table
 from tests.support.processes import run
 from tests.support.releases import NAMES, definition_of
 
@@ -49,7 +49,7 @@ def test_rumteb_quotes_the_table_of_the_paper_and_notes_its_errors(tmp_path: Pat
     assert "27,783 / 3,220 27,782 / 3,219 - wrong in the paper" in printed["ru-scibench-oecd-classification"]
     assert "724,344 documents, 704,343 documents, - 10,000 queries" in printed["ria-news-retrieval"]
     assert "10,000 queries and 10,000 judgements" in printed["ria-news-retrieval"]
-    for name, fact in benchmark_table.TASKS["rumteb"].items():
+    for name, fact in paper_tables.TASKS["rumteb"].items():
         assert "-" not in fact["paper"], "an unknown size is not recorded; a dash says that the paper has none"
         explained = "wrong" in fact or "not recorded" in fact["paper"]
         assert explained or fact["paper"] == fact["expected"], name
@@ -102,7 +102,7 @@ def test_the_benchmark_sizes_match_the_published_figures() -> None:
     """A size that both data files contain is the same in both."""
     published = json.loads(figures.PUBLISHED.read_text("utf-8"))
     compared = 0
-    for name, fact in (benchmark_table.TASKS["rumteb"] | benchmark_table.TASKS["ateb"]).items():
+    for name, fact in (paper_tables.TASKS["rumteb"] | paper_tables.TASKS["ateb"]).items():
         facts = published.get(name, {"facts": []})["facts"]
         sizes = {figure["path"][0]: figure["value"] for figure in facts if figure["path"][1:] == ["num_samples"]}
         table_sizes = [
@@ -134,5 +134,5 @@ def test_other_groups_and_json_output_have_the_usual_format(tmp_path: Path) -> N
     heading = show("rarb", "--output", str(tmp_path)).splitlines()[0].split()
     assert heading == ["dataset", "group", "task", "source", "license", "newest", "built"]
     objects = [json.loads(line) for line in show("ateb", "--json", "--output", str(tmp_path)).splitlines()]
-    assert {row["dataset"] for row in objects} == set(benchmark_table.TASKS["ateb"])
+    assert {row["dataset"] for row in objects} == set(paper_tables.TASKS["ateb"])
     assert all("summary" in row for row in objects)

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from builders.spec import Raw
-from pipelines import stages
-from pipelines.stages import counted, describe_stages, format_clock, read_stages, show_stages, stage
-from pipelines.terminal import configure_logging, progress_bar
+from pipelines.process import stages
+from pipelines.process.stages import counted, describe_stages, format_clock, read_stages, show_stages, stage
+from pipelines.process.terminal import configure_logging, progress_bar
 from tests.support.terminals import terminal, watch_lines
 
 

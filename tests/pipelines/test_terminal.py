@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipelines.terminal import configure_logging, format_duration, format_size, progress_bar
+from pipelines.process.terminal import configure_logging, format_duration, format_size, progress_bar
 from tests.support.paths import ROOT
 
 
@@ -98,6 +98,6 @@ def test_a_message_does_not_tear_a_progress_bar(logger: logging.Logger, monkeypa
 
 
 def test_tqdm_is_imported_only_to_draw() -> None:
-    code = "import sys, pipelines.terminal, pipelines.command, pipelines.fetch; print('tqdm' in sys.modules)"
+    code = "import sys, pipelines.process.terminal, pipelines.command, pipelines.fetch; print('tqdm' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

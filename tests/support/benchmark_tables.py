@@ -7,9 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from builders import tasks
-from pipelines.corpus_scan.index_file import TextIndex
-from pipelines.corpus_scan.indexing import IndexedDataset
-from pipelines.corpus_scan.stored_texts import StoredTexts, open_texts, write_texts
+from pipelines.decontamination.index_file import TextIndex
+from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, open_texts, write_texts
 
 SYLLABLES = ("ба", "ве", "го", "ду", "жи", "ко", "лю", "ма", "не", "по", "ра", "су", "та", "фи", "ча", "шё")
 LATIN = ("ba", "ve", "go", "du", "ji", "ko", "lyu", "ma", "ne", "po", "ra", "su", "ta", "fi", "cha", "sho")

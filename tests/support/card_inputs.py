@@ -10,8 +10,8 @@ import yaml
 
 from builders import tasks
 from builders.catalogue import Definition, Entry
-from builders.column_types import type_name
 from builders.spec import Dropped, Prompts, Source, Tables, Version, dataset
+from builders.tasks import type_name
 from cards.evidence import Evidence
 from cards.manifest import Column, File, Finding, Manifest, RawEntry, Recipe, Table
 from cards.render import render

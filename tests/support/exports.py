@@ -8,8 +8,7 @@ from typing import Any
 import polars as pl
 
 from pipelines.exporting.export import Export, write_export
-from pipelines.exporting.records import Choices
-from pipelines.exporting.releases import find_releases, select_sets
+from pipelines.exporting.sets import Choices, find_releases, select_sets
 
 CHOICES = {
     "sentence-transformers": Choices("sentence-transformers", 7, "first", "apart"),

@@ -36,9 +36,8 @@ from pipelines import build as build_command
 from pipelines import command, make
 from pipelines.raw import locations
 from pipelines.raw.download import DownloadRequest, Patience
-from pipelines.raw.file_request import stored_file
-from pipelines.raw.settings import RawSettings
-from pipelines.raw.urls import HUB, file_url
+from pipelines.raw.requests import HUB, file_url
+from pipelines.raw.settings import RawSettings, stored_file
 from tests.support.faulty_server import FaultyServer
 from tests.support.paths import ROOT
 from tests.support.processes import run

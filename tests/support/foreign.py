@@ -6,9 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from pipelines.foreign.datasets import ForeignOptions
-from pipelines.report.checks import CheckResult
-from pipelines.report.foreign_checks import check_dataset
+from pipelines.checking.checks import CheckResult, check_dataset
+from pipelines.checking.datasets import ForeignOptions
 from tests.support.tables import Change, with_edit
 
 

@@ -16,8 +16,7 @@ from typing import Any
 
 from builders import catalogue
 from pipelines.exporting.export import write_export
-from pipelines.exporting.records import Choices
-from pipelines.exporting.releases import find_releases, select_sets
+from pipelines.exporting.sets import Choices, find_releases, select_sets
 from pipelines.make import BuildSettings, make
 from pipelines.raw.settings import RawSettings
 from pipelines.release import staging

@@ -15,11 +15,9 @@ import numpy as np
 import polars as pl
 
 from builders import catalogue
-from builders.shaping.lengths import TOKENIZER
-from builders.shaping.measurements import COSINE, COSINE_STEPS, TOKENS
-from builders.shaping.thresholds import LABSE, LABSE_REVISION
+from builders.shaping.measurements import COSINE, COSINE_STEPS, LABSE, LABSE_REVISION, TOKENIZER, TOKENS
 from builders.spec import Raw
-from pipelines.raw.measuring import MeasuringModel, write_measurements
+from pipelines.models.measuring import MeasuringModel, write_measurements
 from tests.support.paths import ROOT
 
 REVISION = "0" * 40

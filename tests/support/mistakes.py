@@ -20,7 +20,7 @@ from builders.errors import DatasetError
 from pipelines import command, command_line
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import make
-from pipelines.terminal import configure_logging
+from pipelines.process.terminal import configure_logging
 from tests.support.loopback_hub import LoopbackHub, Repo
 from tests.support.publishing import publish
 from tests.support.releases import definition_of, other_golden, sample_settings

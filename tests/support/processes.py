@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pipelines import command
-from pipelines.terminal import configure_logging
+from pipelines.process.terminal import configure_logging
 from tests.support.loopback_hub import WRITER, LoopbackHub
 from tests.support.paths import ROOT
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pipelines.catalogue_site.release_data import find_datasets
+from pipelines.catalogue_site.site import write_site
 from pipelines.make import GOLDEN, make
-from pipelines.site_pages.releases import find_datasets
-from pipelines.site_pages.site import write_site
 from tests.support.releases import definition_of, sample_settings
 
 HOSTILE = (

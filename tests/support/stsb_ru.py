@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from builders.rumteb import stsb_ru
-from builders.rumteb.stsb_ru.decisions import decision_line, head_line
+from builders.rumteb.stsb_ru import decision_line, head_line
 from builders.spec import Raw, RawFiles, Tables
 
 CLASSIFIER = "this test@1"

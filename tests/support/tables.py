@@ -8,10 +8,10 @@ import polars as pl
 
 from builders import tasks
 from cards.manifest import Finding
+from pipelines.audit.findings import name_rows
 from pipelines.audit.integrity import check_integrity
 from pipelines.audit.languages import SAMPLE
 from pipelines.audit.quality import audit_tables
-from pipelines.audit.row_names import name_rows
 from pipelines.audit.tables import Frames
 
 Tables = dict[str, dict[str, pl.DataFrame]]  # config -> split -> table

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import stages
-from pipelines.safe_text import SafeOutput
+from pipelines.process import stages
+from pipelines.process.safe_text import SafeOutput
 
 CONTROLS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 

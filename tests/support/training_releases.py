@@ -6,8 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from builders.prompts import ConfigPrompts
-from builders.spec import Prompts
+from builders.spec import ConfigPrompts, Prompts
 from cards.manifest import Manifest, Recipe, encode
 from pipelines.release import folder, parquet
 from pipelines.release.content_hash import dataset_sha256

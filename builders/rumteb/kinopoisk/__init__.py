@@ -4,13 +4,59 @@ import polars as pl
 
 from builders.raw_files import hub
 from builders.reading import read_json_lines
-from builders.rumteb.kinopoisk.ratings import remove_ratings
+from builders.rumteb.kinopoisk.more_rules import MORE_RULES
+from builders.rumteb.kinopoisk.rules import GAP, RULES, SHIELD
+from builders.rumteb.kinopoisk.vocabulary import BLANK, WORD
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import drop
 from builders.shaping.sampling import split
 from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification
+
+NO_TEXT = r"[^\p{L}\p{N}\n]*"
+LABEL = rf"(?:\p{{L}}+{BLANK}+){{0,2}}(?:оценк[ау]|вердикт|итого?|став(?:лю|им)|поставлю){WORD}{{0,3}}\s*[:—–=-]*\s*"
+END = rf"({BLANK}*[.!?…*]|{NO_TEXT}$)"
+# Repairs of the text around each gap, in order.
+CLEANUP = {
+    "brackets, quotes and asterisks that enclose only a rating are removed": (
+        rf"[(\[*«]+{BLANK}*{GAP}[.!…\s--\n]*[)\]*»]+",
+        GAP,
+    ),
+    "a label is removed if it and its rating were a whole sentence or line": (
+        rf"(?im)(?:^{NO_TEXT}|([.!?…]{BLANK}+)){LABEL}{GAP}{END}",
+        f"${{1}}{GAP}${{2}}",
+    ),
+    "a first line without any letters or digits left is removed, with the line breaks after it": (
+        rf"\A(\n*){NO_TEXT}{GAP}{NO_TEXT}\n+",
+        "${1}",
+    ),
+    "any other such line is removed, with the line breaks before it": (rf"(?m)(?:\A|\n+){NO_TEXT}{GAP}{NO_TEXT}$", ""),
+    "blanks and punctuation after a rating are removed if it began a line or a sentence": (
+        rf"(?m)(^|[.!?…(])({BLANK}*){GAP}[.,;:!…*—–\s--\n-]*",
+        "${1}${2}",
+    ),
+    "a comma, colon or dash before a rating is removed if it ended a line, a sentence or a clause": (
+        rf"(?m)(?:{BLANK}*[,:=—–-])?{BLANK}*{GAP}([,;]|{END})",
+        "${1}",
+    ),
+    "otherwise, one blank before a rating is removed": (rf"{BLANK}?{GAP}", ""),
+    "text that only looked like a rating is restored": (SHIELD, ""),
+}
+
+
+def remove_ratings(texts: pl.Expr, *, thorough: bool = True) -> pl.Expr:
+    """The texts (String) without their ratings. Other text is kept byte for byte, except as CLEANUP says.
+
+    A text that contains only a rating becomes empty or white space. thorough: False removes what 1.0.0 removes
+    (builders.rumteb.kinopoisk.more_rules).
+    """
+    for rule in (*MORE_RULES, *RULES) if thorough else RULES:
+        texts = texts.str.replace_all(rule.pattern, rule.replacement)
+    for pattern, replacement in CLEANUP.values():
+        texts = texts.str.replace_all(pattern, replacement)
+    return texts
+
 
 LABELS = ("negative", "neutral", "positive")
 GRADES = {"Bad": 0, "Neutral": 1, "Good": 2}
@@ -64,7 +110,7 @@ def sentiment(
     """Is a film review negative, neutral or positive?
 
     Balanced splits of the reviews, after removing the ratings that authors write into their texts
-    (builders.rumteb.kinopoisk.ratings). Reviews with nothing else are dropped, and so are duplicates: of equal texts, the first
+    (builders.rumteb.kinopoisk). Reviews with nothing else are dropped, and so are duplicates: of equal texts, the first
     is kept, or none if their labels differ. `clean` removes ratings in more forms, and compares texts ignoring case,
     punctuation and white space (builders.shaping.cleaning.deduplicate_texts). Columns: id (String: upstream's review_id,
     followed by `-2`, `-3` ... if it is repeated); text (String); label (Int64: 0 negative, 1 neutral, 2 positive); label_text

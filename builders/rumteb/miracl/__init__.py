@@ -2,7 +2,6 @@
 
 import polars as pl
 
-from builders.prompts import ConfigPrompts
 from builders.raw_files import github, hub
 from builders.rumteb.miracl.candidates import choose_candidates, rank_passages
 from builders.rumteb.miracl.judgements import merge_duplicates, read_judgements, refuse_missing_passages
@@ -17,11 +16,11 @@ from builders.rumteb.miracl.passages import (
 from builders.rumteb.miracl.titles import ARTICLES, CONFIG, texts_to_measure, title_pairs
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_pairs
-from builders.shaping.lengths import LIMIT, measure_tokens, read_tokens, tokens_file
-from builders.shaping.mined_versions import mined_files, mining, training_versions, with_mined
+from builders.shaping.measurements import LIMIT, measure_tokens, read_tokens, tokens_file
+from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined
 from builders.shaping.popularity import TIMES, select_pool
 from builders.shaping.sampling import list_candidates
-from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset
+from builders.spec import ConfigPrompts, Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Contrastive, Reranking, Retrieval
 
 JUDGED = "5b819c1a45c8a0a3ec9426f476694f44a29dfaf3"

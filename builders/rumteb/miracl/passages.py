@@ -6,8 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.batches import map_in_order
-from builders.checkpoints import log_taken_over, run_once
+from builders.batches import log_taken_over, map_in_order, run_once
 from builders.errors import SourceError
 from builders.reading import json_batches
 from builders.spec import Raw, RawFiles

@@ -6,9 +6,8 @@ import polars as pl
 
 from builders.reading import json_lines
 from builders.rumteb.miracl.passages import PASSAGE, SHARDS
-from builders.shaping.lengths import LIMIT
-from builders.shaping.measurements import Measurements
-from builders.shaping.pair_rules import strip_text
+from builders.shaping.contrastive import strip_text
+from builders.shaping.measurements import LIMIT, Measurements
 from builders.shaping.popularity import PairSet
 from builders.shaping.rows import refuse
 from builders.shaping.sampling import hash_order

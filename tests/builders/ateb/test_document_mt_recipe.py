@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.ateb.document_mt.documents import pair_documents
+from builders.ateb.document_mt import pair_documents
 from builders.errors import SourceError
 from builders.spec import Tables
 from tests.support.reading import write_raw

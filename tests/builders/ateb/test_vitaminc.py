@@ -11,7 +11,7 @@ import pytest
 from builders.spec import RawFiles
 from cards.texts import read_prose
 from pipelines.make import BuildResult
-from pipelines.raw.inputs import find_input
+from pipelines.raw.locations import find_input
 from tests.support.real_releases import label_counts, warning_counts
 from tests.support.recipes import frame
 from tests.support.releases import definition_of, sample_settings

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from builders.errors import SourceError
-from builders.reading.archive_members import read_members
+from builders.reading.archives import read_members
 from tests.support.reading import write_zip
 
 

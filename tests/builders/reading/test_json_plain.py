@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from builders.errors import SourceError
 from builders.reading import json as json_reader
-from builders.reading.json_plain import parse_plain_lines
+from builders.reading.json import parse_plain_lines
 from builders.spec import Raw
 
 AB = pl.Schema({"b": pl.String(), "a": pl.String()})

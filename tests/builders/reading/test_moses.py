@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from builders.errors import SourceError
-from builders.reading import moses, moses_batches
+from builders.reading import lines as moses
+from builders.reading import moses_batches
 from builders.spec import Raw
 
 

@@ -9,7 +9,7 @@ import pytest
 from isal import igzip
 
 from builders.reading import archives, read_lines
-from builders.reading.tar_members import take_members
+from builders.reading.archives import take_members
 from builders.spec import Raw
 from tests.support.reading import make_tar, source_error
 

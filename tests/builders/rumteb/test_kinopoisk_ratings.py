@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.rumteb.kinopoisk import remove_ratings
 from builders.rumteb.kinopoisk.more_rules import MORE_RULES
-from builders.rumteb.kinopoisk.ratings import remove_ratings
 from builders.rumteb.kinopoisk.rules import GAP, RULES, SHIELD, Rule
 
 

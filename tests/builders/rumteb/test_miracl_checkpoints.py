@@ -44,7 +44,7 @@ def test_a_build_killed_at_any_step_is_resumed_with_the_first_shard_that_is_not_
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "pipelines.release.checkpoints")
+    caplog.set_level(logging.INFO, "pipelines.release.staging")
     job = {"dataset": name, "version": "2.0.0", "golden": str(GOLDEN), "folder": str(tmp_path / "killed")}
     job |= {"exchange": True, "most": 1_000, "every": 43, "below": "cache"}
     (tmp_path / "job.json").write_text(json.dumps(job))

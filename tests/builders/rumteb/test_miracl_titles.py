@@ -12,7 +12,7 @@ from builders.reading import json as json_reader
 from builders.rumteb.miracl import titles
 from builders.rumteb.miracl.passages import SHARDS
 from builders.rumteb.miracl.titles import texts_to_measure, title_pairs
-from builders.shaping.lengths import read_tokens
+from builders.shaping.measurements import read_tokens
 from builders.shaping.popularity import Pool, select_pool
 from builders.spec import Raw
 from tests.support.measurements import count_words, write_tokens

@@ -1,4 +1,4 @@
-"""builders.rumteb.ria_news.datelines: which texts begin with a dateline, and what remains without it."""
+"""builders.rumteb.ria_news: which texts begin with a dateline, and what remains without it."""
 
 import gzip
 import json
@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.rumteb.ria_news.datelines import remove_dateline
+from builders.rumteb.ria_news import remove_dateline
 
 # From real articles, with white space folded.
 REAL = (

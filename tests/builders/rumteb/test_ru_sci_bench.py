@@ -11,8 +11,7 @@ from polars.testing import assert_frame_equal
 from builders.errors import RecipeError, SourceError
 from builders.reading import read_csv
 from builders.rumteb import ru_sci_bench
-from builders.rumteb.ru_sci_bench.papers import read_labels
-from builders.rumteb.ru_sci_bench.rubrics import GRNTI, OECD
+from builders.rumteb.ru_sci_bench import GRNTI, OECD, read_labels
 from builders.shaping.folding import fold_text
 from builders.spec import Raw, RawFiles
 from tests.support.recipes import frame

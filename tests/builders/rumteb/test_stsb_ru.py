@@ -7,8 +7,7 @@ import pytest
 
 from builders.errors import SourceError
 from builders.rumteb import stsb_ru
-from builders.rumteb.stsb_ru.decisions import decision_line, find_acceptable, head_line, read_decisions
-from builders.rumteb.stsb_ru.pairs import distinct_sentences
+from builders.rumteb.stsb_ru import decision_line, distinct_sentences, find_acceptable, head_line, read_decisions
 from builders.shaping.folding import fold_text
 from builders.spec import Raw, RawFiles
 from pipelines.raw.locations import locate

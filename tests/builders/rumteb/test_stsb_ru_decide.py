@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from builders.errors import DatasetError, SourceError, UsageError
-from builders.rumteb.stsb_ru import SOURCE
-from builders.rumteb.stsb_ru.decisions import decision_line, head_line, read_decisions
+from builders.rumteb.stsb_ru import SOURCE, decision_line, head_line, read_decisions
 from builders.spec import Raw
 from pipelines import decide
-from pipelines.raw import decisions
+from pipelines.models import decisions
 from tests.support.recipes import frame
 from tests.support.stsb_ru import CLASSIFIER, ROWS, build_tables, csv_files
 

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.shaping.answers import choose_answers
+from builders.shaping.choices import choose_answers
 
 ANSWERS = pl.List(pl.Struct({"id": pl.Int64, "text": pl.String, "accepted": pl.Boolean, "votes": pl.Int64}))
 COLUMNS = {"name": pl.String, "approved": pl.Int64, "votes": pl.Int64, "answers": ANSWERS}

@@ -7,10 +7,10 @@ import pytest
 
 from builders.errors import SourceError
 from builders.shaping.benchmark_index import BenchmarkIndex, read_benchmark_index
-from builders.shaping.short_hashes import hash_texts
+from builders.shaping.folding import hash_texts
 from builders.spec import Raw
-from pipelines.corpus_scan.fingerprints import fingerprint_texts
-from pipelines.corpus_scan.index_file import read_index
+from pipelines.decontamination.fingerprints import fingerprint_texts
+from pipelines.decontamination.index_file import read_index
 from pipelines.make import GOLDEN
 
 PATH = GOLDEN / "ru_hnp" / "raw" / "benchmark-index.parquet"

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from builders import tasks
 from builders.shaping.cleaning import clean_rows, deduplicate_texts, keep_first_texts
-from builders.shaping.damage import is_damaged
 from builders.shaping.folding import fold_case, fold_text
 from builders.shaping.sampling import split
+from builders.shaping.text import is_damaged
 from builders.spec import Dropped
 from tests.support.tables import audit_rows
 

@@ -6,8 +6,8 @@ import polars as pl
 
 from builders.shaping.benchmark_index import BenchmarkIndex
 from builders.shaping.contrastive import clean_pairs, document_pool, fill_negatives, limit_negatives, make_pairs
+from builders.shaping.folding import hash_texts
 from builders.shaping.sampling import hash_order
-from builders.shaping.short_hashes import hash_texts
 
 NOTHING = BenchmarkIndex({"exact": pl.Series([], dtype=pl.UInt64), "folded": pl.Series([], dtype=pl.UInt64)})
 

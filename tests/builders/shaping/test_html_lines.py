@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from builders.shaping.html_lines import html_to_lines
+from builders.shaping.text import html_to_lines
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from builders.shaping.lengths import drop_long, read_tokens, texts_of
-from builders.shaping.measurements import Measurements
+from builders.shaping.measurements import Measurements, drop_long, read_tokens, texts_of
 from tests.support.measurements import write_tokens
 
 LISTS = pl.List(pl.String)

@@ -9,9 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError
-from builders.shaping.lengths import TOKENIZER
-from builders.shaping.measurements import COSINE, TOKENS, hash_pairs, hash_texts, read_measurements
-from builders.shaping.thresholds import LABSE, LABSE_REVISION
+from builders.shaping.measurements import (
+    COSINE,
+    LABSE,
+    LABSE_REVISION,
+    TOKENIZER,
+    TOKENS,
+    hash_pairs,
+    hash_texts,
+    read_measurements,
+)
 from builders.spec import Raw
 from tests.support.measurements import REVISION, write_cosines, write_tokens
 

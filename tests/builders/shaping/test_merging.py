@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from builders import tasks
 from builders.shaping.choices import build_gold_pool
-from builders.shaping.merging import merge_duplicates
+from builders.shaping.rows import merge_duplicates
 from builders.spec import Dropped, Tables
 from pipelines.audit import integrity
 from tests.support.tables import audit_rows

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError
-from builders.shaping.benchmark_index import BenchmarkIndex
+from builders.shaping.benchmark_index import BenchmarkIndex, header_metadata
 from builders.shaping.contrastive import COLUMNS, document_pool
-from builders.shaping.file_headers import header_metadata
+from builders.shaping.folding import hash_texts
 from builders.shaping.mined_negatives import (
     FORMAT,
     KEY,
@@ -24,7 +24,6 @@ from builders.shaping.mined_negatives import (
     queries_digest,
     read_ranking,
 )
-from builders.shaping.short_hashes import hash_texts
 from builders.spec import Raw
 
 QUESTIONS = ["Где растут яблоки?", "Где растут груши?", "Что едят ежи?"]

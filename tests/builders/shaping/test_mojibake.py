@@ -1,9 +1,9 @@
-"""builders.shaping.mojibake: UTF-8 read in another encoding is found, and text that looks a little like it is not."""
+"""builders.shaping.text: UTF-8 read in another encoding is found, and text that looks a little like it is not."""
 
 import polars as pl
 import pytest
 
-from builders.shaping.mojibake import is_mojibake
+from builders.shaping.text import is_mojibake
 from tests.support.tables import clean_tables, quality_findings, with_value
 
 WORDS = {

@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 
 from builders.shaping.benchmark_index import BenchmarkIndex
-from builders.shaping.lengths import read_tokens
-from builders.shaping.pair_rules import drop_repeated, make_short_pairs, strip_rows
+from builders.shaping.contrastive import drop_repeated, make_short_pairs, strip_rows
+from builders.shaping.measurements import read_tokens
 from tests.support.measurements import write_tokens
 
 NOTHING = BenchmarkIndex({"exact": pl.Series([], dtype=pl.UInt64), "folded": pl.Series([], dtype=pl.UInt64)})

@@ -9,7 +9,7 @@ import pytest
 
 from builders.errors import RecipeError, SourceError
 from builders.shaping import popularity
-from builders.shaping.lengths import read_tokens
+from builders.shaping.measurements import read_tokens
 from builders.shaping.popularity import PairSet, Pool, build_sets, select_pool, texts_to_measure
 from builders.spec import Raw, RawFiles
 from pipelines.make import GOLDEN

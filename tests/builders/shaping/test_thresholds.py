@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.shaping.thresholds import drop_below, largest_threshold
+from builders.shaping.measurements import drop_below, largest_threshold
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from builders.errors import UsageError
-from pipelines.attestation import envelopes
-from pipelines.attestation.envelopes import read_signer, sign_statement
+from pipelines.release import statements
+from pipelines.release.statements import read_signer, sign_statement
 from tests.support.paths import ROOT
 
 STATEMENT = '{"_type": "https://in-toto.io/Statement/v1", "note": "ä"}\n'.encode()
@@ -102,7 +102,7 @@ def test_a_missing_key_says_how_to_make_one(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(envelopes, "IS_INSTALLED", False)
+    monkeypatch.setattr(statements, "IS_INSTALLED", False)
     with pytest.raises(UsageError, match="needs the package cryptography") as caught:
         read_signer(tmp_path / "key.pem")
     assert "embedding-datasets[sign]" in str(caught.value)

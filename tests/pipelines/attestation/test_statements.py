@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cards.manifest import Manifest
-from pipelines.attestation.statements import encode, provenance, verification
 from pipelines.make import BuildResult
 from pipelines.release import folder
+from pipelines.release.statements import encode, provenance, verification
 
 NOW = datetime(2026, 1, 31, 12, 30, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ from benchmarks.audit_quality import measure_kind
 from benchmarks.planted_defects import PLANTERS
 from pipelines.audit.kinds import KINDS
 from pipelines.audit.texts import TEXT_CONDITIONS
-from pipelines.release.reported import REPORTED_KINDS
+from pipelines.release.finding_files import REPORTED_KINDS
 
 
 def test_every_kind_is_planted() -> None:

@@ -1,7 +1,6 @@
-"""pipelines.audit.finding_tables: every row of every finding, with its twin."""
+"""pipelines.audit.findings: every row of every finding, with its twin."""
 
-from pipelines.audit.finding_tables import list_rows
-from pipelines.audit.findings import FindingRows
+from pipelines.audit.findings import FindingRows, list_rows
 from pipelines.audit.quality import audit_tables
 from tests.support.tables import TASKS, Tables, as_lazy, clean_tables, with_rows, with_value
 

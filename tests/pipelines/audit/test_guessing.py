@@ -1,4 +1,4 @@
-"""pipelines.audit.guessing: strengths and correlations are those of comparing all pairs of rows."""
+"""pipelines.audit.shortcuts: strengths and correlations are those of comparing all pairs of rows."""
 
 from itertools import product
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.audit.guessing import rank_correlation, strength_of_labels, strength_within_groups
+from pipelines.audit.shortcuts import rank_correlation, strength_of_labels, strength_within_groups
 
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.booleans()), min_size=1, max_size=20)
 

@@ -1,8 +1,8 @@
-"""pipelines.audit.identical_pairs: pairs with equal sides, and scores that such a pair may have."""
+"""pipelines.audit.duplicates: pairs with equal sides, and scores that such a pair may have."""
 
 import pytest
 
-from pipelines.audit.leaks import FOLDED_DETAIL
+from pipelines.audit.duplicates import FOLDED_DETAIL
 from tests.support.tables import clean_tables, combine, quality_findings, with_rows, with_value
 
 

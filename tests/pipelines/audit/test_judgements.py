@@ -8,7 +8,7 @@ from builders import tasks
 from pipelines.audit.findings import with_examples
 from pipelines.audit.judgements import audit_judgements
 from pipelines.audit.survey import survey_tables
-from pipelines.audit.text_hashes import hash_seed
+from pipelines.audit.tables import hash_seed
 from tests.support.tables import Tables, clean_tables, combine, quality_findings, with_rows, with_value
 
 

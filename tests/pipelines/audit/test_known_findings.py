@@ -1,4 +1,4 @@
-"""pipelines.audit.known_findings: known findings are explained; a count that differs fails the build."""
+"""pipelines.audit.quality: known findings are explained; a count that differs fails the build."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from builders.errors import FindingsError
 from builders.spec import KnownFinding, Version
 from cards.manifest import Finding
-from pipelines.audit.known_findings import explain_findings, known_findings_of_splits, verify_known_findings
+from pipelines.audit.quality import explain_findings, known_findings_of_splits, verify_known_findings
 from pipelines.make import make
 from tests.support.releases import definition_of, sample_settings
 

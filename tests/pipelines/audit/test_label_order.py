@@ -1,4 +1,4 @@
-"""pipelines.audit.label_order: splits that are sorted by label, and those that are not."""
+"""pipelines.audit.judgements: splits that are sorted by label, and those that are not."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from cards.manifest import Finding
-from pipelines.audit.label_order import find_sorted_labels
+from pipelines.audit.judgements import find_sorted_labels
 from tests.support.tables import TASKS
 
 

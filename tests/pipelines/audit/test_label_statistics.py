@@ -1,4 +1,4 @@
-"""pipelines.audit.label_statistics: labels are counted in ascending order."""
+"""pipelines.audit.statistics: labels are counted in ascending order."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.audit.label_statistics import count_labels
+from pipelines.audit.statistics import count_labels
 
 
 @given(st.lists(st.lists(st.integers(0, 11), unique=True, max_size=4), min_size=1))

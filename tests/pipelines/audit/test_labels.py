@@ -1,4 +1,4 @@
-"""pipelines.audit.labels: when a label is rare."""
+"""pipelines.audit.judgements: when a label is rare."""
 
 from tests.support.tables import clean_tables, quality_findings, with_rows
 

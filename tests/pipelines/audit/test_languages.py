@@ -15,13 +15,18 @@ from builders import tasks
 from builders.shaping.sampling import sample
 from builders.spec import Raw, RawFiles
 from cards.manifest import Finding
-from pipelines.audit import detectors, languages
+from pipelines.audit import languages
 from pipelines.audit.languages import (
     MAX_CHARACTERS,
     MIN_LETTERS,
     SAMPLE,
     UNDETERMINED,
+    Guesses,
+    guess_fasttext,
+    guess_langdetect,
+    guess_langid,
     guess_languages,
+    langdetect_languages,
     language_shares,
     sample_rows,
     text_prefix,
@@ -192,15 +197,15 @@ FOREIGN, EXPECTED, UNCERTAIN = [("bg", 0.99)], [("ru", 0.99)], [("ru", 0.4), ("b
     ],
 )
 def test_a_text_is_foreign_if_two_of_three_detectors_say_so(
-    fasttext: detectors.Guesses,
-    langid: detectors.Guesses | None,
-    langdetect: detectors.Guesses | None,
+    fasttext: Guesses,
+    langid: Guesses | None,
+    langdetect: Guesses | None,
     foreign: str | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """None for a detector: it must not be asked."""
 
-    def guess(guesses: detectors.Guesses | None) -> detectors.Guesses:
+    def guess(guesses: Guesses | None) -> Guesses:
         assert guesses is not None, "the other detectors have decided"
         return [*guesses]
 
@@ -221,11 +226,11 @@ def test_langdetect_has_no_say_about_a_language_that_it_does_not_know(monkeypatc
 def test_langdetect_does_not_vote_where_it_does_not_know_the_expected_language(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(languages, "guess_fasttext", lambda _, count=5: [("ru", 0.99)])
     monkeypatch.setattr(languages, "guess_langid", lambda _: [("kk", 0.4), ("ru", 0.4)])
-    assert "kk" not in detectors.langdetect_languages()
+    assert "kk" not in langdetect_languages()
     assert foreign_languages(["Барлығы дұрыс."], {"kk"}) == [None]
 
 
-DETECTORS = (detectors.guess_fasttext, detectors.guess_langid, detectors.guess_langdetect)
+DETECTORS = (guess_fasttext, guess_langid, guess_langdetect)
 AMBIGUOUS = "Снова зима."  # Russian; langdetect takes it for Bulgarian or Macedonian, depending on the seed
 
 
@@ -240,12 +245,12 @@ def test_the_slow_detector_always_gives_the_same_answer(monkeypatch: pytest.Monk
     answers = set()
     for seed in range(20):
         monkeypatch.setattr(DetectorFactory, "seed", seed)
-        answers.add(tuple(detectors.guess_langdetect(AMBIGUOUS)))
+        answers.add(tuple(guess_langdetect(AMBIGUOUS)))
     assert len(answers) == 1
 
 
 def test_a_detector_has_no_guess_for_a_text_without_any_clue() -> None:
-    assert detectors.guess_langdetect("12 + 30 = 42") == detectors.guess_langid("42") == []
+    assert guess_langdetect("12 + 30 = 42") == guess_langid("42") == []
 
 
 CHINESE = "昨天晚上我们在河边坐了很久，看着船一艘一艘地离开，直到天完全黑了下来，大家才慢慢走回家去。"

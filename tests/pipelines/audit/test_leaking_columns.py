@@ -1,4 +1,4 @@
-"""pipelines.audit.leaking_columns: which columns tell a label, and which do not."""
+"""pipelines.audit.shortcuts: which columns tell a label, and which do not."""
 
 import random
 from typing import Any
@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from cards.manifest import Finding
-from pipelines.audit.leaking_columns import find_leaking_columns, number_groups
+from pipelines.audit.shortcuts import find_leaking_columns, number_groups
 from tests.support.tables import TASKS
 
 

@@ -1,8 +1,8 @@
-"""pipelines.audit.leaks: texts in two splits."""
+"""pipelines.audit.duplicates: texts in two splits."""
 
 import pytest
 
-from pipelines.audit.leaks import FOLDED_DETAIL
+from pipelines.audit.duplicates import FOLDED_DETAIL
 from tests.support.tables import clean_tables, combine, quality_findings, resolve_names, with_rows, with_value
 
 

@@ -13,10 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders.shaping.folding import fold_text
-from pipelines.audit import minhash, near_duplicates, similarity_join
-from pipelines.audit.near_duplicates import find_near_duplicates
+from pipelines.audit import near_duplicates
+from pipelines.audit import near_duplicates as minhash
+from pipelines.audit.near_duplicates import Sets, find_near_duplicates
 from pipelines.audit.shingles import LONG_TEXT_WORDS, OVERLAP_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
-from pipelines.audit.similarity_join import Sets
 from tests.support.paths import ROOT
 
 LEXICON = ("улей", "Дом", "река", "honey", "Bäcker", "это", "и", "в", "№5", "1,5", "Ёж", "конец", "ей-богу", "wax")
@@ -171,7 +171,7 @@ PROMPT = f"{SENTENCE} {SENTENCE[::-1]} Задача номер {{number}}: на�
 
 
 def test_a_leak_is_found_among_many_texts_of_one_template_in_its_own_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(similarity_join, "MAX_NEIGHBOURS", 3)
+    monkeypatch.setattr(near_duplicates, "MAX_NEIGHBOURS", 3)
     texts = [PROMPT.format(number=number) for number in range(100_000, 100_400)]
     matches = near_duplicate_rows(texts, splits=[0] * 200 + [1] * 200)
     assert [row for row, split in matches if split == 0 and row >= 200] == list(range(200, 400))
@@ -192,11 +192,11 @@ def test_a_text_is_compared_with_a_limited_number_of_earlier_texts(monkeypatch: 
         compared.append(len(later))
         return np.zeros(len(earlier), np.bool_)
 
-    monkeypatch.setattr(similarity_join, "_compare_pairs", compare)
+    monkeypatch.setattr(near_duplicates, "_compare_pairs", compare)
     texts = [f"{SENTENCE} {number}" for number in range(30)]
     assert near_duplicate_rows(texts) == []
     unlimited, compared = sum(compared), []
-    monkeypatch.setattr(similarity_join, "MAX_NEIGHBOURS", 2)
+    monkeypatch.setattr(near_duplicates, "MAX_NEIGHBOURS", 2)
     assert near_duplicate_rows(texts) == []
     assert 0 < sum(compared) < unlimited <= 30 * 29 / 2
 
@@ -209,7 +209,7 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 7)
     monkeypatch.setattr(near_duplicates, "EXACT_ROWS", 4)
     monkeypatch.setattr(minhash, "CHUNK_ROWS", 3)
-    monkeypatch.setattr(similarity_join, "COMPARED_PAIRS", 5)
+    monkeypatch.setattr(near_duplicates, "COMPARED_PAIRS", 5)
     assert find_matches(texts) == whole != []
 
 
@@ -224,7 +224,7 @@ def test_an_empty_table_has_no_near_duplicates() -> None:
 SCRIPT = """
 import sys
 import polars as pl
-from pipelines.audit.minhash import compute_bands
+from pipelines.audit.near_duplicates import compute_bands
 texts = [sys.argv[1] + " " * n + str(n // 2) for n in range(50)]
 print(compute_bands([pl.DataFrame({"text": texts})])[1].tolist())
 """

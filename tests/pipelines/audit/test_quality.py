@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from builders import tasks
 from cards.manifest import Finding
+from pipelines.audit.duplicates import FOLDED_DETAIL
 from pipelines.audit.kinds import KINDS
-from pipelines.audit.leaks import FOLDED_DETAIL
-from pipelines.release.reported import REPORTED_KINDS
+from pipelines.release.finding_files import REPORTED_KINDS
 from tests.pipelines.audit.test_integrity import PLANTED as DEFECTS
 from tests.pipelines.audit.test_training_pairs import ERRORS, FINDINGS, TOO_FEW
 from tests.support.tables import (

@@ -1,4 +1,4 @@
-"""pipelines.audit.row_names: a row has the same name in every version that holds it."""
+"""pipelines.audit.findings: a row has the same name in every version that holds it."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipelines.audit.row_names import name_rows
+from pipelines.audit.findings import name_rows
 
 
 def names(frame: pl.DataFrame, *positions: int | None) -> list[str | None]:

@@ -1,4 +1,4 @@
-"""pipelines.audit.scripts and the kind wrong_script: texts without a letter of the script of their dataset, in all rows."""
+"""pipelines.audit.texts and the kind wrong_script: texts without a letter of the script of their dataset, in all rows."""
 
 import polars as pl
 import pytest
@@ -7,7 +7,7 @@ from builders import tasks
 from cards.front_matter import LANGUAGES
 from cards.manifest import Finding
 from pipelines.audit import languages
-from pipelines.audit.scripts import DEFAULTS, SCRIPTS, in_wrong_script, script
+from pipelines.audit.texts import DEFAULTS, SCRIPTS, in_wrong_script, script
 from tests.support.tables import audit_rows, row_names
 
 

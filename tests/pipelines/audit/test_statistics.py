@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from builders import tasks
 from builders.errors import ReleaseError
 from pipelines.audit import statistics
-from pipelines.audit.relevance_statistics import PreferenceStatistics
-from pipelines.audit.statistics import BitextStatistics, ClusteringStatistics, RetrievalStatistics, read_statistics
+from pipelines.audit.statistics import (
+    BitextStatistics,
+    ClusteringStatistics,
+    PreferenceStatistics,
+    RetrievalStatistics,
+    read_statistics,
+)
 from tests.support.tables import COLOURS, TASKS, as_lazy, clean_tables
 
 WORDS = ["", " ", "a", "A", "ab", "Ёж", "😀", "e\u0301", "a b", "\u2028", "\x1c", "\x85", "<b>"]

@@ -1,12 +1,12 @@
-"""pipelines.audit.text_hashes: different texts have different hashes."""
+"""pipelines.audit.tables: different texts have different hashes."""
 
 import polars as pl
 import pytest
 
 from builders import tasks
-from pipelines.audit import text_hashes
+from pipelines.audit import tables
 from pipelines.audit.statistics import ClusteringStatistics, describe_tables
-from pipelines.audit.text_hashes import collision_free_seed
+from pipelines.audit.tables import collision_free_seed
 
 
 def test_a_seed_with_colliding_texts_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,7 +31,7 @@ def test_repeated_hashes_are_compared_in_passes_down_to_the_last(monkeypatch: py
         "hash",
         lambda expr, seed=0: strong(expr, seed) if seed else weak_for_one_pair.otherwise(strong(expr, seed)),
     )
-    monkeypatch.setattr(text_hashes, "HASHES_PER_PASS", 1)
+    monkeypatch.setattr(tables, "HASHES_PER_PASS", 1)
     repeated = pl.LazyFrame({"text": list("aabbccddyz")})
     assert collision_free_seed([repeated]) == 1
     assert collision_free_seed([repeated.filter(pl.col("text") != "z")]) == 0

@@ -1,4 +1,4 @@
-"""pipelines.audit.text_statistics: quantiles of lengths, and languages."""
+"""pipelines.audit.statistics: quantiles of lengths, and languages."""
 
 import polars as pl
 from hypothesis import given
@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from builders import tasks
 from pipelines.audit.languages import LARGE_TABLE, SAMPLE, UNDETERMINED, sample_rows, sample_tables
-from pipelines.audit.text_hashes import hash_seed
-from pipelines.audit.text_statistics import QUANTILES, LanguageStatistics, TextStatistics, describe_texts
+from pipelines.audit.statistics import QUANTILES, LanguageStatistics, TextStatistics, describe_texts
+from pipelines.audit.tables import hash_seed
 
 
 def describe(task: tasks.Task, **tables: pl.DataFrame) -> dict[tuple[str, str], TextStatistics]:

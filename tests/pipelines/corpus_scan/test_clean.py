@@ -10,10 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError, UsageError
-from pipelines.corpus_scan.clean import DROP_SCHEMA, REPORT, write_clean
-from pipelines.corpus_scan.corpora import open_corpus
-from pipelines.corpus_scan.corpus_files import CorpusFile
-from pipelines.corpus_scan.partitions import read_partition
+from pipelines.decontamination.clean import DROP_SCHEMA, REPORT, write_clean
+from pipelines.decontamination.corpora import open_corpus, read_partition
+from pipelines.decontamination.corpus_files import CorpusFile
 
 CSV = 'id,text\r\n0,zero\r\n1,"one\nand ""more"""\r\n\r\n3,three'
 

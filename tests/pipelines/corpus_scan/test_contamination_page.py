@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pyarrow.parquet as pq
 
-from pipelines.corpus_scan.index_file import FORMAT, KEY, SCHEMA, read_index
-from pipelines.corpus_scan.indexing import index_tables
-from pipelines.corpus_scan.verification import candidate_recall
+from pipelines.decontamination.index_file import FORMAT, KEY, SCHEMA, read_index
+from pipelines.decontamination.indexing import index_tables
+from pipelines.decontamination.matching import candidate_recall
 from tests.support.benchmark_tables import classification, sentence
 from tests.support.paths import ROOT
 

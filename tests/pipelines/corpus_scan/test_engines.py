@@ -20,11 +20,17 @@ import polars as pl
 import pytest
 
 from builders.errors import DatasetError, SourceError, UsageError
-from pipelines.corpus_scan.checkpoints import open_checkpoints, read_results, result_path, scan_digest, write_result
-from pipelines.corpus_scan.corpora import open_corpus
-from pipelines.corpus_scan.engines import Engine, run_partitions
-from pipelines.corpus_scan.partitions import Partition
-from pipelines.corpus_scan.ray_engine import run_on_ray
+from pipelines.decontamination.corpora import Partition, open_corpus
+from pipelines.decontamination.engines import (
+    Engine,
+    open_checkpoints,
+    read_results,
+    result_path,
+    run_partitions,
+    scan_digest,
+    write_result,
+)
+from pipelines.decontamination.ray_engine import run_on_ray
 from tests.support.corpus_work import fail, kill_always, kill_once, list_texts
 from tests.support.paths import ROOT
 
@@ -104,7 +110,7 @@ def test_another_corpus_or_option_is_another_scan(tmp_path: Path) -> None:
 
 
 def test_ray_is_asked_for_where_it_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.corpus_scan.engines.find_spec", lambda _: None)
+    monkeypatch.setattr("pipelines.decontamination.engines.find_spec", lambda _: None)
     with pytest.raises(UsageError, match="Ray is not installed") as caught:
         run_partitions(corpus(tmp_path / "corpus"), list_texts, Engine("ray"), tmp_path)
     assert "embedding-datasets[ray]" in (caught.value.todo or "")
@@ -253,8 +259,8 @@ def driver_of(folder: Path, name: str, count: int, seconds: float) -> str:
         from tests.support.corpus_work import list_texts
         from tests.pipelines.corpus_scan.test_engines import results, written
         from pipelines import interrupts
-        from pipelines.corpus_scan.corpora import open_corpus
-        from pipelines.corpus_scan.engines import Engine
+        from pipelines.decontamination.corpora import open_corpus
+        from pipelines.decontamination.engines import Engine
 
         interrupts.handle_signals(signal.SIGINT, signal.SIGTERM)
         if __name__ == "__main__":

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.shaping.folding import fold_texts
-from pipelines.corpus_scan.fingerprints import CHUNK_ROWS, chunk_offsets, fingerprint_texts, probe_digest, read_runs
+from pipelines.decontamination.fingerprints import CHUNK_ROWS, chunk_offsets, fingerprint_texts, probe_digest, read_runs
 
 LETTERS = st.text("abйЁёЖ é№ﬁǅ😀,.-!\u00a0\u00ad\u2026x12+", max_size=30)
 USUAL = st.text("abйЁёЖ №.,!-x12+\u00a0\u00ad", max_size=30)

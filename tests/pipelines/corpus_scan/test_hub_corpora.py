@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from builders.errors import SourceError
-from pipelines.corpus_scan.corpora import Corpus, open_corpus
-from pipelines.corpus_scan.partitions import read_partition
+from pipelines.decontamination.corpora import Corpus, open_corpus, read_partition
 from pipelines.hub import client
 from tests.support.loopback_hub import Blob, Commit, LoopbackHub, Repo
 

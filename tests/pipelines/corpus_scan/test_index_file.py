@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError
-from pipelines.corpus_scan import index_file
-from pipelines.corpus_scan.index_file import KEY, TextIndex, read_index, read_index_tables, write_index
-from pipelines.corpus_scan.indexing import index_tables
+from pipelines.decontamination import index_file
+from pipelines.decontamination.index_file import KEY, TextIndex, read_index, read_index_tables, write_index
+from pipelines.decontamination.indexing import index_tables
 from tests.support.benchmark_tables import retrieval, sentence, similarity
 
 

@@ -8,10 +8,9 @@ import polars as pl
 import pytest
 
 from builders.errors import ReleaseError, SourceError
-from pipelines.corpus_scan.index_file import read_index
-from pipelines.corpus_scan.indexed_datasets import from_foreign, from_release
-from pipelines.corpus_scan.indexing import index_tables
-from pipelines.foreign.datasets import ForeignOptions, read_tables
+from pipelines.checking.datasets import ForeignOptions, read_tables
+from pipelines.decontamination.index_file import read_index
+from pipelines.decontamination.indexing import from_foreign, from_release, index_tables
 from pipelines.make import BuildResult
 from tests.support.benchmark_tables import retrieval
 

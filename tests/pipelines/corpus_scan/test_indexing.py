@@ -13,12 +13,12 @@ import pytest
 
 from builders import tasks
 from builders.errors import UsageError
-from builders.shaping.short_hashes import hash_texts
-from pipelines.audit.row_names import name_rows
+from builders.shaping.folding import hash_texts
+from pipelines.audit.findings import name_rows
 from pipelines.audit.tables import model_input
-from pipelines.corpus_scan import indexing
-from pipelines.corpus_scan.index_file import read_index
-from pipelines.corpus_scan.indexing import IndexedDataset, index_tables
+from pipelines.decontamination import indexing
+from pipelines.decontamination.index_file import read_index
+from pipelines.decontamination.indexing import IndexedDataset, index_tables
 from tests.support.benchmark_tables import classification, retrieval, sentence, similarity
 from tests.support.paths import ROOT
 

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.corpus_scan.corpus_batch import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
-from pipelines.corpus_scan.index_file import read_index
-from pipelines.corpus_scan.indexing import IndexedDataset, index_tables
-from pipelines.corpus_scan.lookup import Lookup, arrange_index
-from pipelines.corpus_scan.matching import MATCH_SCHEMA, ORDER, find_matches, short_texts
+from pipelines.decontamination.batches import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
+from pipelines.decontamination.index_file import Lookup, arrange_index, read_index
+from pipelines.decontamination.indexing import IndexedDataset, index_tables
+from pipelines.decontamination.matching import MATCH_SCHEMA, ORDER, find_matches, short_texts
 from tests.support.benchmark_tables import LATIN, classification, retrieval, sentence, similarity, store_texts
 
 
@@ -299,7 +298,7 @@ def test_matches_do_not_depend_on_chunks_and_batches(
     rows = [{"a": edit(one, 0.01, source), "b": other} for one, other in pairs]
     rows += [{"a": f"{sentence(source, 5)} {one}", "b": f"{other} {one}"} for one, other in pairs]
     whole = find_matches(lookup, batch(rows)).matches
-    monkeypatch.setattr("pipelines.corpus_scan.fingerprints.CHUNK_ROWS", 7)
+    monkeypatch.setattr("pipelines.decontamination.fingerprints.CHUNK_ROWS", 7)
     parts = [find_matches(lookup, batch(rows[start : start + 9], first_row=start)).matches for start in range(0, 80, 9)]
     assert pl.concat(parts).sort(*ORDER).equals(whole)
     assert len(whole) > 200

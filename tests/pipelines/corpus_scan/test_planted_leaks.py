@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from benchmarks.planted_leaks import fold, is_match, jaccard
-from pipelines.corpus_scan.corpus_batch import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
-from pipelines.corpus_scan.indexing import index_tables
-from pipelines.corpus_scan.lookup import load_lookup
-from pipelines.corpus_scan.matching import find_matches
+from pipelines.decontamination.batches import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
+from pipelines.decontamination.index_file import load_lookup
+from pipelines.decontamination.indexing import index_tables
+from pipelines.decontamination.matching import find_matches
 from tests.support.benchmark_tables import LATIN, SYLLABLES, classification, sentence, similarity, store_texts
 
 LEAKS = {

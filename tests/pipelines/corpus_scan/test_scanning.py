@@ -9,14 +9,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipelines.corpus_scan.checkpoints import open_checkpoints, scan_digest
-from pipelines.corpus_scan.clean import write_clean
-from pipelines.corpus_scan.corpora import open_corpus
-from pipelines.corpus_scan.engines import Engine, run_partitions
-from pipelines.corpus_scan.index_file import read_index
-from pipelines.corpus_scan.indexing import index_tables
-from pipelines.corpus_scan.matching import MATCH_SCHEMA
-from pipelines.corpus_scan.scanning import read_scan, scan_partition
+from pipelines.decontamination.clean import write_clean
+from pipelines.decontamination.corpora import open_corpus
+from pipelines.decontamination.engines import Engine, open_checkpoints, run_partitions, scan_digest
+from pipelines.decontamination.index_file import read_index
+from pipelines.decontamination.indexing import index_tables
+from pipelines.decontamination.matching import MATCH_SCHEMA
+from pipelines.decontamination.scans import read_scan, scan_partition
 from tests.support.benchmark_tables import sentence, similarity, store_texts
 
 needs_ray = pytest.mark.extra("ray")

@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from pipelines.corpus_scan.corpus_batch import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
-from pipelines.corpus_scan.index_file import read_index
-from pipelines.corpus_scan.indexing import index_tables
-from pipelines.corpus_scan.lookup import arrange_index
-from pipelines.corpus_scan.matching import find_matches
+from pipelines.decontamination.batches import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
+from pipelines.decontamination.index_file import arrange_index, read_index
+from pipelines.decontamination.indexing import index_tables
+from pipelines.decontamination.matching import find_matches
 from tests.support.benchmark_tables import LATIN, classification, sentence, store_texts
 
 SOURCE = random.Random(3)

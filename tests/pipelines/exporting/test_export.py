@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from builders.errors import ReleaseError, UsageError
-from pipelines.exporting import sentence_transformers
+from pipelines.exporting import trainers
 from pipelines.exporting.export import write_export
-from pipelines.exporting.records import Choices
-from pipelines.exporting.releases import find_releases, select_sets
+from pipelines.exporting.sets import Choices, find_releases, select_sets
 from tests.support.altered_releases import with_manifest
 from tests.support.exports import CHOICES, export
 from tests.support.paths import ROOT
@@ -182,7 +181,7 @@ def test_a_full_disk_ends_in_an_error_with_the_place(tmp_path: Path, monkeypatch
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(sentence_transformers.pq, "ParquetWriter", fail)
+    monkeypatch.setattr(trainers.pq, "ParquetWriter", fail)
     with pytest.raises(ReleaseError, match=r"(?s)the export cannot be written.*No space left.*free some space"):
         export([release_dir], tmp_path / "to", CHOICES["sentence-transformers"])
     assert [path.name for path in tmp_path.iterdir()] == ["releases"]

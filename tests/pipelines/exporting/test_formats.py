@@ -13,8 +13,8 @@ from datasets import get_dataset_config_names, load_dataset
 
 from builders.errors import ReleaseError
 from cards.manifest import Table
-from pipelines.exporting.pairs import BATCH
-from pipelines.exporting.sentence_transformers import TRAINING
+from pipelines.exporting.sets import BATCH
+from pipelines.exporting.trainers import TRAINING
 from pipelines.make import BuildResult
 from pipelines.release import folder
 from tests.support.exports import CHOICES, export, read_columns, read_lines

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import ReleaseError
-from pipelines.exporting.pairs import BATCH, Tally, join_negatives, read_pairs
-from pipelines.exporting.releases import find_releases, select_sets
+from pipelines.exporting.sets import BATCH, Tally, find_releases, join_negatives, read_pairs, select_sets
 from pipelines.release import folder, parquet
 from tests.support.altered_releases import with_manifest, with_rows
 from tests.support.training_releases import SCHEMA, Row, pair, write_training_release

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError, UsageError
-from pipelines.foreign.column_names import parse_column_map, rename_columns
-from pipelines.foreign.datasets import ForeignOptions
-from pipelines.report.foreign_checks import check_dataset
+from pipelines.checking.checks import check_dataset
+from pipelines.checking.columns import parse_column_map, rename_columns
+from pipelines.checking.datasets import ForeignOptions
 from tests.support.foreign import finding_counts, report_of, write_json_lines
 
 ROWS = pl.DataFrame({"sentence": ["It rains again.", "The sun is out.", "It rains again."], "target": [0, 1, 0]})

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from builders.tasks import TYPES
-from pipelines.foreign.columns import fit_table
+from pipelines.checking.columns import fit_table
 from tests.support.foreign import report_of
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables, with_edit

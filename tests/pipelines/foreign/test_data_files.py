@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders.errors import SourceError
-from pipelines.foreign.data_files import resolve_tables
+from pipelines.checking.data_files import resolve_tables
 
 
 @pytest.mark.parametrize(

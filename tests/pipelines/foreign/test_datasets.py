@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.errors import UsageError
-from pipelines.foreign.datasets import declared_languages
+from pipelines.checking.datasets import declared_languages
 from tests.support.foreign import finding_counts, report_of, write_card, write_json_lines
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables

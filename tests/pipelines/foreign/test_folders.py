@@ -7,7 +7,7 @@ import pytest
 
 from builders.errors import SourceError
 from pipelines import check
-from pipelines.foreign.folders import list_files
+from pipelines.checking.datasets import list_files
 
 
 def write(path: Path, text: str = "id,text\n") -> Path:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.foreign.shared_files import find_shared_files
+from pipelines.checking.datasets import find_shared_files
 from tests.support.foreign import finding_counts, report_of, write_card, write_json_lines
 
 ONE_CORPUS = (

@@ -7,8 +7,8 @@ import pytest
 
 from builders.errors import SourceError, UsageError
 from builders.tasks import EVALUATED
-from pipelines.foreign.data_files import PART_CONFIGS
-from pipelines.foreign.task_types import REQUIRED_COLUMNS, REQUIRED_CONFIGS, find_subsets, infer_type
+from pipelines.checking.columns import REQUIRED_COLUMNS, REQUIRED_CONFIGS, find_subsets, infer_type
+from pipelines.checking.data_files import PART_CONFIGS
 from tests.support.foreign import report_of, reports_of
 from tests.support.releases import write_dataset
 from tests.support.tables import TASKS, clean_tables

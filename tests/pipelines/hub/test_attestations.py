@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from builders.errors import PublishError
-from pipelines.attestation.statements import encode, provenance
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult, BuildSettings, make
+from pipelines.release.statements import encode, provenance
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import REPO, plan, publish
 

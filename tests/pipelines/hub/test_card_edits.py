@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from builders.errors import PublishError
-from pipelines.hub import card_edits
+from pipelines.hub import foreign_edits
 from pipelines.hub.planning import PublishOptions
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import REPO, plan, publish, published_card
@@ -100,8 +100,8 @@ def test_of_a_long_diff_forty_lines_are_shown_and_long_lines_are_cut(
     lines = "".join(f"{number} {'x' * 1_000}\n" for number in range(3_000))
     hub.commit(REPO, {"README.md": edited(hub, "\n## Before you use it\n", f"\n## Before you use it\n{lines}")})
     edits = plan(hub, dataset, outcomes["2.0.0"], options).card_edits
-    assert len(edits) == card_edits.MAX_DIFF + 1
-    assert max(map(len, edits)) == card_edits.MAX_WIDTH + 3
+    assert len(edits) == foreign_edits.MAX_DIFF + 1
+    assert max(map(len, edits)) == foreign_edits.MAX_WIDTH + 3
     assert edits[-1].startswith("... and ")
     assert edits[-1].endswith(" more lines")
 

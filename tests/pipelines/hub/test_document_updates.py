@@ -9,7 +9,7 @@ from builders.errors import PublishError
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.release import folder
-from pipelines.scores.recording import record_scores
+from pipelines.scores.scoring import record_scores
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import REPO, plan, publish
 from tests.support.scores import baseline, scores_of

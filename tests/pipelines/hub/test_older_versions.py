@@ -8,7 +8,7 @@ import pytest
 
 from builders.errors import PublishError
 from builders.spec import Version
-from pipelines.hub import history
+from pipelines.hub import planning
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildSettings, make
 from pipelines.release import ledger
@@ -225,7 +225,7 @@ def test_a_version_beyond_the_commits_that_are_looked_at_is_published_again(
     for outcome in outcomes.values():
         publish(hub, dataset, outcome, options)
     sha = hub.repos[REPO].tags.pop("v1.0.0")
-    monkeypatch.setattr(history, "MAX_COMMITS", 1)
+    monkeypatch.setattr(planning, "MAX_COMMITS", 1)
     published = publish(hub, dataset, outcomes["1.0.0"], options)
     assert published.commit != sha
     assert verified_hash(hub.tree(REPO, "v1.0.0")) == outcomes["1.0.0"].manifest.content_sha256

@@ -19,7 +19,7 @@ from pipelines.hub import client, organisation, publishing
 from pipelines.hub.planning import PublishOptions
 from pipelines.make import BuildResult
 from pipelines.release.folder import require_manifest
-from pipelines.scores.recording import record_scores
+from pipelines.scores.scoring import record_scores
 from tests.support.loopback_hub import PAGE, READER, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
 from tests.support.publishing import patience
 from tests.support.releases import definition_of

@@ -12,7 +12,7 @@ from builders.errors import PublishError
 from cards.front_matter import metadata
 from cards.manifest import decode, encode
 from pipelines.hub.planning import PublishOptions
-from pipelines.hub.published_files import OUR_KEYS
+from pipelines.hub.repository import OUR_KEYS
 from pipelines.make import BuildResult, BuildSettings, make
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import (

@@ -187,7 +187,7 @@ def test_a_build_waits_while_its_release_is_being_published(
         with pytest.raises(InterruptedError, match="waiting for another command that is writing it"):
             make(definition_of(TERRA), "1.0.0", replace(settings, force=True))
 
-    logger = logging.getLogger("pipelines.files")
+    logger = logging.getLogger("pipelines.process.files")
     logger.addFilter(interrupt)
     try:
         hub.before_answer["/commit/main"] = build

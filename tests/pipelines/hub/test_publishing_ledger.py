@@ -10,9 +10,9 @@ import pytest
 from builders.errors import PublishError, ReleaseError
 from pipelines.hub import client
 from pipelines.hub.planning import PublishOptions
-from pipelines.hub.publication_record import publication_ledger
+from pipelines.hub.publishing import publication_ledger
 from pipelines.make import BuildResult, BuildSettings, make
-from pipelines.raw.urls import HUB
+from pipelines.raw.requests import HUB
 from pipelines.release import folder, ledger
 from pipelines.release.ledger import LedgerEntry, LedgerTable
 from tests.support.loopback_hub import LoopbackHub

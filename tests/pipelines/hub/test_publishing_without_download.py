@@ -9,9 +9,8 @@ import pytest
 
 from builders.errors import PublishError
 from pipelines.hub import publishing, repository
-from pipelines.hub.digest_comparison import find_differences
 from pipelines.hub.planning import PublishOptions
-from pipelines.hub.repository import Snapshot
+from pipelines.hub.repository import Snapshot, find_differences
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import REPO, TERRA, first, plan, publish, published_card
 

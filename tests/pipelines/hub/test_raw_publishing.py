@@ -16,8 +16,16 @@ from builders.raw_files import hub as on_the_hub
 from builders.spec import Source
 from pipelines import publish
 from pipelines.hub import client, publishing
-from pipelines.hub.raw_plans import DONE, NEW, NOTHING, RawOptions, RawPlan, make_raw_plan
-from pipelines.hub.raw_publishing import RawPublication, publish_raw
+from pipelines.hub.raw_publishing import (
+    DONE,
+    NEW,
+    NOTHING,
+    RawOptions,
+    RawPlan,
+    RawPublication,
+    make_raw_plan,
+    publish_raw,
+)
 from pipelines.raw.locations import locate
 from pipelines.raw.mirrors import parse_mirrors
 from pipelines.raw.settings import RawSettings

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from pipelines.resolution import resolve_files
+from pipelines.release.resolution import resolve_files
 from tests.support.loopback_hub import Blob, Commit, LoopbackHub, Repo
 from tests.support.processes import environment
 

@@ -7,8 +7,8 @@ import pytest
 
 from builders.errors import PublishError
 from pipelines.hub import publishing
+from pipelines.hub.foreign_edits import TAG
 from pipelines.hub.planning import PublishOptions
-from pipelines.hub.take_over import TAG
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
 from tests.support.publishing import (
     FAULTS,

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pipelines import installation
 from pipelines.hub import client, repository
 from pipelines.hub.planning import PublishOptions
+from pipelines.process import installation
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import first, patience, publish
 

@@ -13,8 +13,8 @@ from cards.manifest import decode, encode
 from pipelines import check
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
+from pipelines.hub.inspection import verify_snapshot
 from pipelines.hub.planning import PublishOptions
-from pipelines.hub.verification import verify_snapshot
 from pipelines.release import folder
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import REPO, RUBQ, first, patience, publish
@@ -215,8 +215,8 @@ def test_check_names_what_a_repository_shows_beside_the_release_and_exits_with_1
     publish(hub, *first(releases()), options)
     change(hub, edit)
     connection = connect(hub)
-    monkeypatch.setattr("pipelines.report.checks.client.connect", lambda: connection)
-    monkeypatch.setattr("pipelines.report.checks.default_cache", lambda: options.cache)
+    monkeypatch.setattr("pipelines.checking.checks.client.connect", lambda: connection)
+    monkeypatch.setattr("pipelines.checking.checks.default_cache", lambda: options.cache)
     codes, problems = [], []
     for name in (REPO, f"{REPO}@v1.0.0"):
         monkeypatch.setattr(sys, "argv", ["check", name, "--json"])

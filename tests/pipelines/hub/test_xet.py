@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from builders.errors import PublishError, SourceError
-from pipelines.hub import client, publishing, repository, xet
+from pipelines.hub import client, publishing, repository
 from pipelines.hub.planning import PublishOptions
 from pipelines.release import folder
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
@@ -212,8 +212,8 @@ def test_other_errors_of_xet_are_shown_without_addresses(error: Exception, words
 
 
 def test_an_error_of_anything_else_is_not_taken_for_one_of_xet() -> None:
-    assert xet.explain_xet_error(ValueError("Network error: in a dataset")) is None
-    assert xet.explain_xet_error(OSError("No space left on device")) is None
+    assert client.explain_xet_error(ValueError("Network error: in a dataset")) is None
+    assert client.explain_xet_error(OSError("No space left on device")) is None
 
 
 def test_connecting_limits_the_silence_of_xet_and_keeps_what_the_user_has_set(monkeypatch: pytest.MonkeyPatch) -> None:

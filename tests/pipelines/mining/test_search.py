@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from pipelines.mining import search
-from pipelines.mining.search import rank_documents
+from pipelines.models import mining
+from pipelines.models.mining import rank_documents
 
 Vectors = npt.NDArray[np.float32]
 
@@ -33,8 +33,8 @@ def ranked_plainly(queries: Vectors, documents: Vectors, last: int) -> list[list
 def test_the_ranking_is_that_of_all_products_whatever_the_blocks(
     blocks: tuple[int, int], repeated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "QUERIES", blocks[0])
-    monkeypatch.setattr(search, "DOCUMENTS", blocks[1])
+    monkeypatch.setattr(mining, "QUERIES", blocks[0])
+    monkeypatch.setattr(mining, "DOCUMENTS", blocks[1])
     queries, documents = vectors(40, 1), vectors(200, 2, repeated=repeated)
     assert ranked(queries, documents, 30) == ranked_plainly(queries, documents, 30)
 
@@ -47,7 +47,7 @@ def test_equal_documents_are_ranked_by_their_place_and_a_small_pool_is_ranked_wh
 
 
 def test_a_later_block_is_ranked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "QUERIES", 8)
+    monkeypatch.setattr(mining, "QUERIES", 8)
     queries, documents = vectors(20, 3), vectors(50, 4)
     assert ranked(queries, documents, 10, start=8) == ranked(queries, documents, 10)[8:]
     assert ranked(queries[:0], documents, 10) == []

@@ -7,7 +7,7 @@ import pytest
 
 from builders.errors import SourceError
 from builders.raw_files import by_hand
-from pipelines.raw.cache import default_cache
+from pipelines.raw.digests import default_cache
 from pipelines.raw.settings import RawSettings
 from tests.support.downloads import Download
 from tests.support.faulty_server import FaultyServer

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from pipelines.raw.content_types import HEAD, describe_content
+from pipelines.raw.pins import HEAD, describe_content
 from tests.support.raw_files import make_tar, make_zip
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from builders.errors import SourceError
-from pipelines import installation
+from pipelines.process import installation
 from pipelines.raw.digests import Digest
 from pipelines.raw.download import DownloadRequest, Patience, download_file
 from pipelines.raw.pins import Pin

@@ -15,7 +15,7 @@ import pytest
 from builders.errors import SourceError, UsageError
 from builders.raw_files import by_hand, github, https, member
 from pipelines.raw.locations import locate, plan_file
-from pipelines.raw.lock_file import read_lock_file
+from pipelines.raw.pins import read_lock_file
 from pipelines.raw.settings import RawSettings
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import ROOT
@@ -197,7 +197,7 @@ from builders.raw_files import https
 from builders.spec import Source
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
-from pipelines.terminal import configure_logging
+from pipelines.process.terminal import configure_logging
 configure_logging()
 url, cache, digest = sys.argv[1:]
 source = Source("demo", "Demo", "mit", "https://example.org", "demo2020", {"file": https(url, sha256=digest or None)})

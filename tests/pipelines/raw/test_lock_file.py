@@ -10,9 +10,9 @@ import pytest
 
 from builders.errors import SourceError
 from builders.raw_files import by_hand
-from pipelines.raw import lock_file
+from pipelines.raw import pins
 from pipelines.raw.locations import plan_file
-from pipelines.raw.lock_file import LOCK_FILE, read_lock_file
+from pipelines.raw.pins import LOCK_FILE, read_lock_file
 from pipelines.raw.settings import RawSettings
 from tests.support.faulty_server import FaultyServer
 from tests.support.raw_files import (
@@ -114,8 +114,8 @@ def test_a_read_only_package_records_digests_in_the_cache(raw_settings: RawSetti
 def test_an_installed_package_records_digests_in_the_cache_also_where_its_own_lock_file_can_be_written(
     raw_settings: RawSettings, server: FaultyServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(lock_file, "LOCK_FILE", raw_settings.lock)
-    monkeypatch.setattr(lock_file, "is_checkout", lambda: False)
+    monkeypatch.setattr(pins, "LOCK_FILE", raw_settings.lock)
+    monkeypatch.setattr(pins, "is_checkout", lambda: False)
     before = raw_settings.lock.read_text()
     locate_file(serve(server), raw_settings)
     assert raw_settings.lock.read_text() == before
@@ -129,7 +129,7 @@ def test_a_digest_that_cannot_be_recorded_is_logged_and_the_file_is_used(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(lock_file, "write_atomically", full)
+    monkeypatch.setattr(pins, "write_atomically", full)
     assert locate_file(serve(server), raw_settings).origin == "download"
     assert "could not be recorded: No space left on device" in capsys.readouterr().err
 

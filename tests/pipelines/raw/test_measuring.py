@@ -13,13 +13,25 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError, UsageError
-from builders.shaping.lengths import measure_tokens, read_tokens
-from builders.shaping.measurements import COSINE, KEY, TOKENS, read_columns, read_measurements
-from builders.shaping.thresholds import measure_cosines
+from builders.shaping.measurements import (
+    COSINE,
+    KEY,
+    TOKENS,
+    measure_cosines,
+    measure_tokens,
+    read_columns,
+    read_measurements,
+    read_tokens,
+)
 from builders.spec import Raw
-from pipelines.raw import measuring
-from pipelines.raw.measuring import MeasuringModel, check_measurements, describe_measurements, write_measurements
-from pipelines.raw.measuring_models import load_model
+from pipelines.models import measuring
+from pipelines.models.measuring import (
+    MeasuringModel,
+    check_measurements,
+    describe_measurements,
+    load_model,
+    write_measurements,
+)
 from tests.support.measurements import count_words, encoder, tokenizer
 
 WORDS = tokenizer(count_words)

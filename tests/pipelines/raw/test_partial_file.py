@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.raw import partial_file
+from pipelines.raw import download as partial_file
 from pipelines.raw.digests import Hasher
 from pipelines.raw.pins import Pin
 from tests.support.downloads import BLOB, CONTENT, PINNED, SHA256, UNKNOWN, Download, leave_partial, names

@@ -6,7 +6,7 @@ import pytest
 
 from builders.errors import SourceError
 from builders.raw_files import by_hand
-from pipelines.raw.lock_file import read_lock_file
+from pipelines.raw.pins import read_lock_file
 from pipelines.raw.settings import RawSettings
 from tests.support.faulty_server import FaultyServer
 from tests.support.raw_files import (

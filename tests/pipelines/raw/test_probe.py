@@ -8,11 +8,9 @@ import pytest
 
 from builders.raw_files import RawFile, by_hand, https, hub, member
 from pipelines import fetch
-from pipelines.raw import probe as probe_module
-from pipelines.raw.probe import MEMORY, ProbedFile, probe_files
-from pipelines.raw.probing import ProbePatience
+from pipelines.raw import probing as probe_module
+from pipelines.raw.probing import MEMORY, ProbedFile, ProbePatience, probe_as_json, probe_files, probe_page
 from pipelines.raw.settings import RawSettings
-from pipelines.report.probe_page import probe_as_json, probe_page
 from tests.support.downloads import PAGE, Waits
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.raw_files import COMMIT, CONTENT, OTHER, PIN, TOKEN, git_blob, serve, sha256, source_of

@@ -10,8 +10,8 @@ import pytest
 
 from builders.errors import SourceError
 from builders.raw_files import RawFile, by_hand, github, https, hub, member
+from pipelines.raw.requests import file_url
 from pipelines.raw.settings import RawSettings
-from pipelines.raw.urls import file_url
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import ROOT
 from tests.support.raw_files import COMMIT, CONTENT, PIN, TOKEN, locate_file, serve, sha256

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.raw.waiting import describe_end, describe_wait
+from pipelines.raw.requests import describe_end, describe_wait
 
 NOON = 1_772_625_600  # 2026-03-04 12:00 UTC
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from builders.checkpoints import run_once
+from builders.batches import run_once
 from cards.manifest import Identity, RawEntry, Recipe
-from pipelines.release import checkpoints
+from pipelines.release import staging
 
 RAW = RawEntry("toy.jsonl", None, "b" * 64, 3, verified=False)
 RECIPE = Recipe("builders.ateb.toy", {"clean": False}, "a" * 64)
@@ -75,8 +75,8 @@ def build(cache: Path, *, end: bool = True, **changes: Any) -> list[str]:
     """Build something with one step; returns the checkpoints that were there. end: whether the build ends well."""
     with pytest.MonkeyPatch.context() as patch:
         tools = changes.pop("tools", {"polars": "2"})
-        patch.setattr(checkpoints.fingerprint, "tools", lambda: tools)
-        with suppress(InterruptedError), checkpoints.checkpoint_dir(cache, replace(IDENTITY, **changes)) as folder:
+        patch.setattr(staging.fingerprint, "tools", lambda: tools)
+        with suppress(InterruptedError), staging.checkpoint_dir(cache, replace(IDENTITY, **changes)) as folder:
             found = names(folder)
             run_once(folder / "one", writing("a"))
             if not end:
@@ -102,7 +102,7 @@ def test_the_next_build_finds_the_checkpoints_and_removes_them_when_it_ends(
 
 
 def test_a_build_that_fails_before_its_first_checkpoint_leaves_no_folder(tmp_path: Path) -> None:
-    with suppress(InterruptedError), checkpoints.checkpoint_dir(tmp_path, IDENTITY):
+    with suppress(InterruptedError), staging.checkpoint_dir(tmp_path, IDENTITY):
         interrupt()
     assert names(tmp_path / "checkpoints") == []
 
@@ -159,7 +159,7 @@ def test_a_killed_removal_leaves_nothing_that_counts_as_complete(
 
 def test_two_builds_of_one_dataset_never_share_a_folder(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    with checkpoints.checkpoint_dir(tmp_path, IDENTITY):
+    with staging.checkpoint_dir(tmp_path, IDENTITY):
         other = threading.Thread(target=build, args=(tmp_path,))
         other.start()
         other.join(0.5)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cards.front_matter_parser import parse_front_matter
+from cards.front_matter import parse_front_matter
 from cards.manifest import Manifest
 from pipelines.release.loading import find_loading_faults
 from tests.support.releases import NAMES

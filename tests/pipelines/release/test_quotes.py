@@ -6,7 +6,7 @@ import pytest
 from builders import tasks
 from cards.evidence import Quote
 from pipelines.audit.quality import audit_tables
-from pipelines.release.quotes import quote_findings
+from pipelines.release.examples import quote_findings
 
 CLASSIFICATION = tasks.Classification(labels=("bad", "good"), splits=("train", "test"))
 

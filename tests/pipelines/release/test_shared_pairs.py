@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from builders.errors import ReleaseError
-from pipelines.release import shared_pairs
-from pipelines.release.shared_pairs import SharedPairs, find_sets, find_shared_pairs
+from pipelines.release import shared_texts
+from pipelines.release.shared_texts import SharedPairs, find_sets, find_shared_pairs
 from tests.support.paths import ROOT
 from tests.support.training_releases import Row, pair, write_training_release
 
@@ -76,7 +76,7 @@ def test_sets_of_several_releases_are_compared_in_batches_with_the_same_result(
     assert missing == ["xnli-contrastive"]
     assert [(one.version, one.sample) for one in sets] == [("1.0.0", False), ("1.0.0", True)]
     whole = find_shared_pairs(sets)
-    monkeypatch.setattr(shared_pairs, "BATCH_ROWS", 2)
+    monkeypatch.setattr(shared_texts, "BATCH_ROWS", 2)
     assert find_shared_pairs(sets) == whole
     assert (whole[0].pairs, whole[0].query) == (2, "query 5")
 

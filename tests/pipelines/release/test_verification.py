@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from builders.column_types import ColumnType
 from builders.errors import ReleaseError
+from builders.tasks import ColumnType
 from cards.manifest import Manifest, Table
 from pipelines.make import BuildResult
-from pipelines.release.verification import verify_release
+from pipelines.release.folder import verify_release
 
 
 def with_table(manifest: Manifest, table: Table) -> Manifest:

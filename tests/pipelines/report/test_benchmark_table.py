@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pipelines import show
-from pipelines.report import benchmark_table
-from pipelines.report.benchmark_table import TASKS, benchmark_page
+from pipelines.catalogue_pages import paper_tables
+from pipelines.catalogue_pages.paper_tables import TASKS, benchmark_page
 
 UNLISTED = {"rumteb": "cedr-classification", "ateb": "piqa-retrieval"}
 
@@ -18,7 +18,7 @@ def benchmark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """A benchmark whose table does not have one of the datasets of the catalogue."""
     name: str = request.param
     listed = {dataset: fact for dataset, fact in TASKS[name].items() if dataset != UNLISTED[name]}
-    monkeypatch.setattr(benchmark_table, "TASKS", {**TASKS, name: listed})
+    monkeypatch.setattr(paper_tables, "TASKS", {**TASKS, name: listed})
     return name
 
 
@@ -37,10 +37,10 @@ def test_show_lists_a_dataset_that_the_table_of_the_paper_does_not_have(
 
 def test_a_new_dataset_has_a_line_beside_those_of_the_paper(benchmark: str) -> None:
     description: dict[str, Any] = dict.fromkeys(("task", "source", "license", "built"), "-") | {"versions": {}}
-    descriptions = [description | {"dataset": name} for name in [*benchmark_table.TASKS[benchmark], "new-dataset"]]
+    descriptions = [description | {"dataset": name} for name in [*paper_tables.TASKS[benchmark], "new-dataset"]]
     page = benchmark_page(benchmark, descriptions)
     names = [line.split()[0] for line in page.split("\n\n")[0].splitlines() if line[0] not in " -"]
-    assert names == ["dataset", *benchmark_table.TASKS[benchmark], "new-dataset"]
+    assert names == ["dataset", *paper_tables.TASKS[benchmark], "new-dataset"]
 
 
 def test_the_versions_in_the_output_folder_are_listed_under_their_dataset() -> None:

@@ -17,9 +17,9 @@ from builders.errors import ReleaseError
 from cards.manifest import encode
 from pipelines import check
 from pipelines.audit.languages import SAMPLE
+from pipelines.checking.checks import check_release
 from pipelines.hub import client
 from pipelines.make import BuildResult, make
-from pipelines.report.checks import check_release
 from tests.support.foreign import finding_counts, report_of, write_card
 from tests.support.loopback_hub import Commit, LoopbackHub, Repo
 from tests.support.paths import ROOT

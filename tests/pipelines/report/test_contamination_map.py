@@ -1,8 +1,8 @@
 """The map of the texts that our own releases share, and its page in docs/."""
 
 from builders import catalogue
+from pipelines.decontamination.contamination_map import map_markdown
 from pipelines.release.shared_texts import read_map
-from pipelines.report.contamination_map import map_markdown
 from tests.support.paths import ROOT
 
 

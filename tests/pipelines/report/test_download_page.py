@@ -7,9 +7,8 @@ import pytest
 
 from builders.catalogue import Definition
 from pipelines import fetch
-from pipelines.raw.downloads import plan_downloads
+from pipelines.raw.downloads import download_page, plan_downloads
 from pipelines.raw.settings import RawSettings
-from pipelines.report.download_page import download_page
 from tests.support.raw_files import write
 from tests.support.releases import definition_of
 

@@ -10,7 +10,7 @@ import pytest
 from builders.errors import UsageError
 from cards.manifest import Finding
 from pipelines import check
-from pipelines.report.fail_on import Condition, met_conditions, parse_conditions
+from pipelines.checking.verdict import Condition, met_conditions, parse_conditions
 from tests.support.processes import run
 from tests.support.releases import write_dataset
 

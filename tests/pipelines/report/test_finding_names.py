@@ -2,7 +2,7 @@
 
 from pipelines.audit.duplicates import FOLDED_DETAIL
 from pipelines.audit.kinds import KINDS
-from pipelines.report.finding_names import EXACT_OR_FOLDED, finding_name
+from pipelines.checking.text import EXACT_OR_FOLDED, finding_name
 
 
 def test_only_kinds_that_exist_are_exact_or_folded() -> None:

@@ -2,17 +2,14 @@
 
 import re
 
-from pipelines.audit.kinds import KINDS
-from pipelines.report.findings_page import render_page
+from pipelines.audit.kinds import KINDS, render_page
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "findings.md"
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text("utf-8") == render_page(), (
-        "generate it: python -m pipelines.report.findings_page > docs/findings.md"
-    )
+    assert PAGE.read_text("utf-8") == render_page(), "generate it: python -m pipelines.audit.kinds > docs/findings.md"
 
 
 def test_every_kind_is_listed_once_under_its_severity() -> None:

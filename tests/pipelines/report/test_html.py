@@ -14,10 +14,11 @@ import pytest
 
 from builders.errors import SourceError
 from builders.tasks import EVALUATED
-from pipelines import check, installation
+from pipelines import check
 from pipelines.audit import kinds
+from pipelines.checking import html as html_report
 from pipelines.make import BuildResult
-from pipelines.report import html as html_report
+from pipelines.process import installation
 from tests.support.foreign import check_subsets
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables, combine, with_rows, with_value

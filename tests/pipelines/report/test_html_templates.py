@@ -5,7 +5,7 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from pipelines.report.html_templates import html_environment
+from pipelines.process.html import html_environment
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 
 from cards.scores import Baseline, ModelScore, Published, Scores, Shortcut
 from pipelines.make import BuildResult, make
-from pipelines.report import measured_scores
-from pipelines.report.measured_scores import Measured, read_measured, record_scores_below, render_page
-from pipelines.scores.recording import record_scores
+from pipelines.scores import measured_scores
+from pipelines.scores.measured_scores import Measured, read_measured, record_scores_below, render_page
+from pipelines.scores.scoring import record_scores
 from tests.support.paths import ROOT
 from tests.support.releases import as_full, definition_of, sample_settings
 
@@ -41,7 +41,7 @@ def rows_of(page: str, heading: str) -> list[str]:
 def test_the_page_is_generated_from_the_recorded_scores() -> None:
     generated = render_page(read_measured())
     written = (ROOT / "docs" / "scores.md").read_text("utf-8")
-    assert generated == written, "run: python -m pipelines.report.measured_scores > docs/scores.md"
+    assert generated == written, "run: python -m pipelines.scores.measured_scores > docs/scores.md"
 
 
 def test_newest_versions_are_sorted_by_headroom_and_those_without_a_model_come_last() -> None:

@@ -10,9 +10,14 @@ import pytest
 
 from builders.errors import MissingFile, SourceError
 from pipelines import build, fetch
-from pipelines.raw.missing_files import NeededFiles, find_buildable, find_missing_files
+from pipelines.raw.missing_files import (
+    NeededFiles,
+    find_buildable,
+    find_missing_files,
+    missing_files_summary,
+    total_size,
+)
 from pipelines.raw.settings import RawSettings
-from pipelines.report.missing_files_page import missing_files_summary, total_size
 from tests.support.raw_files import write
 from tests.support.releases import NAMES, definition_of
 

@@ -12,8 +12,7 @@ from builders.errors import UsageError
 from cards.manifest import Manifest
 from pipelines.make import BuildResult, make
 from pipelines.release import figures, folder
-from pipelines.release.figures import Line, compare_facts
-from pipelines.report.published_figures import compare_with_published
+from pipelines.release.figures import Line, compare_facts, compare_with_published
 from tests.support.processes import run
 from tests.support.releases import NAMES, definition_of, sample_settings
 

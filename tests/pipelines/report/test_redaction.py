@@ -20,10 +20,10 @@ from builders.reading import (
 )
 from builders.shaping.rows import refuse
 from builders.spec import Raw
+from pipelines.build_report.records import ReportedError
+from pipelines.build_report.redaction import Failure, failure_of, report_error, unexpected_failure
 from pipelines.raw.locations import locate
 from pipelines.raw.settings import RawSettings
-from pipelines.report.build_report import ReportedError
-from pipelines.report.redaction import Failure, failure_of, report_error, unexpected_failure
 from tests.support.paths import ROOT
 from tests.support.raw_files import COMMIT, source_of, write
 from tests.support.tokens import TOKENS

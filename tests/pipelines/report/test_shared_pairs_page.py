@@ -7,8 +7,7 @@ import pytest
 
 from builders.errors import ReleaseError, UsageError
 from pipelines import show
-from pipelines.release.shared_pairs import find_sets, find_shared_pairs
-from pipelines.report.shared_pairs_page import shared_pairs_page
+from pipelines.release.shared_texts import find_sets, find_shared_pairs, shared_pairs_page
 from tests.support.training_releases import pair, write_training_release
 
 NQ, PAQ = [pair("Who?", "Ann"), pair("when", "now"), pair("why", "so")], [pair("who", "ann"), pair("when", "then")]

@@ -6,9 +6,15 @@ from pathlib import Path
 import pytest
 
 from pipelines import show
-from pipelines.raw.lock_file import LOCK_FILE
-from pipelines.report.sources import SourceNeed, describe_sources, group_totals, measured_builds
-from pipelines.report.sources_page import render_page, sources_page
+from pipelines.catalogue_pages.sources import (
+    SourceNeed,
+    describe_sources,
+    group_totals,
+    measured_builds,
+    render_page,
+    sources_page,
+)
+from pipelines.raw.pins import LOCK_FILE
 from tests.support.paths import ROOT
 from tests.support.releases import NAMES, definition_of
 
@@ -20,7 +26,7 @@ def needs(*names: str) -> list[SourceNeed]:
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text("utf-8") == render_page(), "python -m pipelines.report.sources_page > docs/sources.md"
+    assert PAGE.read_text("utf-8") == render_page(), "python -m pipelines.catalogue_pages.sources > docs/sources.md"
 
 
 def test_an_archive_is_one_file_with_the_digest_of_its_members() -> None:

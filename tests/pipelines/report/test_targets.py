@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from builders.errors import ReleaseError, UsageError
+from pipelines.checking.targets import Target, locate_target, newest_release, resolve_release, resolve_targets
 from pipelines.hub import client
 from pipelines.release.figures import VERSIONS
-from pipelines.report.targets import Target, locate_target, newest_release, resolve_release, resolve_targets
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from pipelines.checking.text import check_page, difference_page
+from pipelines.process.tables import fold, table
 from pipelines.release.comparison import Change
-from pipelines.report.tables import fold, table
-from pipelines.report.text import check_page, difference_page
 
 LONG = "a-rather-long-name-of-a-config-that-somebody-chose-and-nobody-shortened"
 

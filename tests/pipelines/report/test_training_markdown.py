@@ -1,14 +1,13 @@
 """The table of docs/training.md is what the builders say."""
 
 from builders import catalogue
-from pipelines.report.training_markdown import training_markdown
-from pipelines.report.training_table import SETS
+from pipelines.catalogue_pages.paper_tables import SETS, training_markdown
 from tests.support.paths import ROOT
 
 
 def test_the_page_is_up_to_date() -> None:
     assert training_markdown() in (ROOT / "docs" / "training.md").read_text("utf-8"), (
-        "generate it: python -m pipelines.report.training_markdown"
+        "generate it: python -m pipelines.catalogue_pages.paper_tables"
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from builders.training.medi import SETS as MEDI
 from pipelines import show
-from pipelines.report.training_table import NO_BUILDER, SETS, training_page
+from pipelines.catalogue_pages.paper_tables import NO_BUILDER, SETS, training_page
 from tests.support.releases import NAMES, definition_of
 
 OURS = [name for name in NAMES if definition_of(name).dataset.group == "training"]

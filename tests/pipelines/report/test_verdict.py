@@ -6,7 +6,7 @@ import pytest
 
 from cards.manifest import Finding
 from pipelines.audit.kinds import KINDS
-from pipelines.report.verdict import COMPROMISING, judge
+from pipelines.checking.verdict import COMPROMISING, judge
 
 FOLDED = "in train, ignoring case, punctuation, white space and Unicode form"
 

@@ -14,7 +14,7 @@ from cards.manifest import Recipe
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.raw.settings import RawSettings
 from pipelines.release import folder
-from pipelines.reproduction import page, rebuild
+from pipelines.reproduction import rebuild, reproducing
 from pipelines.reproduction.clean_process import Job
 from pipelines.reproduction.reproducing import EXIT_CODES, Reproduction, reproduce, require_sound
 from tests.support.altered_releases import copy_release, recompress, with_manifest, with_rows
@@ -46,7 +46,7 @@ def never(_: Job) -> None:
 
 
 def shown(result: Reproduction) -> str:
-    return " ".join(" ".join(page.page("release", result)).split())
+    return " ".join(" ".join(reproducing.page("release", result)).split())
 
 
 def test_an_untouched_release_has_equal_rows_and_bytes_and_nothing_stays_behind(terra: Path, raw: RawSettings) -> None:
@@ -71,7 +71,7 @@ def test_other_bytes_of_the_same_rows_are_a_reproduction_with_the_versions_of_bo
     assert EXIT_CODES[result.verdict] == 0
     assert result.files == ("data/dev-00000-of-00001.parquet",)
     assert "polars 2.0.99" in shown(result)
-    assert page.to_json("release", result)["tools"]["release"]["polars"] == "2.0.99"
+    assert reproducing.to_json("release", result)["tools"]["release"]["polars"] == "2.0.99"
 
 
 def test_a_changed_row_is_found_and_both_sides_are_shown(terra: Path, raw: RawSettings) -> None:
@@ -83,11 +83,11 @@ def test_a_changed_row_is_found_and_both_sides_are_shown(terra: Path, raw: RawSe
     assert (result.first.split, result.first.position) == ("dev", 3)
     [change] = result.changes
     assert (change.before, change.after, change.changed) == (14, 14, 1)
-    text = "\n".join(page.page("release", result))
+    text = "\n".join(reproducing.page("release", result))
     assert "row 4 of default/dev" in text
     assert "Other\\u001b[31m words" in text
     assert str(result.first.new and result.first.new["sentence1"])[:20] in text
-    assert page.to_json("release", result)["first_difference"]["row"] == 3
+    assert reproducing.to_json("release", result)["first_difference"]["row"] == 3
 
 
 def test_a_missing_last_row_is_a_difference_too(terra: Path, raw: RawSettings) -> None:
@@ -105,7 +105,7 @@ def test_a_row_of_many_columns_and_long_texts_is_shown_in_part(terra: Path, raw:
     assert result.first is not None
     assert result.first.new is None
     assert len(shown(result)) < 20_000
-    assert len(json.dumps(page.to_json("release", result)["first_difference"])) < 10_000
+    assert len(json.dumps(reproducing.to_json("release", result)["first_difference"])) < 10_000
 
 
 def test_a_missing_column_is_named(terra: Path, raw: RawSettings) -> None:
@@ -125,7 +125,7 @@ def test_the_texts_of_a_licence_without_derivatives_are_not_shown(
     assert result.first is not None
     assert result.first.old is None
     assert "the licence permits no derivatives" in shown(result)
-    assert "secret" not in json.dumps(page.to_json("release", result))
+    assert "secret" not in json.dumps(reproducing.to_json("release", result))
 
 
 def test_another_recipe_that_gives_the_same_rows_is_a_reproduction(terra: Path, raw: RawSettings) -> None:
@@ -144,7 +144,7 @@ def test_other_rows_of_another_recipe_come_with_how_to_install_the_one_that_made
     with_manifest(terra, recipe=recipe, tools={"embedding-datasets": "0.1.0", "commit": COMMIT, "numpy": "1; rm -r"})
     result = again(terra, raw)
     assert result.verdict == "rows differ"
-    steps = page.to_json("release", result)["install"]
+    steps = reproducing.to_json("release", result)["install"]
     assert steps[0] == f"git worktree add ../embedding-datasets-{COMMIT[:12]} {COMMIT}"
     assert "rm -r" not in shown(result)
 
@@ -152,7 +152,7 @@ def test_other_rows_of_another_recipe_come_with_how_to_install_the_one_that_made
 def test_a_commit_that_is_not_hexadecimal_gets_into_no_command(terra: Path, raw: RawSettings) -> None:
     with_manifest(terra, version="9.9.9", tools={"commit": "$(reboot)", "embedding-datasets": "0.1 --index-url x"})
     result = again(terra, raw, build=never)
-    assert page.to_json("release", result)["install"] == []
+    assert reproducing.to_json("release", result)["install"] == []
     assert "the manifest does not say which version" in shown(result)
 
 
@@ -218,7 +218,7 @@ def test_every_missing_raw_file_is_named_with_its_digest_and_where_to_put_it(
     for name in ("train", "test"):
         assert f"cedr/main/{name}.jsonl with sha256 {pins[f'main/{name}.jsonl']}" in str(problem.expected)
     assert str(raw.cache) in str(problem.todo)
-    assert page.to_json("release", result)["install"] == [], "another version of the package would not help"
+    assert reproducing.to_json("release", result)["install"] == [], "another version of the package would not help"
 
 
 def test_the_addresses_and_names_of_a_manifest_are_neither_asked_nor_opened(terra: Path, raw: RawSettings) -> None:

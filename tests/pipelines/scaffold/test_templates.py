@@ -12,7 +12,7 @@ import pytest
 
 from builders.errors import UsageError
 from builders.tasks import EVALUATED
-from cards.gaps import MARK, NOT_WRITTEN
+from cards.texts import MARK, NOT_WRITTEN
 from pipelines.scaffold.templates import ENDINGS, LISTS, Plan, scaffold
 from tests.support.paths import ROOT
 

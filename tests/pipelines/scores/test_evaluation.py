@@ -11,8 +11,9 @@ import pytest
 from builders.errors import SourceError, UsageError
 from cards.scores import ModelScore
 from pipelines.make import BuildResult
-from pipelines.scores import embedding_cache, encoders
-from pipelines.scores.embedding_cache import Vectors
+from pipelines.models import encoders
+from pipelines.models import encoders as embedding_cache
+from pipelines.models.encoders import Vectors
 from pipelines.scores.evaluation import evaluate_model
 from tests.support import consumers
 from tests.support.releases import definition_of

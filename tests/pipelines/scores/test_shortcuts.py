@@ -1,10 +1,9 @@
-"""pipelines.scores.shortcuts: what counts as far above chance."""
+"""pipelines.scores.results: what counts as far above chance."""
 
 import pytest
 
 from cards.scores import Baseline, Shortcut
-from pipelines.scores.records import Results, make_baseline
-from pipelines.scores.shortcuts import find_shortcuts, standard_error
+from pipelines.scores.results import Results, find_shortcuts, make_baseline, standard_error
 
 
 def results(*baselines: Baseline, rows: int = 10_000, positives: int | None = None) -> Results:

@@ -1,11 +1,11 @@
-"""pipelines.scores.term_counts: the words of queries, counted in a corpus that is read in batches."""
+"""pipelines.scores.text_models: the words of queries, counted in a corpus that is read in batches."""
 
 import numpy as np
 import polars as pl
 import pytest
 
 from pipelines.scores.retrieval import score_bm25, score_named, score_shared_words
-from pipelines.scores.term_counts import count_query_terms
+from pipelines.scores.text_models import count_query_terms
 
 DOCUMENTS = [
     "Bees make honey, honey and wax.",

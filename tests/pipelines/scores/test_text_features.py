@@ -4,9 +4,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pipelines.scores.overlap import fold, shared_letters, shared_words
-from pipelines.scores.sides import split_sides
-from pipelines.scores.text_features import count_terms, describe_lengths, standardize, weigh_terms
+from pipelines.scores.text_models import (
+    count_terms,
+    describe_lengths,
+    fold,
+    shared_letters,
+    shared_words,
+    split_sides,
+    standardize,
+    weigh_terms,
+)
 
 
 def test_terms_are_words_and_single_characters_of_punctuation() -> None:

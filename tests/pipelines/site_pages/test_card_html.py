@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.site_pages.card_html import render_card
+from pipelines.catalogue_site.card_html import render_card
 
 TAGS = re.compile(r"<(/?\w+)")
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from builders import tasks
+from pipelines.catalogue_site.lists import compare_versions
+from pipelines.catalogue_site.pages import MAX_BARS, bar_chart, label_charts, length_charts
 from pipelines.make import make
-from pipelines.site_pages.charts import MAX_BARS, bar_chart, label_charts, length_charts
-from pipelines.site_pages.version_changes import compare_versions
 from tests.support.releases import definition_of, other_golden, sample_settings
 from tests.support.sites import read_records
 

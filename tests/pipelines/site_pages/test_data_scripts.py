@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.site_pages.data_scripts import as_json, write_list
+from pipelines.catalogue_site.lists import as_json, write_list
 from tests.support.sites import HOSTILE, read_records
 
 

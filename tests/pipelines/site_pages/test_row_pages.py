@@ -9,17 +9,22 @@ import pytest
 
 from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.quality import audit_tables
-from pipelines.site_pages import row_pages
-from pipelines.site_pages.finding_pages import named_positions, write_finding
-from pipelines.site_pages.judged_queries import write_queries
-from pipelines.site_pages.row_pages import NamedRows, listed_ids, write_rows
+from pipelines.catalogue_site import lists
+from pipelines.catalogue_site.lists import (
+    NamedRows,
+    listed_ids,
+    named_positions,
+    write_finding,
+    write_queries,
+    write_rows,
+)
 from tests.support.sites import read_records
 from tests.support.tables import TASKS, as_lazy, clean_tables, row_names, with_rows
 
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_pages, "BATCH_ROWS", 3)
+    monkeypatch.setattr(lists, "READ_ROWS", 3)
 
 
 def rows_of(tmp_path: Path, table: pl.DataFrame, named: NamedRows | None = None) -> list[list[Any]]:
@@ -62,7 +67,7 @@ def test_rows_are_read_batch_after_batch_on_demand(monkeypatch: pytest.MonkeyPat
         return slice_of(frame, offset, length)
 
     monkeypatch.setattr(pl.LazyFrame, "slice", watch)
-    batches = row_pages.read_batches(pl.LazyFrame({"id": [str(n) for n in range(100)]}))
+    batches = lists.read_batches(pl.LazyFrame({"id": [str(n) for n in range(100)]}))
     assert [list(batch["__position"]) for batch in islice(batches, 2)] == [[0, 1, 2], [3, 4, 5]]
     assert slices == [(0, 3), (3, 3)], "the third batch is not read before somebody asks for it"
 

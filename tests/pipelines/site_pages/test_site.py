@@ -13,14 +13,14 @@ import pytest
 from builders.errors import ReleaseError, UsageError
 from cards.scores import ModelScore
 from pipelines import site as command
+from pipelines.catalogue_site import lists, release_data
+from pipelines.catalogue_site import site as site_pages
+from pipelines.catalogue_site.pages import write_index
+from pipelines.catalogue_site.release_data import find_datasets
 from pipelines.make import BuildResult
 from pipelines.release import ledger
 from pipelines.release.folder import require_manifest
-from pipelines.scores.recording import record_scores
-from pipelines.site_pages import release_data, row_pages
-from pipelines.site_pages import site as site_pages
-from pipelines.site_pages.index_page import write_index
-from pipelines.site_pages.releases import find_datasets
+from pipelines.scores.scoring import record_scores
 from tests.pipelines.report.test_html import Page
 from tests.support.releases import definition_of, tree
 from tests.support.scores import baseline, scores_of
@@ -297,5 +297,5 @@ def test_json_output_names_the_index_and_the_releases(
 
 
 def test_batches_are_as_large_as_a_row_group() -> None:
-    assert row_pages.BATCH_ROWS == 20_000
+    assert lists.READ_ROWS == 20_000
     assert release_data.MAX_BYTES == 200_000_000

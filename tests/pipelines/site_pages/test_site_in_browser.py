@@ -14,9 +14,8 @@ import polars as pl
 import pytest
 
 from builders import tasks
+from pipelines.catalogue_site.lists import as_json, write_rows
 from pipelines.make import BuildResult
-from pipelines.site_pages.data_scripts import as_json
-from pipelines.site_pages.row_pages import write_rows
 from tests.support.sites import HOSTILE, LEAK, build_site, hostile_releases
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -1,0 +1,85 @@
+"""The result of a build, for people and for programs."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from pipelines.checking.text import by_severity, findings_table
+from pipelines.process.tables import fact
+from pipelines.process.terminal import format_duration
+
+if TYPE_CHECKING:
+    from pipelines.hub.publishing import Publication
+    from pipelines.make import BuildPlan, BuildResult
+
+SHOWN_FINDINGS = 6  # the card has all of them, with their examples
+
+
+def page(result: BuildResult, publication: Publication | None, *, timed: bool) -> list[str]:
+    """A result as lines. timed: with the seconds that it took; without, the same build always prints the same text."""
+    manifest = result.manifest
+    marks = [mark for mark, applies in (("sample", manifest.sample), ("partial", manifest.partial)) if applies]
+    if not all(file.verified for file in manifest.raw) and not manifest.sample:
+        marks.append("unverified raw files")
+    state = (
+        f"{result.state} in {format_duration(result.seconds)}" if timed and result.state == "built" else result.state
+    )
+    lines = [f"{result.dataset} {result.version}: {', '.join([state, *marks])}"]
+    lines += fact("rows", ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items()))
+    lines += fact("content", manifest.content_sha256)
+    for number, one in enumerate(manifest.dropped):
+        lines += fact("" if number else "dropped", f"{one.count:,} {one.split}: {one.reason}")
+    lines.append(f"  in        {result.release_dir}")
+    if publication is not None:
+        lines.append(f"  on Hub    {publication.state}: {publication.url}, {publication.plan.tag}")
+    if manifest.findings:
+        listed = by_severity([asdict(one) for one in manifest.findings])
+        lines += ["", *findings_table(listed[:SHOWN_FINDINGS], brief=True)]
+        if (more := len(listed) - SHOWN_FINDINGS) > 0:
+            lines.append(f"  and {more} more: see {result.release_dir / 'README.md'}")
+        lines.append("")
+    return lines
+
+
+def next_step(result: BuildResult) -> str:
+    """The command that a user most likely wants next."""
+    return f"next: embedding-datasets check {shlex.quote(str(result.release_dir))}"
+
+
+def to_json(result: BuildResult, publication: Publication | None) -> dict[str, Any]:
+    """What `--json` prints for a result."""
+    manifest = result.manifest
+    published = {
+        "repo": publication.plan.repo,
+        "tag": publication.plan.tag,
+        "state": publication.state,
+        "commit": publication.commit,
+        "url": publication.url,
+    } if publication else None  # fmt: skip
+    return {
+        "dataset": result.dataset,
+        "version": result.version,
+        "state": result.state,
+        "seconds": round(result.seconds, 1),
+        "path": str(result.release_dir),
+        "rows": manifest.rows,
+        "content_sha256": manifest.content_sha256,
+        "sample": manifest.sample,
+        "partial": manifest.partial,
+        "dropped": [asdict(one) for one in manifest.dropped],
+        "findings": [asdict(one) for one in manifest.findings],
+        **({"published": published} if published else {}),
+    }
+
+
+def plan_to_json(plan: BuildPlan) -> dict[str, Any]:
+    """What `--dry-run --json` prints for a plan."""
+    return {
+        "dataset": plan.dataset,
+        "version": plan.version,
+        "state": plan.state,
+        "path": str(plan.release_dir),
+        "raw": [{"name": file.name, "origin": file.origin, "where": file.where} for file in plan.raw],
+    }

@@ -1,0 +1,145 @@
+"""A build while it runs: its report on disk after each dataset, its summary at the end."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from builders.catalogue import Definition, requested_splits
+from builders.errors import DatasetError, MissingFile, ReleaseError, UsageError
+from cards.manifest import Manifest
+from pipelines.build_report.outcomes import describe_failure, describe_release, expect, summarize
+from pipelines.build_report.records import DatasetReport, State, begin_report, update_report
+from pipelines.build_report.redaction import Failure, report_error
+from pipelines.process.installation import ROOT
+from pipelines.process.terminal import summary_level
+from pipelines.raw.missing_files import NeededFiles, missing_file_of, missing_files_summary
+from pipelines.raw.settings import RawSettings
+
+# Called once a dataset, in their order: state, the manifest of its release, and what failed.
+Record = Callable[["State", "Manifest | None", "Failure | None"], None]
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def record_build(
+    datasets: Sequence[tuple[Definition, str]],
+    splits: tuple[str, ...] | None,
+    raw: RawSettings | None,
+    output: Path,
+    *,
+    report: Path | None,
+    limit: int | None = None,
+) -> Iterator[Record]:
+    """A function that records how the build of each dataset ended, in the order of `datasets`.
+
+    splits: the requested ones, None for all. raw: None for golden samples. report: the file to update; None for none. A dataset
+    whose options are wrong is left out of it.
+
+    The error of each dataset that was not built is logged. If there are several datasets, a summary is logged at the end, also
+    where the block raises; it lists missing raw files, whose errors are then a line each.
+
+    Raises ReleaseError where the file holds anything but a report.
+    """
+    pending = [_expect(definition, version, splits, raw, limit) if report else None for definition, version in datasets]
+    begun = [one for one in pending if one is not None]
+    report = report if begun else None
+    if report is not None:
+        _prepare(report)
+        begin_report(report, begun)
+    ended: list[tuple[State, DatasetError | None]] = []
+    unavailable: set[str] = set()
+
+    def record(state: State, manifest: Manifest | None, failure: Failure | None) -> None:
+        (definition, version), expected = datasets[len(ended)], pending[len(ended)]
+        ended.append(("failed", failure.error) if failure else (state, None))
+        if failure is not None and manifest is None:
+            _log_failure(f"{definition.dataset.name}@{version}", failure.error, unavailable, several=len(datasets) > 1)
+        if report is None or expected is None:
+            return
+        error = report_error(failure, _roots(output, raw)) if failure else None
+        if manifest is not None:
+            release_dir = output / manifest.dataset / version
+            entry = describe_release(expected, definition, manifest, raw, state=state, release_dir=release_dir)
+            update_report(report, replace(entry, errors=(error,) if error else ()))
+        elif error is not None:
+            update_report(report, describe_failure(expected, definition, raw, error))
+
+    try:
+        yield record
+    finally:
+        if len(datasets) > 1:
+            ended += [("pending", None)] * (len(datasets) - len(ended))
+            lines = _summary(datasets, ended, splits, raw)
+            level = summary_level(failed=any(error is not None for _, error in ended))
+            logger.log(level, "\n".join([*lines, *([f"  report       {report}"] if report else [])]))
+
+
+def _log_failure(name: str, error: DatasetError, unavailable: set[str], *, several: bool) -> None:
+    """Log an error: in full, or in a line where the summary says the rest of it.
+
+    unavailable: the files that could not be downloaded so far; the reason of the first time is logged in full.
+    """
+    missing = missing_file_of(error) if several else None
+    if missing is None or (missing.reason == "unavailable" and missing.name not in unavailable):
+        logger.error("%s", error)
+    else:
+        logger.error("%s: a raw file is missing, see below", name)
+    if missing is not None:
+        unavailable.add(missing.name)
+
+
+def _summary(
+    datasets: Sequence[tuple[Definition, str]],
+    ended: Sequence[tuple[State, DatasetError | None]],
+    splits: tuple[str, ...] | None,
+    raw: RawSettings | None,
+) -> list[str]:
+    """The end of a build: how many datasets are in which state, what they lack, and what could be built without it."""
+    states: list[tuple[str, State, str]] = []
+    needs: list[NeededFiles] = []
+    failed: list[MissingFile] = []
+    for (definition, version), (state, error) in zip(datasets, ended, strict=True):
+        missing = missing_file_of(error) if error is not None and raw is not None else None
+        states.append((f"{definition.dataset.name}@{version}", state, "" if missing or not error else error.what))
+        if missing is not None:
+            needs.append(NeededFiles(definition, version, requested_splits(definition, splits)))
+            failed.append(missing)
+    if raw is None or not needs:
+        return [summarize(states)]
+    counted, *lines = missing_files_summary(needs, raw, splits, failed)
+    return [summarize(states, missing=counted), *lines, ""]
+
+
+def _expect(
+    definition: Definition, version: str, splits: tuple[str, ...] | None, raw: RawSettings | None, limit: int | None
+) -> DatasetReport | None:
+    """What is known before the build; None where the command line is wrong, which the build reports."""
+    try:
+        chosen = requested_splits(definition, splits)
+        partial = chosen != definition.dataset.task.splits or limit is not None
+        return expect(definition, version, chosen, raw, partial=partial, sample=raw is None or limit is not None)
+    except UsageError:
+        return None
+
+
+def _prepare(report: Path) -> None:
+    """Create the folder of the report."""
+    if report.is_dir():
+        raise ReleaseError(
+            "the build report cannot be written", where=str(report), found="a directory", expected="a file"
+        )
+    report.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _roots(output: Path, raw: RawSettings | None) -> dict[str, Path | None]:
+    """The folders of this machine, by the names that the report gives them."""
+    return {
+        "<outputs>": output,
+        "<cache>": raw.cache if raw else None,
+        "<raw-dir>": raw.raw_dir if raw else None,
+        "<package>": ROOT,
+        "~": Path.home(),
+    }

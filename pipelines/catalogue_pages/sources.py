@@ -1,0 +1,341 @@
+"""What each source needs, its raw files and what a build costs: python -m pipelines.catalogue_pages.sources > docs/sources.md
+
+measured_builds.json holds, for each dataset that was built from its complete real files, the version, the seconds of the build,
+the bytes of its raw files and of its release, on the machine that it names.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import groupby
+from math import ceil
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from builders import catalogue
+from builders.catalogue import Definition, needed_files
+from builders.raw_files import RawFile
+from builders.spec import Source
+from pipelines.process.tables import cut_middle, wrap
+from pipelines.process.terminal import format_size
+from pipelines.raw.locations import missing_reason
+from pipelines.raw.pins import LOCK_FILE, find_pin
+from pipelines.raw.requests import file_url
+from pipelines.raw.settings import stored_file
+
+MEASURED = Path(__file__).with_name("measured_builds.json")
+GROUPS = ("rumteb", "ateb")  # whose totals are shown
+
+Access = Literal["open", "gated", "by hand"]
+
+
+@dataclass(frozen=True)
+class FileNeed:
+    """A raw file, or a whole archive, as it is published.
+
+    name: without the source. bytes: None where neither the source nor the lock file knows it. digest: whether its bytes are
+    verified against a known digest; in an archive without one, each file that is read has its own. url: None for a file fetched
+    by hand.
+    """
+
+    name: str
+    bytes: int | None
+    access: Access
+    digest: bool
+    url: str | None
+
+
+@dataclass(frozen=True)
+class MeasuredBuild:
+    """What the build of a dataset from its complete real files took: seconds, bytes of each raw file and of its release."""
+
+    version: str
+    seconds: float
+    raw: dict[str, int]
+    release_bytes: int
+
+
+@dataclass(frozen=True)
+class SourceNeed:
+    """A source with the files that some of its datasets need. measured: the builds that were measured, by dataset."""
+
+    name: str
+    title: str
+    license: str
+    homepage: str
+    groups: tuple[str, ...]
+    datasets: tuple[str, ...]
+    files: tuple[FileNeed, ...]
+    measured: dict[str, MeasuredBuild]
+
+    @property
+    def measured_raw_bytes(self) -> int:
+        """The bytes of the raw files of the measured builds, each file once."""
+        return sum({name: size for build in self.measured.values() for name, size in build.raw.items()}.values())
+
+
+@dataclass(frozen=True)
+class Total:
+    """The files of several sources together. bytes: of those with a known size; unknown: how many have none."""
+
+    sources: int
+    datasets: int
+    files: int
+    bytes: int
+    unknown: int
+    gated: int
+    by_hand: int
+    without_digest: int
+
+
+def describe_sources(definitions: Iterable[Definition], lock_files: Sequence[Path]) -> list[SourceNeed]:
+    """The sources of some datasets, in their order. lock_files: where digests are looked up that a source does not pin."""
+    by_source: dict[str, list[Definition]] = {}
+    for definition in definitions:
+        by_source.setdefault(definition.source.name, []).append(definition)
+    return [_describe(several, lock_files) for several in by_source.values()]
+
+
+def file_needs(source: Source, keys: Collection[str], lock_files: Sequence[Path]) -> dict[str, FileNeed]:
+    """The published files that have some raw files of a source, in its order, each by the key of the first that is read in it."""
+    stored: dict[str, list[str]] = {}
+    for key, file in source.files.items():
+        if key in keys:
+            stored.setdefault(stored_file(file).name, []).append(key)
+    return {read[0]: _file_need(source, [source.files[key] for key in read], lock_files) for read in stored.values()}
+
+
+def total(sources: Iterable[SourceNeed]) -> Total:
+    """The sum of some sources."""
+    listed = list(sources)
+    files = [file for source in listed for file in source.files]
+    return Total(
+        sources=len(listed),
+        datasets=sum(len(source.datasets) for source in listed),
+        files=len(files),
+        bytes=sum(file.bytes or 0 for file in files),
+        unknown=sum(file.bytes is None for file in files),
+        gated=sum(file.access == "gated" for file in files),
+        by_hand=sum(file.access == "by hand" for file in files),
+        without_digest=sum(not file.digest for file in files),
+    )
+
+
+def group_totals(sources: Sequence[SourceNeed]) -> dict[str, Total]:
+    """The totals of the benchmarks that have a source here, and of all sources.
+
+    A source of two groups is counted in both, with all of its files.
+    """
+    groups = {name: [source for source in sources if name in source.groups] for name in GROUPS} | {"all": list(sources)}
+    return {name: total(listed) for name, listed in groups.items() if listed}
+
+
+def as_json(source: SourceNeed) -> dict[str, Any]:
+    """A source for programs."""
+    return asdict(source)
+
+
+@cache
+def measured_builds() -> dict[str, MeasuredBuild]:
+    """The measured builds, by dataset."""
+    builds = json.loads(MEASURED.read_text("utf-8"))["builds"]
+    return {name: MeasuredBuild(**build) for name, build in builds.items()}
+
+
+def machine() -> str:
+    """The machine that the builds were measured on."""
+    name: str = json.loads(MEASURED.read_text("utf-8"))["machine"]
+    return name
+
+
+def _describe(definitions: Sequence[Definition], lock_files: Sequence[Path]) -> SourceNeed:
+    source = definitions[0].source
+    keys = {
+        key
+        for one in definitions
+        for version in one.dataset.versions
+        for key in needed_files(one, one.dataset.task.splits, version)
+    }
+    names = [definition.dataset.name for definition in definitions]
+    return SourceNeed(
+        name=source.name,
+        title=source.title,
+        license=source.license,
+        homepage=source.homepage,
+        groups=tuple(dict.fromkeys(definition.dataset.group for definition in definitions)),
+        datasets=tuple(names),
+        files=tuple(file_needs(source, keys, lock_files).values()),
+        measured={name: measured_builds()[name] for name in names if name in measured_builds()},
+    )
+
+
+def _file_need(source: Source, files: Sequence[RawFile], lock_files: Sequence[Path]) -> FileNeed:
+    """One published file. files: itself, or those that are read in it."""
+    stored = stored_file(files[0])
+    pin = find_pin(source.name, stored, lock_files)
+    reason = missing_reason(stored.location)
+    access: Access = "open" if reason == "offline" else reason
+    members_pinned = all(find_pin(source.name, file, lock_files).has_digest for file in files)
+    return FileNeed(stored.name, pin.bytes, access, pin.has_digest or members_pinned, file_url(stored.location))
+
+
+NUMBER = re.compile(r"\d+")
+MANY = 6  # files of one source that are listed one by one
+UNKNOWN = "unknown"
+HEADER = """\
+# Sources
+
+What you need to build the datasets, how large it is, and what you may have. Every raw file is listed as it is published; an
+archive is one file. `embedding-datasets show --sources [NAME...]` prints the same for some datasets, and
+`embedding-datasets fetch NAME... --dry-run` says what you lack and how much there is to download.
+
+This page is generated from the builders:
+
+```console
+python -m pipelines.catalogue_pages.sources > docs/sources.md
+```
+
+- **open** files are downloaded by `embedding-datasets fetch NAME`.
+- **gated** files are downloaded by it too, with a token of an account that has accepted the terms on the page of the dataset
+  (`HF_TOKEN`, or `hf auth login`). `embedding-datasets doctor` says which of them your token may read.
+- **by hand**: no program may download them. `embedding-datasets show DATASET` and the error of a build say how to get them, and
+  where to put them.
+- **size**: as the source or the lock file pins it; otherwise it is unknown until it is downloaded.
+- **digest**: whether a download is verified against a digest that is known before. A file without one is marked as unverified.
+- **build**: seconds, and the bytes of raw files and releases on disk, where all raw files were here to measure it: measured on
+  {machine}. [performance.md](performance.md) has estimates for MIRACL and RiaNews, the two largest.
+- **licence**: of the source, as its publisher states it. The card of each dataset says more.
+"""
+
+
+def sources_page(sources: Sequence[SourceNeed]) -> str:
+    """Sources for the terminal: each with its files, then the totals."""
+    lines = [_row("source, raw files", "size", "access", "digest"), _row("-" * 48, "-" * 12, "-" * 7, "-" * 6)]
+    for source in sources:
+        lines += wrap(f"{source.name}: {source.license}; {', '.join(source.datasets)}")
+        for label, size, access, digest in _file_rows(source.files):
+            lines.append(_row(f"  {label}", size, access, digest))
+        if source.measured:
+            lines += wrap(f"built: {_measured(source)}", "  ")
+    lines += ["", *wrap(_measured_where(sources)), ""]
+    lines += [
+        line for name, one in group_totals(sources).items() for line in wrap(_total_text(one), f"{name + ':':<8}")
+    ]
+    return "\n".join(lines)
+
+
+def render_page() -> str:
+    """The page of the whole catalogue in Markdown; digests by the lock file of the repository, not by the user's cache."""
+    definitions = [catalogue.load(entry) for entry in catalogue.entries().values()]
+    sources = describe_sources(definitions, (LOCK_FILE,))
+    totals = [_cells(name, *_total_cells(one)) for name, one in group_totals(sources).items()]
+    overview = [
+        _cells(f"[{one.name}]({one.homepage})", ", ".join(one.datasets), one.license, _measured(one)) for one in sources
+    ]
+    files = [
+        _cells(source.name, f"`{label}`", *cells) for source in sources for label, *cells in _file_rows(source.files)
+    ]
+    return "\n".join(
+        [
+            HEADER.format(machine=machine()),
+            "## Totals\n",
+            "| group | datasets | sources | files | size | gated | by hand | without digest |",
+            "| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |",
+            *totals,
+            "\n## Sources\n",
+            "| source | datasets | licence | build |",
+            "| --- | --- | --- | --- |",
+            *overview,
+            "\n## Raw files\n",
+            "| source | file | size | access | digest |",
+            "| --- | --- | ---: | --- | --- |",
+            *files,
+            "",
+        ]
+    )
+
+
+def _cells(*cells: object) -> str:
+    """A row of a table in Markdown."""
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _total_cells(one: Total) -> tuple[object, ...]:
+    return one.datasets, one.sources, one.files, _sum(one), one.gated, one.by_hand, one.without_digest
+
+
+def _row(label: str, size: str, access: str, digest: str) -> str:
+    """A line of the terminal's table; a long name is cut in the middle."""
+    return f"{cut_middle(label, 48, end=23):<48}  {size:>12}  {access:<7}  {digest}".rstrip()
+
+
+def _file_rows(files: Sequence[FileNeed]) -> list[tuple[str, str, str, str]]:
+    """Name, size, access and digest of files; of many files, those that look alike share a line."""
+    rows: list[tuple[str, str, str, str]] = []
+    for label, group in _alike(files).items():
+        sizes = [file.bytes for file in group]
+        known = [size for size in sizes if size is not None]
+        size = format_size(sum(known)) if len(known) == len(sizes) else UNKNOWN
+        digest = "known" if all(file.digest for file in group) else "none"
+        number = f" ({len(group)} files)" if len(group) > 1 else ""
+        rows.append((f"{label}{number}", size, group[0].access, digest))
+    return rows
+
+
+def _alike(files: Sequence[FileNeed]) -> dict[str, list[FileNeed]]:
+    """Files by name; where they are many, by a pattern: `docs-*.jsonl.gz`, else `*/train.json`."""
+    if len(files) <= MANY:
+        return {file.name: [file] for file in files}
+
+    def numbered(file: FileNeed) -> str:
+        return NUMBER.sub("*", PurePosixPath(file.name).name)
+
+    counts = Counter(map(numbered, files))
+    grouped: dict[str, list[FileNeed]] = {}
+    for pattern, group in groupby(files, key=numbered):
+        listed = list(group)
+        folder = PurePosixPath(listed[0].name).parent
+        same = all(PurePosixPath(file.name).parent == folder for file in listed)
+        label = str(folder / pattern) if same else f"*/{pattern}"
+        grouped.setdefault(label if counts[pattern] > 1 else listed[0].name, []).extend(listed)
+    return grouped
+
+
+def _measured(source: SourceNeed) -> str:
+    """What the builds of a source took, as far as all of its datasets were measured; empty where none was."""
+    builds = list(source.measured.values())
+    if not builds:
+        return ""
+    of = "" if len(builds) == len(source.datasets) else f"{', '.join(source.measured)}: "
+    seconds = ceil(sum(one.seconds for one in builds))
+    raw, release = source.measured_raw_bytes, sum(one.release_bytes for one in builds)
+    return f"{of}{seconds} s, raw files {format_size(raw)}, release {format_size(release)}"
+
+
+def _measured_where(sources: Sequence[SourceNeed]) -> str:
+    """What the build times and sizes of a page were measured on, and how many sources have none."""
+    unmeasured = [source.name for source in sources if not source.measured]
+    if not unmeasured:
+        return f"build times and sizes: measured on {machine()}"
+    none = "no build from the complete real files was measured yet"
+    if len(unmeasured) == len(sources):
+        return f"build times and sizes: {none}; docs/performance.md has estimates for some sources"
+    return f"build times and sizes: measured on {machine()}; of {len(unmeasured)} sources, {none}"
+
+
+def _sum(one: Total) -> str:
+    return format_size(one.bytes) + (f", and {one.unknown} files of unknown size" if one.unknown else "")
+
+
+def _total_text(one: Total) -> str:
+    return (
+        f"{one.datasets} datasets of {one.sources} sources: {one.files} files, {_sum(one)}; "
+        f"{one.gated} gated, {one.by_hand} by hand, {one.without_digest} without a known digest"
+    )
+
+
+if __name__ == "__main__":
+    print(render_page(), end="")

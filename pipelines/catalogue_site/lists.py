@@ -1,0 +1,433 @@
+"""Lists of the site as classic scripts, in bounded memory: rows, queries with their documents, findings, changes.
+
+A list of records, such as the rows of a table, is a folder of pages of 1,000 records, `rows-0001.js` and so on, each one call:
+
+    rows_push("table-1",1,[[0,"3f2c","A text"],...]);
+
+Modules and fetch do not work where a page is opened from a folder; a classic script does. The values are JSON without `<`, so
+that no text can end a script or open a tag, and without U+2028 and U+2029, which older browsers take for the end of a line.
+
+A record is [position, name, value, ...]: the position of the row in its table, its name (pipelines.audit.findings), and its
+values in the order of the columns.
+
+A record is [row, position, values, twin, twin split, twin values]: the names of the row and of its twin (null where there is
+none), the position of the row in its table (null where it is not known, -1 for a pair of query and document that is not judged),
+and the values of both in the order of `columns`.
+
+A record is [query, [[document, score], ...], [document, ...]]: the place of the query in the list of its table; every judged
+document with its score, the highest first; and the candidates of the query (reranking) that nobody judged. A document is its
+place in the list of the corpus, or its id where it is not in that list.
+
+A record of removed and of added rows is [name, position, values]; one of changed rows is [name, position in the new version, old
+values, new values]. Values are in the order of the columns of the version that they are of.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+
+from cards.manifest import Manifest, Table
+from pipelines.audit.findings import OWN_COLUMNS, FindingRows, hash_values, list_rows, name_rows
+from pipelines.audit.tables import JUDGED_TABLES, Frames, row_id
+from pipelines.release.comparison import RowMatch, compare_figures, match_rows
+from pipelines.release.folder import scan_tables
+
+PAGE_RECORDS = 1_000
+LARGEST_NUMBER = 2**53  # beyond it, JavaScript rounds whole numbers
+ESCAPES = ((b"<", b"\\u003c"), ("\u2028".encode(), b"\\u2028"), ("\u2029".encode(), b"\\u2029"))
+
+
+@dataclass(frozen=True)
+class RecordList:
+    """A list of records on disk. folder: below that of the page which shows it."""
+
+    folder: str
+    records: int
+    pages: int
+
+
+def as_json(value: Any) -> bytes:
+    """A value as JSON that may be part of a script or of a data block of a page.
+
+    A character that UTF-8 cannot hold (half of a pair of surrogates) becomes U+FFFD, a number that is not finite null, and a
+    whole number that JavaScript would round its text.
+    """
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_STRICT_INTEGER)
+    except (TypeError, ValueError):
+        text = orjson.dumps(_portable(value))
+    for character, escape in ESCAPES:
+        text = text.replace(character, escape)
+    return text
+
+
+def _portable(value: Any) -> Any:
+    match value:
+        case str():
+            return _replace_surrogates(value)
+        case bool() | None:
+            return value
+        case int():
+            return value if abs(value) < LARGEST_NUMBER else str(value)
+        case dict():
+            return {_replace_surrogates(str(key)): _portable(one) for key, one in value.items()}
+        case list() | tuple():
+            return [_portable(one) for one in value]
+        case _:
+            return value
+
+
+def _replace_surrogates(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def write_list(page_dir: Path, folder: str, records: Iterable[Any]) -> RecordList:
+    """Write records as a list below the folder of a page. They are read one page at a time."""
+    (page_dir / folder).mkdir(parents=True)
+    source, pages, written = iter(records), 0, 0
+    while page := list(islice(source, PAGE_RECORDS)):
+        pages, written = pages + 1, written + len(page)
+        call = b"rows_push(%b,%d,%b);\n" % (as_json(folder), pages, as_json(page))
+        (page_dir / folder / f"rows-{pages:04d}.js").write_bytes(call)
+    return RecordList(folder, written, pages)
+
+
+MAX_BYTES = 200_000_000  # of the values of a table whose rows are all shown
+READ_ROWS = 20_000  # read at a time: a row group of a release
+
+
+@dataclass(frozen=True)
+class NamedRows:
+    """The rows to show of a table that is too large to be shown whole.
+
+    positions: of rows that a finding names. ids: of queries and documents that a judgement names, or a list of candidates.
+    """
+
+    positions: pl.Series
+    ids: pl.Series
+
+
+def write_rows(page_dir: Path, folder: str, table: pl.LazyFrame, named: NamedRows | None) -> RecordList:
+    """Write the rows of a table as a list. named: only these rows; None for all."""
+    return write_list(page_dir, folder, _row_records(table, named))
+
+
+def listed_ids(table: pl.LazyFrame, named: NamedRows | None) -> pl.DataFrame:
+    """The `id` of every record of such a list, with its `index` in it: where a judgement finds its query and its document."""
+    ids = table.with_row_index("__position").select("__position", "id")
+    ids = ids if named is None else ids.filter(_is_named(table, named))
+    listed = ids.select("id").collect(engine="streaming").with_row_index("index")
+    return listed.unique("id", keep="first", maintain_order=True)
+
+
+def read_batches(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """The rows of a table in batches, each read on demand, with their `__position`."""
+    start = 0
+    while len(batch := table.slice(start, READ_ROWS).collect(engine="streaming")):
+        yield batch.with_row_index("__position", offset=start)
+        start += READ_ROWS
+
+
+def _row_records(table: pl.LazyFrame, named: NamedRows | None) -> Iterator[list[Any]]:
+    own_id = row_id(table.collect_schema().names())
+    name_batch = _id_names(own_id) if own_id is not None else _value_names(table)
+    for batch in read_batches(table):
+        names = name_batch(batch)
+        rows = batch.insert_column(1, names.alias("__name"))
+        yield from map(list, (rows if named is None else rows.filter(_is_named(table, named))).iter_rows())
+
+
+def _is_named(table: pl.LazyFrame, named: NamedRows) -> pl.Expr:
+    is_named = pl.col("__position").is_in(named.positions.implode())
+    return is_named | pl.col("id").is_in(named.ids.implode()) if "id" in table.collect_schema() else is_named
+
+
+def _id_names(own_id: pl.Expr) -> Callable[[pl.DataFrame], pl.Series]:
+    return lambda batch: batch.select(own_id.cast(pl.String)).to_series()
+
+
+def _value_names(table: pl.LazyFrame) -> Callable[[pl.DataFrame], pl.Series]:
+    """A function that names the rows of each batch of a table without ids, in order, as pipelines.audit.findings names them.
+
+    Of the names that occurred, only those of equal rows are kept: which rows may be equal is known from a hash of 8 bytes a row.
+    """
+    row_hash = pl.struct(table.collect_schema().names()).hash(0).alias("__hash")
+    hashes = table.select(row_hash).collect(engine="streaming")["__hash"]
+    repeated = hashes.filter(hashes.is_duplicated()).unique()
+    copies: Counter[str] = Counter()
+
+    def name(digest: str, again: bool) -> str:
+        copies[digest] += again
+        return digest if copies[digest] <= 1 else f"{digest}-{copies[digest]}"
+
+    def name_batch(batch: pl.DataFrame) -> pl.Series:
+        is_repeated = batch.select(row_hash.is_in(repeated.implode())).to_series()
+        digests = map(hash_values, batch.drop("__position").iter_rows())
+        return pl.Series("__name", [name(*pair) for pair in zip(digests, is_repeated, strict=True)], pl.String)
+
+    return name_batch
+
+
+BATCH_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class FindingPages:
+    """A finding whose rows are written as a list. columns: the names of the values of its records."""
+
+    rows: RecordList
+    columns: tuple[str, ...]
+
+
+def write_finding(page_dir: Path, folder: str, one: FindingRows, frames: Frames) -> FindingPages:
+    """Write all rows of a finding as a list. frames: all tables of the dataset, for the texts of what a judgement names."""
+    columns = _columns(one, frames)
+    return FindingPages(write_list(page_dir, folder, _finding_records(one, frames, columns)), columns)
+
+
+def named_positions(found: Iterable[FindingRows], config: str, split: str) -> pl.Series:
+    """The positions of all rows of a table that findings name, as rows or as twins."""
+    parts = [pl.LazyFrame(schema={"position": pl.UInt32})]
+    for one in found:
+        columns = one.rows.collect_schema().names()
+        if one.finding.config == config and one.finding.split == split and "position" in columns:
+            parts.append(one.rows.select(pl.col("position").cast(pl.UInt32)))
+        if one.finding.config == config and "twin" in columns:
+            twins = one.rows.filter(pl.col("twin_split") == split)
+            parts.append(twins.select(position=pl.col("twin").cast(pl.UInt32)))
+    positions: pl.Series = pl.concat(parts).drop_nulls().unique().collect(engine="streaming")["position"]
+    return positions
+
+
+def _columns(one: FindingRows, frames: Frames) -> tuple[str, ...]:
+    table = one.tables.get(one.finding.split)
+    own = table.collect_schema().names() if table is not None else []
+    return (*own, *(f"{config}: text" for config in _judged(own, one, frames)))
+
+
+def _judged(columns: Iterable[str], one: FindingRows, frames: Frames) -> list[str]:
+    """The tables whose rows the rows of a finding refer to by id."""
+    return [
+        config
+        for config, column in JUDGED_TABLES.items()
+        if column in columns and one.finding.split in frames.get(config, {})
+    ]
+
+
+def _finding_records(one: FindingRows, frames: Frames, columns: Sequence[str]) -> Iterator[list[Any]]:
+    rows = one.rows.collect(engine="streaming")
+    for batch in rows.iter_slices(BATCH_ROWS):
+        listed = list_rows(replace(one, rows=batch.lazy()))
+        positions = batch["position"].to_list() if "position" in batch.columns else [None] * len(listed)
+        if "position" not in batch.columns and one.finding.config == "qrels":
+            listed, positions = _with_unjudged_pairs(listed)
+        own = {column: f"{column}_" if column in OWN_COLUMNS else column for column in columns}
+        texts = _judged_texts(listed, one, frames)
+        for position, row in zip(positions, listed.iter_rows(named=True), strict=True):
+            judged = {column: by_id.get(row[key]) for column, (key, by_id) in texts.items()}
+            values = [judged.get(column, row.get(name)) for column, name in own.items()]
+            present = position is not None or any(value is not None for value in values)
+            twins = [row.get(f"twin {column}") for column in columns]
+            twin = row.get("twin")
+            yield [
+                row["row"], position, values if present else None,
+                twin, row.get("twin_split"), twins if twin is not None else None,
+            ]  # fmt: skip
+
+
+def _with_unjudged_pairs(listed: pl.DataFrame) -> tuple[pl.DataFrame, list[int | None]]:
+    """Named rows of judgements, with the ids of those that are not in the table from their names; and their positions."""
+    keys = ["query-id", "corpus-id"]
+    is_absent = pl.all_horizontal(pl.col(key).is_null() for key in keys)
+    parts = pl.col("row").str.split(" ")
+    # An id with a space in it cannot be told apart: such a pair keeps its name alone.
+    is_pair = is_absent & (parts.list.len() == 2)
+    ids = [
+        pl.when(is_pair).then(parts.list.get(place, null_on_oob=True)).otherwise(key).alias(key)
+        for place, key in enumerate(keys)
+    ]
+    absent = listed.select(is_absent).to_series()
+    return listed.with_columns(ids), [-1 if one else None for one in absent]
+
+
+def _judged_texts(
+    listed: pl.DataFrame, one: FindingRows, frames: Frames
+) -> dict[str, tuple[str, dict[str, str | None]]]:
+    """The texts of the queries and documents that rows refer to: by column, the column with their id, and the texts by id."""
+    found = {}
+    for config in _judged(listed.columns, one, frames):
+        key = JUDGED_TABLES[config]
+        ids = listed[key].drop_nulls().unique()
+        rows = frames[config][one.finding.split].filter(pl.col("id").is_in(ids.implode())).select("id", "text")
+        texts = dict(rows.collect(engine="streaming").unique("id", keep="first", maintain_order=True).iter_rows())
+        found[f"{config}: text"] = (key, texts)
+    return found
+
+
+BATCH_QUERIES = 1_000
+
+
+def write_queries(
+    page_dir: Path, folder: str, frames: Frames, ids: tuple[pl.DataFrame, pl.DataFrame], *, split: str
+) -> tuple[RecordList, dict[int, int]]:
+    """Write the queries of a split; returns the list, and the number of queries by the number of their positives.
+
+    ids: of the queries and of the documents, see pipelines.catalogue_site.lists.listed_ids.
+    """
+    positives: Counter[int] = Counter()
+
+    def counted() -> Iterator[list[Any]]:
+        for record in _query_records(frames, split, *ids):
+            positives[sum(score > 0 for _, score in record[1])] += 1
+            yield record
+
+    return write_list(page_dir, folder, counted()), dict(sorted(positives.items()))
+
+
+def _query_records(
+    frames: Frames, split: str, query_ids: pl.DataFrame, document_ids: pl.DataFrame
+) -> Iterator[list[Any]]:
+    candidates = frames.get("top_ranked", {}).get(split)
+    for batch in query_ids.iter_slices(BATCH_QUERIES):
+        of_batch = pl.col("query-id").is_in(batch["id"].implode())
+        pairs = frames["qrels"][split].filter(of_batch).select("query-id", "score", id="corpus-id")
+        judged = _by_query(pairs, document_ids)
+        listed = {}
+        if candidates is not None:
+            exploded = candidates.filter(of_batch).select("query-id", id="corpus-ids").explode("id").drop_nulls()
+            listed = _by_query(exploded.with_columns(score=0), document_ids)
+        for query, index in batch.select("id", "index").iter_rows():
+            own = sorted(judged.get(query, []), key=lambda pair: -pair[1])
+            done = {document for document, _ in own}
+            yield [index, own, [document for document, _ in listed.get(query, []) if document not in done]]
+
+
+def _by_query(pairs: pl.LazyFrame, document_ids: pl.DataFrame) -> dict[str, list[tuple[int | str, int]]]:
+    """Document and score of each pair of `query-id`, `id` and `score`, by query, in their order."""
+    placed = pairs.collect(engine="streaming").join(document_ids, on="id", how="left", maintain_order="left")
+    found: dict[str, list[tuple[int | str, int]]] = {}
+    for query, score, document, index in placed.select("query-id", "score", "id", "index").iter_rows():
+        found.setdefault(query, []).append((document if index is None else index, score))
+    return found
+
+
+Sides = tuple[pl.LazyFrame | None, pl.LazyFrame | None]  # the rows of a table in the old and in the new version
+MAX_LISTED = 1_000  # rows that are listed of a table above MAX_BYTES
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """How a table differs. state: `same`, `new`, `gone`, `changed` or `reordered`.
+
+    before, after: rows. columns: those that only one version has, with `-` or `+`. removed, added, changed: counts. lists: the
+    rows that differ, by `removed`, `added` and `changed`; empty where texts may not be shown. old_columns, new_columns: the
+    names of their values.
+    """
+
+    config: str
+    split: str
+    state: str
+    before: int
+    after: int
+    columns: tuple[str, ...] = ()
+    removed: int = 0
+    added: int = 0
+    changed: int = 0
+    old_columns: tuple[str, ...] = ()
+    new_columns: tuple[str, ...] = ()
+    lists: Mapping[str, RecordList] = field(default_factory=dict)
+
+
+def compare_versions(
+    page_dir: Path, folder: str, old: tuple[Path, Manifest], new: tuple[Path, Manifest], *, with_rows: bool
+) -> list[TableChange]:
+    """How each table differs between two releases.
+
+    folder: below that of the page, where the rows that differ are written, if `with_rows`.
+    """
+    olds, news = ({(table.config, table.split): table for table in manifest.tables} for _, manifest in (old, new))
+    changes = []
+    for number, location in enumerate(dict.fromkeys([*news, *olds]), 1):
+        before, after = olds.get(location), news.get(location)
+        sides = (_scan(old[0], before), _scan(new[0], after))
+        change, match = _compare_table(before, after, sides)
+        if match is not None and with_rows:
+            large = max(table.num_bytes for table in (before, after) if table) > MAX_BYTES
+            limit = MAX_LISTED if large else None
+            lists = _write_lists(page_dir, f"{folder}/table-{number}", match, sides, limit=limit)
+            change = replace(change, lists=lists)
+        changes.append(change)
+    return changes
+
+
+def _scan(release_dir: Path, table: Table | None) -> pl.LazyFrame | None:
+    return scan_tables(release_dir, [table])[table.config][table.split] if table else None
+
+
+def changed_figures(old: Path, new: Path) -> list[tuple[str, Any, Any]]:
+    """The statistics, options, dropped rows and findings that differ between two releases: name, old and new value."""
+    return [(name, *values) for name, values in compare_figures(old, new)[0].items()]
+
+
+def _compare_table(before: Table | None, after: Table | None, sides: Sides) -> tuple[TableChange, RowMatch | None]:
+    table = after or before
+    assert table is not None
+    rows = [one.rows if one else 0 for one in (before, after)]
+    columns = [tuple(column.name for column in one.columns) if one else () for one in (before, after)]
+    same = TableChange(
+        table.config, table.split, "same", rows[0], rows[1], old_columns=columns[0], new_columns=columns[1]
+    )
+    if before is None or after is None or sides[0] is None or sides[1] is None:
+        state = "new" if before is None else "gone"
+        return replace(same, state=state, removed=rows[0], added=rows[1]), None
+    if before.content_sha256 == after.content_sha256:
+        return same, None
+    match = match_rows(before, after, sides[0], sides[1])
+    change = replace(
+        same,
+        state="reordered" if match.reordered else "changed",
+        columns=match.columns,
+        removed=match.removed.len(),
+        added=match.added.len(),
+        changed=match.changed.height,
+    )
+    return change, match
+
+
+def _write_lists(
+    page_dir: Path, folder: str, match: RowMatch, sides: Sides, *, limit: int | None
+) -> dict[str, RecordList]:
+    """Write the rows that differ. limit: only the first so many of each list."""
+    old, new = sides
+    assert old is not None
+    assert new is not None
+    changed = match.changed if limit is None else match.changed.head(limit)
+    lists = {}
+    for name, table, positions in (("removed", old, match.removed), ("added", new, match.added)):
+        shown = positions if limit is None else positions.head(limit)
+        if shown.len():
+            lists[name] = write_list(page_dir, f"{folder}/{name}", (list(row) for row in _rows(table, shown)))
+    if changed.height:
+        both = zip(_rows(old, changed["old"]), _rows(new, changed["new"]), strict=True)
+        records = ([name, position, before, after] for (_, _, before), (name, position, after) in both)
+        lists["changed"] = write_list(page_dir, f"{folder}/changed", records)
+    return lists
+
+
+def _rows(table: pl.LazyFrame, positions: pl.Series) -> Iterator[tuple[str, int, list[Any]]]:
+    """Name, position and values of the rows at some positions, in that order."""
+    for start in range(0, positions.len(), BATCH_ROWS):
+        batch = positions.slice(start, BATCH_ROWS).cast(pl.UInt32).rename("__position")
+        found = table.with_row_index("__position").filter(pl.col("__position").is_in(batch.implode()))
+        rows = batch.to_frame().join(
+            found.collect(engine="streaming"), on="__position", how="left", maintain_order="left"
+        )
+        names = name_rows(table, batch)
+        for name, (position, *values) in zip(names, rows.iter_rows(), strict=True):
+            yield name, position, values

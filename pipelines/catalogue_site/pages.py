@@ -1,0 +1,424 @@
+"""The pages of the site: the index of datasets, and the pages of a dataset and of its versions, with their charts.
+
+They are values for a template, which draws them as SVG: nothing here is markup.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from builders import limits, tasks
+from builders.benchmarks import BENCHMARKS
+from builders.catalogue import Definition
+from builders.licenses import describe_license
+from builders.spec import version_key
+from builders.tasks import Task
+from cards import markdown
+from cards.columns import label_name
+from cards.front_matter import SIZES, language, size_category
+from cards.kind_names import kind_name
+from cards.manifest import SEVERITIES
+from cards.render import CARDS
+from cards.scores import headroom, summarize_scores
+from pipelines.catalogue_pages import paper_tables
+from pipelines.catalogue_site.card_html import render_card
+from pipelines.catalogue_site.lists import TableChange, as_json
+from pipelines.catalogue_site.release_data import FindingData, ReleaseData
+from pipelines.checking.verdict import COLORS
+from pipelines.process.files import write_atomically
+from pipelines.process.html import html_environment
+from pipelines.raw.requests import HUB
+from pipelines.release import ledger
+from pipelines.release.folder import CARD, read_scores
+
+MAX_BARS = 40  # of a chart, the largest ones
+QUANTILES = ("p01", "p05", "p25", "p50", "p75", "p95", "p99")
+# The figures of texts, by their key in statistics.json, and what the charts call them.
+TEXTS = {
+    "text_statistics": "texts", "text1_statistics": "sentence1", "text2_statistics": "sentence2",
+    "sentence1_statistics": "sentence1", "sentence2_statistics": "sentence2",
+    "documents_text_statistics": "documents", "queries_text_statistics": "queries",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar: its name, the count that it shows, its share of all, and its length, 0 to 1."""
+
+    name: str
+    count: int
+    share: float
+    size: float
+
+
+@dataclass(frozen=True)
+class BarChart:
+    """Counts of one split as horizontal bars. omitted: how many bars are left out."""
+
+    title: str
+    split: str
+    bars: tuple[Bar, ...]
+    omitted: int
+
+
+@dataclass(frozen=True)
+class LengthChart:
+    """The lengths of some texts of one split, in characters: quantiles, and where they are on a scale from 0 to 1."""
+
+    title: str
+    split: str
+    shortest: int
+    longest: int
+    quantiles: Mapping[str, int]
+    places: Mapping[str, float]
+
+
+def label_charts(task: Task, statistics: Mapping[str, Any]) -> list[BarChart]:
+    """The shares of labels in each split."""
+    charts = []
+    for split, values in statistics.items():
+        for figures in values.values():
+            if isinstance(figures, dict) and isinstance(figures.get("labels"), dict):
+                counts = {label_name(task, label): int(one["count"]) for label, one in figures["labels"].items()}
+                charts.append(bar_chart("labels", split, counts, int(values.get("num_samples") or 0)))
+    return charts
+
+
+def bar_chart(title: str, split: str, counts: Mapping[str, int], total: int, *, by_size: bool = True) -> BarChart:
+    """Counts as bars, the largest first unless they have an order of their own. total: what the shares are of."""
+    ordered = sorted(counts.items(), key=lambda item: -item[1]) if by_size else list(counts.items())
+    highest, whole = max(counts.values(), default=0) or 1, total or sum(counts.values()) or 1
+    bars = [Bar(name, count, count / whole, count / highest) for name, count in ordered[:MAX_BARS]]
+    return BarChart(title, split, tuple(bars), len(ordered) - len(bars))
+
+
+def length_charts(statistics: Mapping[str, Any]) -> list[LengthChart]:
+    """The lengths of the texts in each split, those of the same texts on one scale."""
+    figures = [(title, split, one) for split, values in statistics.items() for title, one in _text_figures(values)]
+    return [_length_chart(title, split, one, _scale(title, figures)) for title, split, one in figures]
+
+
+def _text_figures(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for key, title in TEXTS.items():
+        figures = values.get(key)
+        if isinstance(figures, dict) and set(QUANTILES) <= set(figures.get("text_length_quantiles") or ()):
+            yield title, figures
+
+
+def _scale(title: str, figures: list[tuple[str, str, Mapping[str, Any]]]) -> int:
+    """The right end of the scale of some texts: the longest 99th percentile of their splits. Outliers would squeeze the rest."""
+    return max(one["text_length_quantiles"]["p99"] for name, _, one in figures if name == title) or 1
+
+
+def _length_chart(title: str, split: str, figures: Mapping[str, Any], scale: int) -> LengthChart:
+    quantiles = {name: int(figures["text_length_quantiles"][name]) for name in QUANTILES}
+    places = {name: min(1.0, length / scale) for name, length in quantiles.items()}
+    return LengthChart(title, split, figures["min_text_length"], figures["max_text_length"], quantiles, places)
+
+
+TEMPLATES = CARDS / "site"
+ASSETS = (".css", ".js")
+
+
+def write_page(path: Path, template: str, root: str, **values: Any) -> None:
+    """Render a template into a page. root: the way from the page's folder to that of the site, such as `../../`."""
+    text = _environment().get_template(f"{template}.html.jinja").render(root=root, **values)
+    write_atomically(path, text)
+
+
+def copy_assets(assets_dir: Path) -> None:
+    """Copy the styles and the scripts of all pages."""
+    assets_dir.mkdir(parents=True)
+    for path in sorted(TEMPLATES.iterdir()):
+        if path.suffix in ASSETS:
+            shutil.copyfile(path, assets_dir / path.name)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = html_environment(TEMPLATES)
+    environment.filters["json"] = lambda value: Markup(as_json(value).decode())  # noqa: S704 - has no `<`
+    environment.filters["kind_name"] = kind_name
+    return environment
+
+
+MAX_POSITIVES = 10  # queries with more are one bar
+FIRST_FINDINGS = 8  # on the page of a dataset
+
+
+def write_version_pages(site_dir: Path, data: ReleaseData, built: Mapping[str, str], older: Sequence[str]) -> None:
+    """Write the page of a version, with those of its rows, queries and findings; of the newest, that of the dataset too.
+
+    built: the versions that have pages, the newest first, each with its `built_mark`. older: those that it is compared with.
+    """
+    common = _common_values(data, list(built), older)
+    folder = site_dir / data.release.path
+    places = [(folder / "index.html", "../../", "")]
+    if data.release.manifest.version == next(iter(built)):
+        places.append((folder.parent / "index.html", "../", f"{data.release.manifest.version}/"))
+    overview = _overview_values(data, built)
+    for path, root, here in places:
+        write_page(path, "dataset", root, here=here, tab="overview", **common, **overview)
+    page = {"root": "../../", "here": "", **common}
+    tables = [asdict(table) for table in data.tables]
+    shared = {"tables": tables, **_viewer_values(data)}
+    write_page(folder / "rows.html", "rows", tab="rows", viewer=shared, **page)
+    if data.queries:
+        queries = [asdict(one) | {"positives": list(one.positives.items())} for one in data.queries]
+        viewer = shared | {"queries": queries}
+        write_page(folder / "queries.html", "queries", tab="queries", viewer=viewer, queries=data.queries, **page)
+    viewer = shared | {"findings": [_finding_values(one) for one in data.findings]}
+    write_page(folder / "findings.html", "findings", tab="findings", viewer=viewer, findings=data.findings, **page)
+
+
+def write_changes_page(
+    site_dir: Path,
+    old: ReleaseData,
+    new: ReleaseData,
+    changes: Sequence[TableChange],
+    figures: Sequence[tuple[str, Any, Any]],
+    *,
+    versions: Sequence[str],
+    older: Sequence[str],
+) -> None:
+    """Write the page that shows two versions side by side."""
+    before, after = old.release.manifest, new.release.manifest
+    dropped: dict[tuple[str, str], list[int]] = {}
+    for column, manifest in enumerate((before, after)):
+        for one in manifest.dropped:
+            dropped.setdefault((one.split, one.reason), [0, 0])[column] = one.count
+    texts = {layout.config: layout.text for layout in tasks.layouts(new.release.definition.dataset.task)}
+    listed = [asdict(change) | {"texts": texts.get(change.config, ())} for change in changes]
+    write_page(
+        site_dir / new.release.path / f"changes-from-{before.version}.html",
+        "changes",
+        "../../",
+        here="",
+        tab="changes",
+        old=before.version,
+        new=after.version,
+        changes=changes,
+        dropped=[(split, reason, *counts) for (split, reason), counts in dropped.items()],
+        figures=[(name, _figure(one), _figure(other)) for name, one, other in figures if name.startswith("statistics")],
+        others=[(name, _figure(one), _figure(other)) for name, one, other in figures if name.startswith(("option", "finding"))],
+        viewer={"old": before.version, "new": after.version, "changes": listed, **_viewer_values(new)},
+        **_common_values(new, versions, older),
+    )  # fmt: skip
+
+
+def version_standings(definition: Definition, built: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Where each version of a dataset is: built here, in the ledger, published; the newest first.
+
+    built: the versions with pages, with the content hash of a complete release, or `sample` or `part`.
+    """
+    standings = []
+    for version in sorted(definition.dataset.versions, key=version_key, reverse=True):
+        entry = ledger.find_entry(definition.dataset.name, version)
+        here = built.get(version, "")
+        if here in ("", "sample", "part"):
+            state = {"": "not built here", "sample": "sample built here", "part": "part built here"}[here]
+        else:
+            state = "built here" if entry is None or entry.content_sha256 == here else "built here with other rows"
+        repos = entry.published if entry else ()
+        standings.append(
+            {
+                "version": version,
+                "notes": definition.dataset.versions[version].notes,
+                "built": bool(here),
+                "state": state,
+                "ledger": entry.content_sha256 if entry else "",
+                "rows": {table.location: table.rows for table in entry.tables} if entry else {},
+                "published": [(repo, f"{HUB}/datasets/{repo}/tree/v{version}") for repo in repos],
+            }
+        )
+    return standings
+
+
+def built_mark(data: ReleaseData) -> str:
+    """What `version_standings` takes for a release."""
+    manifest = data.release.manifest
+    return "sample" if manifest.sample else "part" if manifest.partial else manifest.content_sha256
+
+
+def _common_values(data: ReleaseData, versions: Sequence[str], older: Sequence[str]) -> dict[str, Any]:
+    """What every page of a version shows: its name, its navigation, its verdict."""
+    manifest, definition = data.release.manifest, data.release.definition
+    return {
+        "name": manifest.dataset,
+        "version": manifest.version,
+        "versions": versions,
+        "older": older,
+        "task": definition.dataset.task.type.name,
+        "mark": "sample" if manifest.sample else "partial" if manifest.partial else "",
+        "withheld": data.withheld,
+        "has_queries": bool(data.queries),
+        "finding_count": len(data.findings),
+        "verdict": data.verdict,
+        "color": COLORS[data.verdict["state"]],  # type: ignore[index]
+    }
+
+
+def _viewer_values(data: ReleaseData) -> dict[str, Any]:
+    """What every script needs: the names of labels, and the language of the texts, empty where there are several."""
+    dataset = data.release.definition.dataset
+    codes = [language(code)[0] for code in dataset.languages]
+    return {"labels": tasks.label_names(dataset.task), "language": codes[0] if len(codes) == 1 else ""}
+
+
+def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, Any]:
+    release, definition = data.release, data.release.definition
+    card = "" if data.withheld and not data.problems else _read_card(release.release_dir)
+    task = definition.dataset.task
+    charts: list[BarChart] = label_charts(task, release.statistics)
+    charts += [_positives_chart(one.split, one.positives) for one in data.queries]
+    texts = [layout.config for layout in tasks.layouts(task) if layout.text]
+    return {
+        "licence_means": describe_license(data.release.definition.license),
+        "definition": definition,
+        "languages": [language(code)[1] for code in definition.dataset.languages],
+        "content": release.manifest.content_sha256,
+        "sizes": [
+            (table.config, table.split, table.rows) for table in release.manifest.tables if table.config in texts
+        ],
+        "problems": data.problems,
+        "notes": data.notes,
+        "findings": [(number, one) for number, one in enumerate(data.findings, 1)][:FIRST_FINDINGS],
+        "severities": {
+            severity: sum(one.finding.severity == severity for one in data.findings) for severity in SEVERITIES
+        },
+        "bars": charts,
+        "lengths": length_charts(release.statistics),
+        "card": render_card(card) if card else "",
+        "standings": version_standings(definition, built),
+    }
+
+
+def _read_card(release_dir: Path) -> str:
+    path = release_dir / CARD
+    if not path.is_file():
+        return ""
+    return limits.read_at_most(path, limits.MAX_CARD).decode("utf-8", "replace")
+
+
+def _positives_chart(split: str, positives: Mapping[int, int]) -> BarChart:
+    counts: dict[str, int] = {}
+    for number, queries in positives.items():
+        name = str(number) if number <= MAX_POSITIVES else f"more than {MAX_POSITIVES}"
+        counts[name] = counts.get(name, 0) + queries
+    return bar_chart("positives of a query", split, counts, sum(counts.values()), by_size=False)
+
+
+def _finding_values(one: FindingData) -> dict[str, Any]:
+    return {
+        "kind": one.finding.kind,
+        "config": one.finding.config,
+        "split": one.finding.split,
+        "columns": one.columns,
+        "list": asdict(one.list) if one.list else None,
+        "texts": [one.finding.column] if one.finding.column else [],
+    }
+
+
+def _figure(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return markdown.number(value)
+
+
+NOT_BUILT = "not built here"
+UNKNOWN_SIZE = "unknown"
+FILTERS = {
+    "benchmark": "Benchmark", "task": "Task", "language": "Language", "license": "Licence", "size": "Rows",
+    "problems": "Problems",
+}  # fmt: skip
+
+
+def write_index(site_dir: Path, datasets: Sequence[tuple[Definition, Sequence[ReleaseData]]]) -> None:
+    """Write index.html: datasets with releases come first. datasets: each with its releases, the newest first."""
+    rows = sorted((_dataset_row(*one) for one in datasets), key=lambda row: not row["built"])
+    names = {row["name"]: row for row in rows}
+    filters = [(key, title, _choices(key, rows)) for key, title in FILTERS.items()]
+    tables = [_benchmark(name, names) for name in paper_tables.TASKS if names.keys() & paper_tables.TASKS[name].keys()]
+    built = sum(len(releases) for _, releases in datasets)
+    write_page(site_dir / "index.html", "index", "", rows=rows, filters=filters, tables=tables, built=built)
+
+
+def _choices(key: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """The values of a filter, with the number of datasets that each has: sizes in their order, others by name."""
+    values = [value for row in rows for value in (row[key] if isinstance(row[key], list) else [row[key]])]
+    order = (
+        list(dict.fromkeys(values)) if key != "size" else [size for size in (*SIZES, UNKNOWN_SIZE) if size in values]
+    )
+    return [(value, values.count(value)) for value in (order if key == "size" else sorted(order))]
+
+
+def _dataset_row(definition: Definition, releases: Sequence[ReleaseData]) -> dict[str, Any]:
+    dataset = definition.dataset
+    built = {data.release.manifest.version: built_mark(data) for data in releases}
+    standings = version_standings(definition, built)
+    newest = releases[0] if releases else None
+    count = _count_rows(dataset.task, standings, newest)
+    scores = read_scores(newest.release.release_dir) if newest else None
+    return {
+        "name": dataset.name,
+        "title": dataset.pretty_name,
+        "summary": dataset.summary,
+        "built": newest is not None,
+        "version": newest.release.manifest.version if newest else "",
+        "mark": "" if newest is None or newest.release.manifest.complete else built_mark(newest),
+        "benchmark": dataset.benchmark.title if dataset.benchmark else "other",
+        "task": dataset.task.type.name,
+        "language": [language(code)[1] for code in dataset.languages],
+        "license": definition.license,
+        "rows": count,
+        "size": UNKNOWN_SIZE if count is None else size_category(count),
+        "problems": newest.verdict["state"] if newest else NOT_BUILT,
+        "verdict": newest.verdict["summary"] if newest else NOT_BUILT,
+        "scores": "" if scores is None else summarize_scores(scores),
+        "headroom": None if scores is None else headroom(scores),
+        "color": COLORS[newest.verdict["state"]] if newest else "soft",  # type: ignore[index]
+        "standings": standings,
+    }
+
+
+def _count_rows(task: tasks.Task, standings: Sequence[Mapping[str, Any]], newest: ReleaseData | None) -> int | None:
+    """The rows with texts, of the newest release here, else of the newest version in the ledger; None where neither is known."""
+    configs = {layout.config for layout in tasks.layouts(task) if layout.text}
+    counts = newest.release.manifest.rows if newest else next((one["rows"] for one in standings if one["rows"]), None)
+    return None if counts is None else sum(n for name, n in counts.items() if name.split("/")[0] in configs)
+
+
+def _benchmark(name: str, rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The table of a benchmark: its datasets in the order of the paper, with the sizes that the paper, the recipe and we have."""
+    facts = paper_tables.TASKS[name]
+    entries = []
+    for dataset, fact in facts.items():
+        if dataset not in rows:  # a site of some datasets only
+            continue
+        entries.append(
+            {
+                "name": dataset,
+                "row": rows[dataset],
+                "paper": fact.get("paper", ""),
+                "expected": fact.get("expected", fact.get("size", "")),
+                "group": fact.get("group", ""),
+                "ledger": paper_tables.built_size(dataset),
+                "wrong": fact.get("wrong", ""),
+            }
+        )
+    benchmark = BENCHMARKS[name]
+    return {
+        "name": name,
+        "title": benchmark.title,
+        "paper": benchmark.paper,
+        "notes": paper_tables.NOTES[name],
+        "entries": entries,
+    }

@@ -1,0 +1,104 @@
+"""A site written beside its place and exchanged with the one before when it is complete."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from builders.errors import UsageError
+from pipelines.catalogue_site.lists import changed_figures, compare_versions
+from pipelines.catalogue_site.pages import built_mark, copy_assets, write_changes_page, write_index, write_version_pages
+from pipelines.catalogue_site.release_data import ReleaseData, SiteDataset, write_release_data
+from pipelines.process.files import locked
+from pipelines.release.staging import staged_folder
+
+MARKER = "site.json"  # a folder that has it is a site, and holds what it lists
+GENERATOR = "embedding-datasets site"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SiteSummary:
+    """What was written: the first page, and the releases with the state of their verdict."""
+
+    index: Path
+    releases: tuple[tuple[str, str], ...]
+
+
+def write_site(datasets: Sequence[SiteDataset], output: Path, *, rights: bool) -> SiteSummary:
+    """Write the site of some datasets into a folder, which is new, empty, or an older site.
+
+    rights: show the texts of sources whose licence forbids derivatives too.
+
+    Raises UsageError for a folder that holds anything else, ReleaseError for a release that cannot be read and for a full disk.
+    """
+    output = output.absolute()
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with locked(output.parent / f".{output.name}.lock", output.name, remove=True):
+        refuse_other_folder(output)
+        with staged_folder(output, "the site", marker=MARKER) as site_dir:
+            written = [(one.definition, _write_dataset(one, site_dir, rights=rights)) for one in datasets]
+            copy_assets(site_dir / "assets")
+            write_index(site_dir, written)
+            releases = [data for _, versions in written for data in versions]
+            _write_marker(site_dir, releases)
+    states = tuple((data.release.manifest.name, data.verdict["state"]) for data in releases)
+    return SiteSummary(output / "index.html", states)
+
+
+def refuse_other_folder(output: Path) -> None:
+    """Raise UsageError where a folder holds anything but a site of this command: it would be deleted."""
+    todo = "choose another --output, or remove the folder yourself"
+    if output.exists() and not output.is_dir():
+        raise UsageError("the output is not a folder", where=str(output), todo=todo)
+    names = {path.name for path in output.iterdir()} if output.is_dir() else set()
+    if not names:
+        return
+    try:
+        marker = orjson.loads((output / MARKER).read_bytes())
+        ours = set(marker["files"]) if marker["generator"] == GENERATOR else set()
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError):
+        ours = set()
+    if other := sorted(names - ours):
+        shown = ", ".join(other[:5]) + (", ..." if len(other) > 5 else "")
+        what = "the output folder holds other files, which a new site would replace"
+        raise UsageError(what, where=str(output), found=shown, expected="a new or empty folder, or a site", todo=todo)
+
+
+def _write_dataset(dataset: SiteDataset, site_dir: Path, *, rights: bool) -> list[ReleaseData]:
+    """Write all pages of a dataset; returns what was written of its releases, the newest first."""
+    written = []
+    for release in dataset.releases:
+        logger.info("%s: checking its rows and writing its pages", release.manifest.name)
+        written.append(write_release_data(release, site_dir / release.path, rights=rights))
+    built = {data.release.manifest.version: built_mark(data) for data in written}
+    for place, new in enumerate(written):
+        compared = [] if new.problems else [old for old in written[place + 1 :] if not old.problems]
+        older = [old.release.manifest.version for old in compared]
+        write_version_pages(site_dir, new, built, older)
+        for old in compared:
+            _write_changes(old, new, list(built), older, site_dir)
+    return written
+
+
+def _write_changes(
+    old: ReleaseData, new: ReleaseData, versions: Sequence[str], older: Sequence[str], site_dir: Path
+) -> None:
+    sides = [(data.release.release_dir, data.release.manifest) for data in (old, new)]
+    with_rows = not (old.withheld or new.withheld)
+    page_dir, folder = site_dir / new.release.path, f"changes-from-{old.release.manifest.version}"
+    changes = compare_versions(page_dir, folder, sides[0], sides[1], with_rows=with_rows)
+    figures = changed_figures(old.release.release_dir, new.release.release_dir)
+    write_changes_page(site_dir, old, new, changes, figures, versions=versions, older=older)
+
+
+def _write_marker(site_dir: Path, releases: Sequence[ReleaseData]) -> None:
+    marker = {
+        "generator": GENERATOR,
+        "files": sorted([*(path.name for path in site_dir.iterdir()), MARKER]),
+        "releases": {data.release.manifest.name: data.release.manifest.content_sha256 for data in releases},
+    }
+    (site_dir / MARKER).write_bytes(orjson.dumps(marker, option=orjson.OPT_INDENT_2) + b"\n")

@@ -1,0 +1,280 @@
+"""Checks a release against its manifest, and audits the rows of releases and of any other dataset."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builders import catalogue, limits, tasks
+from builders.catalogue import Definition
+from builders.errors import ReleaseError, SourceError, UsageError
+from builders.tasks import layouts
+from cards.front_matter import parse_front_matter
+from cards.manifest import Finding, Manifest
+from pipelines.audit import integrity, quality
+from pipelines.audit.findings import FindingRows
+from pipelines.audit.languages import SAMPLE
+from pipelines.audit.quality import explain_findings
+from pipelines.audit.tables import Frames, count_rows
+from pipelines.checking.data_files import all_paths, belongs_to, resolve_tables
+from pipelines.checking.datasets import (
+    ForeignDataset,
+    ForeignOptions,
+    find_files,
+    list_files,
+    read_datasets,
+    read_tables,
+    reading_rows,
+)
+from pipelines.checking.salvage import at_own_locations, audit_foreign
+from pipelines.checking.verdict import judge
+from pipelines.hub import client, repository
+from pipelines.process.safe_text import first_line
+from pipelines.raw.digests import default_cache
+from pipelines.release import fingerprint, folder
+from pipelines.release.finding_files import reported_before
+from pipelines.release.folder import verify_release
+from pipelines.release.loading import find_loading_faults
+from pipelines.release.resolution import CARD
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The result of a check.
+
+    report: what `--json` prints; the command fills `failed_on`. task: the dataset's. frames: the rows that were audited, empty
+    where none could be. rows: all rows. found: the findings of the report, in its order, with their rows, at the locations of
+    `frames`. own_locations: for a dataset that is not a release, its own config and split for each of these.
+    """
+
+    report: dict[str, Any]
+    task: tasks.Task
+    frames: Frames
+    rows: Frames
+    found: tuple[FindingRows, ...]
+    own_locations: Mapping[tuple[str, str], tuple[str, str]]
+
+
+def finding_folder(report: Mapping[str, Any]) -> str:
+    """The name of the folder for the rows of a dataset's findings, from its report: `cedr-classification-2.0.0`."""
+    parts = (report["dataset"].replace("/", "-"), report["subset"], report["version"] or "")
+    return re.sub(r"[^\w.-]", "_", "-".join(filter(None, parts))).lstrip(".") or "dataset"
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A dataset of the Hub in the cache. folder: named after its commit. repo: `ORG/NAME`. paths: all files of the repository."""
+
+    folder: Path
+    repo: str
+    paths: tuple[str, ...]
+
+
+def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fetched | None = None) -> CheckResult:
+    """Verify the files and rows of a release against its manifest, and what `load_dataset` reads; audit the rows again.
+
+    language_sample: see pipelines.audit.quality.audit_tables. fetched: where the release is from, if it is from the Hub: its
+    folder then has only the files of the release.
+
+    Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
+    """
+    manifest = folder.require_manifest(release_dir)
+    entry = catalogue.entries().get(manifest.dataset)
+    if entry is None:
+        todo = "update this package, or check a copy of the data files without manifest.json"
+        raise ReleaseError("unknown dataset", where=str(release_dir), found=manifest.dataset, todo=todo)
+    definition = catalogue.load(entry)
+    task = definition.dataset.task
+    problems = verify_release(release_dir, manifest)
+    rows: Frames = {} if problems else folder.scan_tables(release_dir, manifest.tables)
+    loading = _loading_faults(release_dir, manifest, fetched)
+    loaded = {fault.partition(" would be loaded ")[0] for fault in loading}  # files that both name are named once
+    problems = [one for one in problems if one.removesuffix(" is in no table of the manifest") not in loaded]
+    problems += loading + folder.edited_documents(release_dir, manifest)
+    found, audited = _audit(definition, manifest, rows, language_sample) if rows else ([], False)
+    findings = [one.finding for one in found]
+    # A build detects the languages of a sample: the counts of any other number of texts differ from the manifest's.
+    notes = []
+    if rows and not _same_counts(manifest.findings, findings, languages=language_sample == SAMPLE):
+        if manifest.report_sha256 == fingerprint.report_sha256(definition.source.name):
+            problems.append("the findings in the manifest are not those of the rows")
+        else:
+            notes.append(
+                "another version of this package wrote the findings in the manifest; these are of this version"
+            )
+    version = definition.dataset.versions.get(manifest.version)
+    if version and not manifest.sample:
+        findings = explain_findings(findings, version.known)
+    head = {
+        "dataset": manifest.dataset,
+        "version": manifest.version,
+        "content_sha256": manifest.content_sha256,
+        "sample": manifest.sample,
+        "partial": manifest.partial,
+        "notes": notes,
+        "task": task.type.name,
+        "languages": list(definition.dataset.languages),
+        "tables": [
+            {
+                "config": table.config,
+                "split": table.split,
+                "rows": table.rows,
+                "columns": {column.name: column.type for column in table.columns},
+            }
+            for table in manifest.tables
+        ],
+    }
+    report = make_report(release_dir, head, problems, findings)
+    found = [replace(one, finding=finding) for one, finding in zip(found, findings, strict=True)]
+    return CheckResult(report, task, rows if audited else {}, rows, tuple(found), {})
+
+
+def _loading_faults(release_dir: Path, manifest: Manifest, fetched: Fetched | None) -> list[str]:
+    """How what `load_dataset` reads of a release in a folder, or of the repository it is from, differs from its manifest."""
+    if not (release_dir / CARD).is_file():
+        return []  # a missing card is reported as such
+    card = limits.read_at_most(release_dir / CARD, limits.MAX_CARD)
+    if fetched is not None:
+        return find_loading_faults(fetched.paths, card, manifest, fetched.repo)
+    return find_loading_faults(list_files(release_dir), card, manifest)
+
+
+def fetch_dataset(repo: str, revision: str, subsets: Sequence[str]) -> Fetched:
+    """A dataset of the Hub at a revision, in the cache: a release, or the data files of any other dataset.
+
+    Raises SourceError where the Hub does not have it, ReleaseError where it holds only part of a release.
+    """
+    hub, cache = client.connect(), default_cache()
+    snapshot = repository.require_snapshot(hub, repo, revision)
+    if folder.MANIFEST in snapshot.digests:
+        return Fetched(repository.fetch_release(hub, repo, snapshot, cache), repo, tuple(snapshot.digests))
+    where = f"{repo} at {snapshot.sha[:12]}"
+    card = repository.read_file(hub, repo, snapshot, CARD)
+    files = resolve_tables(snapshot.digests, parse_front_matter(card or b"", where), where, subsets)
+    paths = [*([CARD] if card else []), *all_paths(files)]
+    return Fetched(repository.fetch_files(hub, repo, snapshot, paths, cache), repo, tuple(snapshot.digests))
+
+
+def _audit(
+    definition: Definition, manifest: Manifest, rows: Frames, language_sample: int | None
+) -> tuple[list[FindingRows], bool]:
+    """The findings of a release's rows, and whether the rows were audited: rows with defects are not."""
+    dataset, splits = definition.dataset, manifest.splits
+    found = integrity.audit_integrity(dataset.task, rows, splits, sample=manifest.sample)
+    if any(one.finding.severity == "error" for one in found):
+        return found, False
+    found += quality.audit_tables(dataset.task, rows, splits, dataset.languages, language_sample=language_sample)
+    return found + reported_before(manifest), True
+
+
+def _same_counts(expected: Iterable[Finding], actual: Iterable[Finding], *, languages: bool) -> bool:
+    """Whether two lists of findings have the same counts. languages: whether to compare `wrong_language` too."""
+
+    def counts(findings: Iterable[Finding]) -> dict[tuple[str, str, str, str], int]:
+        return {
+            (finding.kind, finding.config, finding.split, finding.column): finding.count
+            for finding in findings
+            if languages or finding.kind != "wrong_language"
+        }
+
+    return counts(expected) == counts(actual)
+
+
+def make_report(
+    where: Path | str, head: Mapping[str, Any], problems: list[str], findings: Sequence[Finding]
+) -> dict[str, Any]:
+    """A report with all its keys; a dataset that is not a release has no version and no content hash."""
+    common: dict[str, Any] = {
+        "path": str(where), "dataset": "", "subset": "", "version": None, "revision": None, "content_sha256": None,
+        "sample": False, "partial": False, "task": "", "languages": [], "tables": [], "notes": [],
+    }  # fmt: skip
+    listed = [asdict(finding) for finding in findings]
+    defects = [finding for finding in listed if finding["severity"] == "error"]
+    report = common | dict(head)
+    verdict = judge(report["task"], findings, problems, sample=report["sample"])
+    return report | {
+        "verdict": asdict(verdict), "failed_on": [], "problems": problems, "defects": defects, "findings": listed,
+    }  # fmt: skip
+
+
+def check_dataset(
+    path: Path, name: str, options: ForeignOptions, *, language_sample: int | None, single: bool = False
+) -> list[CheckResult]:
+    """Audit a dataset that is not a release, in a folder or a single file; one result for each subset.
+
+    name: for the report. single: several subsets are an error, before any is audited.
+
+    Raises SourceError where a table cannot be read or none has a task type, for a symbolic link out of the folder and for a file
+    in another format; UsageError where the task type is ambiguous.
+    """
+    files = find_files(path, options.subsets)
+    with reading_rows(files):
+        datasets = read_datasets(files, options)
+        if single:
+            _require_one(name, datasets)
+        return [_check_foreign(path, name, dataset, language_sample) for dataset in datasets]
+
+
+def check_tables(
+    tables: dict[str, dict[str, pl.LazyFrame]], name: str, options: ForeignOptions, *, language_sample: int | None
+) -> CheckResult:
+    """Audit tables in memory, by config and split, as those of a dataset that is not a release. name: for the report.
+
+    Raises SourceError where a table cannot be read or none has a task type, UsageError where the task type is ambiguous or there
+    are several subsets.
+    """
+    selected = {
+        config: splits
+        for config, splits in tables.items()
+        if not options.subsets or any(belongs_to(config, subset) for subset in options.subsets)
+    }
+    if not selected:
+        raise UsageError(f"no subset {options.subsets[0]!r}", where=name, found=f"configs: {', '.join(tables)}")
+    try:
+        datasets = read_tables(selected, name, {}, options, {})
+        _require_one(name, datasets)
+        return _check_foreign(name, name, datasets[0], language_sample)
+    except pl.exceptions.PolarsError as error:
+        raise SourceError("cannot read the rows of a table", where=name, found=first_line(error)) from error
+
+
+def _require_one(name: str, datasets: Sequence[ForeignDataset]) -> None:
+    if len(datasets) > 1:
+        subsets = [dataset.subset for dataset in datasets]
+        what = f"{name} has several subsets: check one at a time"
+        raise UsageError(what, found=", ".join(subsets), todo=f"name one: subset={subsets[0]!r}")
+
+
+def _check_foreign(where: Path | str, name: str, dataset: ForeignDataset, language_sample: int | None) -> CheckResult:
+    findings, audited = audit_foreign(dataset, language_sample=language_sample)
+    head = {
+        "dataset": name,
+        "subset": dataset.subset,
+        "task": dataset.task.type.name,
+        "languages": list(dataset.languages),
+        "tables": _describe_tables(dataset),
+        "audited": list(audited.task.splits) if audited else [],
+        "notes": list(dataset.notes),
+    }
+    pairs = at_own_locations(dataset, findings)
+    report = make_report(where, head, [], [own for _, own in pairs])
+    task, frames = (audited.task, audited.frames) if audited else (dataset.task, {})
+    return CheckResult(report, task, frames, dataset.frames, tuple(one for one, _ in pairs), dataset.own_locations)
+
+
+def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
+    """Location, rows and columns of every table, under the dataset's own names; a table that several splits share occurs once."""
+    tables = {}
+    for layout in layouts(dataset.task):
+        for split, frame in dataset.frames.get(layout.config, {}).items():
+            own = dataset.own_locations[layout.config, split]
+            tables[own] = {
+                "config": own[0],
+                "split": own[1],
+                "rows": count_rows(frame),
+                "columns": dict(dataset.schemas[own]),
+            }
+    return list(tables.values())

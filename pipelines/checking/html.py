@@ -1,0 +1,272 @@
+"""Writes the results of checks as one HTML file: tables, findings with example rows, lengths, labels and statistics.
+
+The file has no scripts and no external resources, so it can be sent and archived. All values from data are escaped, and long ones
+are cut.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import polars as pl
+
+from builders import tasks
+from builders.errors import DatasetError
+from cards import markdown
+from cards.columns import label_name
+from cards.front_matter import LANGUAGE_FIGURES
+from cards.kind_names import KIND_NAMES
+from cards.manifest import SEVERITIES, Finding, count_text
+from cards.render import CARDS
+from pipelines.audit import kinds, statistics
+from pipelines.audit.findings import EXAMPLES, OWN_COLUMNS, list_rows
+from pipelines.audit.statistics import count_labels
+from pipelines.audit.tables import JUDGED_TABLES, Frames, count_rows, model_input
+from pipelines.checking.checks import CheckResult
+from pipelines.checking.text import finding_name
+from pipelines.checking.verdict import COLORS
+from pipelines.process import installation
+from pipelines.process.files import write_atomically
+from pipelines.process.html import html_environment
+from pipelines.process.safe_text import mask_tokens
+
+MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile
+MAX_LABELS = 20  # in a chart, the most frequent ones
+MAX_CHARACTERS = 240  # of a value of an example
+LABEL_COLUMNS = ("label", "labels", "score")  # shown after the texts of an example
+OMITTED_STATISTICS = ("labels", "hf_subset_descriptive_stats")  # shown in charts; duplicates of other keys
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of a chart. size: its length, 0 to 1."""
+
+    name: str
+    count: int
+    size: float
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example of a finding: the name of its row, and the values of the row by column; the rows that it repeats."""
+
+    name: str
+    values: tuple[tuple[str, str], ...]
+    twins: tuple["Example", ...] = ()
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A bar chart of a table. what: the column and its unit. upright: vertical bars for lengths, horizontal ones for labels."""
+
+    table: str
+    what: str
+    caption: str
+    bars: tuple[Bar, ...]
+    upright: bool
+
+
+def section(result: CheckResult) -> dict[str, Any]:
+    """The section of a dataset, as values for the template. Rows are read here, not by `write`."""
+    report = result.report
+    complete = result.frames and all(
+        count_rows(frame) for splits in result.frames.values() for frame in splits.values()
+    )
+    described = statistics.as_json(statistics.describe_tables(result.task, result.frames)) if complete else {}
+    return {
+        "report": report,
+        "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),
+        "color": COLORS[report["verdict"]["state"]],
+        "findings": [
+            finding
+            | {
+                "name": finding_name(finding["kind"], finding["detail"]),
+                "count_text": count_text(finding["count"], finding["texts_checked"]),
+                "rows": examples,
+            }
+            for finding, examples in zip(report["findings"], _examples(result), strict=True)
+        ],
+        "charts": _charts(result),
+        "statistics": _statistics_rows(described),
+        "splits": list(described),
+    }
+
+
+def failure(name: str, error: DatasetError) -> dict[str, Any]:
+    """The section of a dataset that could not be checked."""
+    return {"name": name, "error": mask_tokens(str(error))}
+
+
+def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
+    """Write the report atomically: an error leaves the old file as it was. It names the day and the version of this package."""
+    found = {finding["kind"] for section in sections for finding in section.get("findings", ())}
+    definitions = [
+        {"kind": kind, "name": KIND_NAMES[kind], "definition": one.definition, "counted": one.counted}
+        for kind, one in kinds.KINDS.items()
+        if kind in found
+    ]
+    text = _template().render(
+        sections=sections,
+        severities=SEVERITIES,
+        definitions=definitions,
+        date=datetime.now(UTC).date().isoformat(),
+        program=installation.describe(),
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text)
+
+
+def _examples(result: CheckResult) -> list[list[Example]]:
+    """The examples of each finding, with the values of their rows and of their twins; labels and tables have no values."""
+    listed = [list_rows(one, EXAMPLES).to_dicts() for one in result.found]
+    ids: dict[tuple[str, str], set[str]] = {}
+    for one, rows in zip(result.found, listed, strict=True):
+        for table, column in JUDGED_TABLES.items() if one.finding.config in ("qrels", "top_ranked") else ():
+            judged_ids = {row[column] for row in rows if row.get(column) is not None}
+            ids.setdefault((table, one.finding.split), set()).update(judged_ids)
+    judged = {location: _rows_by_id(result.rows, location, some) for location, some in ids.items()}
+    text_columns = {layout.config: layout.text for layout in tasks.layouts(result.task)}
+
+    def example(finding: Finding, row: Mapping[str, Any], prefix: str = "") -> Example:
+        """An example from a row of list_rows, or its twin (prefix `twin `)."""
+        names = ("title", *text_columns.get(finding.config, ()))
+        if not prefix and not any(value is not None for column, value in row.items() if column not in OWN_COLUMNS):
+            row = {"row": row["row"]}  # not a row of the table
+        values = [(column, row[prefix + column]) for column in names if prefix + column in row]
+        labelled = [column for column in LABEL_COLUMNS if prefix + column in row]
+        values += [(column, _label_text(result.task, row[prefix + column])) for column in labelled]
+        for table, column in JUDGED_TABLES.items():
+            other = judged.get((table, finding.split), {}).get(row.get(prefix + column) or "", {})
+            values += [(f"{table}: {part}", other[part]) for part in ("title", "text") if part in other]
+        shown = tuple((column, _readable(value)) for column, value in values if value != "")
+        if prefix:
+            return Example(f"{row['twin_split']}: {row['twin']}", shown)
+        return Example(str(row["row"]), shown, (example(finding, row, "twin "),) if row.get("twin") else ())
+
+    return [
+        [example(one.finding, row) for row in rows] or [Example(name, ()) for name in one.finding.examples]
+        for one, rows in zip(result.found, listed, strict=True)
+    ]
+
+
+def _rows_by_id(frames: Frames, location: tuple[str, str], ids: set[str]) -> dict[str, dict[str, Any]]:
+    """The first row of each id in a table of queries or documents."""
+    frame = frames.get(location[0], {}).get(location[1])
+    if frame is None or not ids:
+        return {}
+    rows = frame.filter(pl.col("id").is_in(sorted(ids))).collect(engine="streaming")
+    return {row["id"]: row for row in rows.unique("id", keep="first", maintain_order=True).iter_rows(named=True)}
+
+
+def _label_text(task: tasks.Task, label: Any) -> Any:
+    """The name of a label, or the names of a list of labels; a score and null as they are."""
+    if isinstance(label, list):
+        return ", ".join(label_name(task, one) for one in label or [None])
+    return label_name(task, label) if isinstance(label, int) else label
+
+
+def _readable(value: Any) -> str:
+    """A value as text, cut where it is long, with escapes for invisible characters."""
+    if value is None:
+        return "null"
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return markdown.visible(markdown.shorten(text, MAX_CHARACTERS))
+
+
+def _charts(result: CheckResult) -> list[Chart]:
+    """Charts of the lengths of all text columns, and of the labels or scores, of every table."""
+    charts: dict[tuple[str, str], Chart] = {}
+    for layout in tasks.layouts(result.task):
+        for split, frame in result.frames.get(layout.config, {}).items():
+            location = (layout.config, split)
+            table = "/".join(result.own_locations.get(location, location))
+            table_charts = [_length_chart(frame, layout.config, column) for column in layout.text]
+            label = "score" if layout.config == "qrels" else result.task.type.label
+            if layout.text and label == "score":
+                table_charts.append(_score_chart(frame))
+            elif label and layout.config in ("qrels", "default") and count_rows(frame):
+                table_charts.append(_label_chart(result.task, frame, label))
+            for chart in table_charts:
+                charts.setdefault((table, chart.what), replace(chart, table=table))
+    return list(charts.values())
+
+
+def _length_chart(frame: pl.LazyFrame, config: str, column: str) -> Chart:
+    length = model_input(config, column).str.len_chars().alias("length")
+    lengths = frame.select(length).collect(engine="streaming")["length"]
+    ascending = lengths.sort()
+    percentile_99, longest = ascending[(lengths.len() * 99) // 100 - (lengths.len() >= 100)], ascending[-1]
+    width = _round_width(percentile_99 / (MAX_BARS - 2))
+    last = min(longest // width, percentile_99 // width + 1)
+    bins = (lengths // width).clip(0, last).cast(pl.Int64)
+    names = [f"{start:,} to {start + width - 1:,}" for start in range(0, last * width, width)]
+    names.append(f"{last * width:,} or more")
+    caption = f"median {ascending[lengths.len() // 2]:,}, longest {longest:,}; bars of {width:,}"
+    return Chart("", f"{column}: characters", caption, _bars(bins, names), upright=True)
+
+
+def _score_chart(frame: pl.LazyFrame) -> Chart:
+    score = pl.col("score")
+    scores = frame.select(score).filter(score.is_finite()).collect(engine="streaming")["score"]
+    low, high, mean = scores.to_frame().select(low=score.min(), high=score.max(), mean=score.mean()).row(0)
+    if low is None:
+        return Chart("", "score", "no finite scores", (), upright=True)
+    width = (high - low) / MAX_BARS or 1.0
+    bins = ((scores - low) / width).floor().clip(0, MAX_BARS - 1).cast(pl.Int64)
+    names = [f"{low + index * width:.2f} to {low + (index + 1) * width:.2f}" for index in range(MAX_BARS)]
+    return Chart("", "score", f"{low:g} to {high:g}, mean {mean:.2f}", _bars(bins, names), upright=True)
+
+
+def _round_width(width: float) -> int:
+    """The smallest of 1, 2, 5, 10, 20, 50, ... that is at least a width."""
+    power = 10 ** max(0, math.floor(math.log10(max(width, 1))))
+    return int(next(step * power for step in (1, 2, 5, 10) if step * power >= width))
+
+
+def _bars(bins: pl.Series, names: Sequence[str]) -> tuple[Bar, ...]:
+    """A bar for each name. bins: the index of a name for each row."""
+    counts = dict(bins.value_counts().iter_rows())
+    highest = max(counts.values())
+    return tuple(Bar(name, counts.get(index, 0), counts.get(index, 0) / highest) for index, name in enumerate(names))
+
+
+def _label_chart(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
+    counts = count_labels(frame, column)
+    by_name = {_readable(label_name(task, label)): n for label, n in counts.items()}
+    frequent = sorted(by_name.items(), key=lambda item: -item[1])
+    highest = frequent[0][1]
+    bars = [Bar(name, count, count / highest) for name, count in frequent[:MAX_LABELS]]
+    omitted = f"; the {MAX_LABELS} most frequent are shown" if len(frequent) > MAX_LABELS else ""
+    return Chart("", column, f"distinct values: {len(by_name):,}{omitted}", tuple(bars), upright=False)
+
+
+def _statistics_rows(described: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """The name of every statistic, with its value for each split."""
+    splits = [dict(_flat(values)) for values in described.values()]
+    names = dict.fromkeys(name for values in splits for name in values)
+    return [(name, [values.get(name, "–") for values in splits]) for name in names]
+
+
+def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Name and value of every leaf of nested statistics; quantiles, and shares of languages, are one leaf."""
+    for key, value in values.items():
+        figure = LANGUAGE_FIGURES.get(key, key) if path[-1:] == ("languages",) else key
+        name = " / ".join((*path, figure.replace("_", " ")))
+        if key in OMITTED_STATISTICS:
+            continue
+        if isinstance(value, dict) and key in ("text_length_quantiles", "shares"):
+            yield name, ", ".join(f"{part} {markdown.number(figure)}" for part, figure in value.items()) or "–"
+        elif isinstance(value, dict):
+            yield from _flat(value, (*path, key.replace("_", " ")))
+        elif value is not None:
+            yield name, markdown.number(value)
+
+
+@cache
+def _template() -> jinja2.Template:
+    return html_environment(CARDS).get_template("report.html.jinja")

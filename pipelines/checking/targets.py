@@ -1,0 +1,173 @@
+"""What the names mean that `check` and `diff` take: a folder, a file, a repository, a dataset of the catalogue."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from builders import catalogue
+from builders.catalogue import Entry
+from builders.errors import ReleaseError, UsageError
+from builders.spec import VERSION, version_key
+from pipelines.checking.checks import CheckResult, Fetched, check_dataset, check_release, fetch_dataset
+from pipelines.checking.datasets import ForeignOptions
+from pipelines.hub import client, repository
+from pipelines.raw.digests import default_cache
+from pipelines.release import folder
+from pipelines.release.folder import MANIFEST
+from pipelines.release.resolution import CARD
+
+
+@dataclass(frozen=True)
+class Target:
+    """A dataset to check: its name on the command line, and its folder, or its repository and revision, or its only file."""
+
+    name: str
+    folder: Path | None = None
+    file: Path | None = None
+    repository: tuple[str, str] | None = None
+
+
+def resolve_targets(name: str, output: Path) -> list[Target]:
+    """The datasets that a name refers to; all releases below a folder of releases of several datasets, such as `outputs/`.
+
+    output: where the releases of the catalogue are.
+
+    Raises UsageError for an unknown name or version, and for a folder with nothing in it.
+    """
+    if (reference := client.parse_reference(name, "main")) is not None:
+        return [Target(name, repository=reference)]
+    path = Path(name)
+    if path.is_dir():
+        _require_content(path)
+        return [Target(str(one), one) for one in _releases_below(path)] or [Target(name, path)]
+    if path.is_file():
+        return [Target(name, file=path)]
+    if path.name != name:
+        raise UsageError(
+            "no such folder or file", where=name, todo="name a folder, a file, ORG/NAME@REVISION or a dataset"
+        )
+    try:
+        entries = catalogue.resolve([name])
+    except UsageError as error:
+        what = f"no such folder or file, and {error.what}"
+        todo = f"{error.todo}, or name a folder, a file or ORG/NAME@REVISION"
+        raise UsageError(what, where=name, found=error.found, expected=error.expected, todo=todo) from None
+    releases = [(entry.dataset, _release_path(entry, version, output)) for entry, version in entries]
+    return [Target(name if len(releases) == 1 else dataset, path) for dataset, path in releases]
+
+
+def _release_path(entry: Entry, version: str | None, releases: Path) -> Path:
+    """Where the release of a version is, or those of all versions where none is given.
+
+    Raises UsageError for a version that is neither there nor in the catalogue.
+    """
+    path = releases / entry.dataset / (version or "")
+    if version and not path.is_dir():
+        catalogue.requested_version(catalogue.load(entry), version)
+    return path
+
+
+def _require_content(path: Path) -> None:
+    """Raise UsageError for a folder with nothing in it but a README.md or hidden files, which `datasets` ignores."""
+    if not any(child.name != CARD and not child.name.startswith(".") for child in path.iterdir()):
+        todo = f"name the folder of a dataset, or build releases: embedding-datasets build NAME --output {path}"
+        raise UsageError("the folder holds no dataset", where=str(path), found="no data files", todo=todo)
+
+
+def _releases_below(path: Path) -> list[Path]:
+    """The releases in `<path>/<dataset>/<version>`, by dataset and version; links out of the folder are not followed."""
+    found = [
+        manifest.parent
+        for manifest in path.glob(f"[!.]*/*/{folder.MANIFEST}")
+        if VERSION.fullmatch(manifest.parent.name) and manifest.resolve().is_relative_to(path.resolve())
+    ]
+    return sorted(found, key=lambda release: (release.parent.name, version_key(release.name)))
+
+
+def locate_target(
+    target: Target, subsets: Sequence[str] = (), *, versions: str = "", option: str = "--output"
+) -> tuple[Path, Fetched | None]:
+    """The folder of a target; a dataset on the Hub is fetched into the cache, and the second value says from where.
+
+    subsets: fetch only these, of a dataset that is not a release. versions: the prefix of the versions (`1.`) to choose from in a
+    folder of releases. option: the command's, for the folder with the releases.
+
+    Raises UsageError for a file, ReleaseError for a dataset of the catalogue that has not been built, or not in such a version.
+    """
+    if target.file is not None:
+        raise UsageError("a file is not a release", where=target.name, todo="name the folder of a release")
+    if target.repository is not None:
+        fetched = fetch_dataset(*target.repository, subsets)
+        return fetched.folder, fetched
+    assert target.folder is not None
+    if not target.folder.is_dir():
+        todo = f"build it: embedding-datasets build {target.name}; or pass the folder with the releases: {option} DIR"
+        raise ReleaseError(f"{target.name} has not been built", where=str(target.folder), todo=todo)
+    release_dir = newest_release(target.folder, versions)
+    if release_dir != target.folder and not release_dir.name.startswith(versions):
+        raise ReleaseError(
+            f"no version {versions}x of {target.name} has been built",
+            where=str(target.folder),
+            found=f"version {release_dir.name}",
+            todo=f"build one: embedding-datasets build {target.folder.name}@{versions}0.0",
+        )
+    return release_dir, None
+
+
+def dataset_name(target: Target, path: Path) -> str:
+    """The name of a target that is not a release: ORG/NAME, or that of its folder or file. path: where it is."""
+    if target.repository is not None:
+        return target.repository[0]
+    return path.name if target.file else path.resolve().name
+
+
+def resolve_release(name: str, releases: Path = Path("outputs"), cache: Path | None = None) -> Path:
+    """The folder of a release: a path or the newest version in it, a dataset of the catalogue, or a copy of `ORG/NAME@TAG`.
+
+    releases: where those of the catalogue are: `cedr@1.0.0` is a version there, and `cedr` the newest. cache: where copies are
+    kept, by default the user's.
+
+    Raises UsageError for a folder that does not exist and for an unknown or ambiguous name, SourceError or ReleaseError for a
+    release that the Hub does not have, ReleaseError for one that has not been built.
+    """
+    if (reference := client.parse_reference(name)) is not None:
+        return repository.fetch_release_at(client.connect(), *reference, cache or default_cache())
+    path = Path(name)
+    if path.is_dir():
+        return newest_release(path)
+    if path.name != name:
+        todo = "name a release: outputs/<dataset>/<version>, ORG/NAME@TAG or cedr@1.0.0"
+        raise UsageError("no such folder", where=str(path), todo=todo)
+    targets = resolve_targets(name, releases)
+    if len(targets) > 1:
+        found = ", ".join(target.name for target in targets)
+        raise UsageError(f"{name!r} means several datasets", found=found, todo="name one of them")
+    return locate_target(targets[0], option="--releases")[0]
+
+
+def newest_release(path: Path, preferred: str = "") -> Path:
+    """The newest release in a folder, among versions that begin with `preferred` if there are any; else the folder itself."""
+    versions = [child for child in path.iterdir() if child.is_dir() and VERSION.fullmatch(child.name)]
+    if versions and not (path / folder.MANIFEST).exists():
+        return max(versions, key=lambda child: (child.name.startswith(preferred), version_key(child.name)))
+    return path
+
+
+def check_target(
+    target: Target, options: ForeignOptions, *, language_sample: int | None, single: bool = False
+) -> list[CheckResult]:
+    """The results for a target, one for each subset of a dataset that is not a release. options: for such a dataset.
+
+    single: several subsets are an error, before any is audited.
+
+    Raises what locate_target, check_release and check_dataset raise.
+    """
+    path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
+    if (path / MANIFEST).exists():
+        results = [check_release(path, language_sample=language_sample, fetched=fetched)]
+    else:
+        name = dataset_name(target, path)
+        results = check_dataset(path, name, options, language_sample=language_sample, single=single)
+    for result in results:
+        result.report.update(path=target.name, revision=fetched.folder.name if fetched else None)
+    return results

@@ -1,0 +1,144 @@
+"""What checks and comparisons found, as pages of plain text for the terminal."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cards import markdown
+from cards.kind_names import kind_name
+from cards.manifest import SEVERITIES, count_text
+from pipelines.audit.duplicates import FOLDED_DETAIL
+from pipelines.process.tables import WIDTH, column_widths, fact, number_table, table_lines, wrap
+from pipelines.release.comparison import Change
+
+# Findings of these kinds are exact, or made after folding, which their detail then says.
+EXACT_OR_FOLDED = {"split_leak", "conflicting_label", "identical_pair", "duplicate_pair", "duplicate_text"}
+
+
+def finding_name(kind: str, detail: str) -> str:
+    """The plain name of a finding; whether it is exact or folded, where texts are compared in both ways."""
+    name = kind_name(kind)
+    if FOLDED_DETAIL in detail:
+        return f"{name}, folded"
+    # Conflicts between splits, and between pairs in either order, are looked for in both ways at once.
+    is_exact = kind in EXACT_OR_FOLDED and not (kind == "conflicting_label" and detail)
+    return f"{name}, exact" if is_exact else name
+
+
+def changes_page(changes: Sequence[Change], *, width: int = WIDTH) -> list[str]:
+    """How the tables of two releases differ, as lines."""
+    heading = ["table", "before", "after", "added", "removed", "changed"]
+    rows = [
+        [
+            f"{change.config}/{change.split}",
+            *(f"{count:,}" for count in (change.before, change.after, change.added, change.removed, change.changed)),
+        ]
+        for change in changes
+    ]
+    head, rule, *lines = number_table([heading, *rows], width)
+    page = [head, rule]
+    for change, line in zip(changes, lines, strict=True):
+        page += [line, *(wrapped for remark in _remarks(change) for wrapped in wrap(remark, "  ", width=width))]
+    for change in changes:
+        for kind, examples in (change.examples or {}).items():
+            if examples:
+                page += ["", *wrap(f"{kind} in {change.config}/{change.split}, for example:", width=width)]
+                for example in examples:
+                    page += wrap(markdown.code(example, 80).strip("`"), "  - ", width=width)
+    return page
+
+
+def difference_page(difference: Mapping[str, Any]) -> list[str]:
+    """The difference that `pipelines.diff --json` prints, as lines of text."""
+    lines = ["the same rows" if difference["same"] else "different rows"]
+    for label, one in (("A", difference["a"]), ("B", difference["b"])):
+        lines += wrap(f"{one['dataset']} {one['version']}, content {one['content_sha256'][:16]}", f"  {label}  ")
+        lines += wrap(one["name"], "     ")
+    lines += ["", *changes_page(difference["tables"])]
+    equal = f"{difference['equal_figures']} figures are equal"
+    if not difference["figures"]:
+        return [*lines, "", f"statistics, options, findings: all {equal}"]
+    for group, figures in _grouped(difference["figures"]).items():
+        rows = [[name, *(_figure(value) for value in pair)] for name, pair in figures.items()]
+        lines += ["", *number_table([[group, "A", "B"], *rows], WIDTH)]
+    return [*lines, "", f"({equal})"]
+
+
+def check_page(report: Mapping[str, Any]) -> str:
+    """The report that `pipelines.check --json` prints, as text."""
+    marks = [mark for mark in ("sample", "partial") if report[mark]]
+    name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
+    marked = f"{name} ({', '.join(marks)})" if marks else name
+    lines = wrap(f"{marked}: {report['verdict']['summary']}")
+    if report["content_sha256"]:
+        lines += fact("content", report["content_sha256"])
+    else:
+        rows = ", ".join(f"{table['config']}/{table['split']} {table['rows']:,}" for table in report["tables"])
+        lines += [*fact("task", report["task"]), *fact("rows", rows)]
+    for note in report["notes"]:
+        lines += fact("note", note)
+    for problem in report["problems"]:
+        lines += fact("problem", problem)
+    if report["failed_on"]:
+        lines += fact("fails", f"--fail-on {','.join(report['failed_on'])}")
+    if report["findings"]:
+        lines += ["", *findings_table(report["findings"])]
+    return "\n".join(lines)
+
+
+def by_severity(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The findings, errors first, else in their order."""
+    return sorted(findings, key=lambda one: SEVERITIES.index(one["severity"]))
+
+
+def findings_table(findings: Sequence[Mapping[str, Any]], *, brief: bool = False) -> list[str]:
+    """A line for each finding; below it its plain name, what tells it from others, its examples, and why it stays.
+
+    brief: without the examples and the reason.
+    """
+    findings = by_severity(findings)
+    rows = [["severity", "finding", "count", "share", "where"]]
+    for one in findings:
+        where = "/".join(filter(None, (one["config"], one["split"], one["column"])))
+        count = count_text(one["count"], one["texts_checked"]).removesuffix(" looked at")
+        rows.append([one["severity"], one["kind"], count, f"{one['share']:.2%}", where])
+    widths = column_widths(rows)
+    widths[-1] = max(min(widths[-1], WIDTH - sum(widths[:-1]) - 10), 8)
+    heading, *heads = [[f"  {line}" for line in row] for row in table_lines(rows, widths, numbers=(2, 3))]
+    page = heading
+    indent = " " * (widths[0] + 4)
+    for head, one in zip(heads, findings, strict=True):
+        examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in one["examples"])
+        reason = f"kept: {one['why']}" if one["why"] else ""
+        page += head
+        looked_at = "" if one["texts_checked"] is None else f"{one['texts_checked']:,} texts looked at"
+        detail = "; ".join(filter(None, (finding_name(one["kind"], one["detail"]), one["detail"], looked_at)))
+        for text in filter(None, (detail,) if brief else (detail, examples, reason)):
+            page += wrap(text, indent)
+    return page
+
+
+def _grouped(figures: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Figures by the beginning of their names: `statistics / train`, `option`, `finding`, `dropped`."""
+    groups: dict[str, dict[str, Any]] = {}
+    for name, pair in figures.items():
+        parts = name.split(" / ")
+        depth = 2 if parts[0] == "statistics" and len(parts) > 2 else 1
+        groups.setdefault(" / ".join(parts[:depth]), {})[" / ".join(parts[depth:])] = pair
+    return groups
+
+
+def _remarks(change: Change) -> Iterator[str]:
+    if change.state in {"new", "gone", "same"}:
+        yield change.state
+    if change.columns:
+        yield f"columns {', '.join(change.columns)}"
+    if change.reordered:
+        yield "the same rows in another order"
+    if change.state == "changed" and not change.key:
+        yield "matched by whole rows"
+
+
+def _figure(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return "-" if value is None else markdown.shorten(str(value), 12)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"

@@ -1,0 +1,220 @@
+"""The verdict of a check: what its findings weigh, in a word and in a line; and `--fail-on`, the conditions of a failure.
+
+docs/checking.md explains the states and the threshold.
+
+error             a finding with the severity error
+warning           one with the severity warning or error
+compromised       the verdict (pipelines.checking.verdict)
+KIND              a finding of this kind
+KIND:SHARE        findings of this kind that concern this share of a split or more: `split_leak:0.1%`, `split_leak:0.001`
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from builders.errors import UsageError
+from cards.kind_names import KIND_NAMES
+from cards.manifest import Finding
+from pipelines.audit.kinds import KINDS
+
+State = Literal["no problems", "warnings", "compromised", "defective", "damaged"]
+
+# From this share of the texts of a split, other than train, a score on it says little.
+COMPROMISING_SHARE = 0.05
+# The kinds that this share is applied to, as a verb for one text and for several. Kinds with the same verb add up.
+COMPROMISING = {
+    "split_leak": ("leaks", "leak"),
+    "near_leak": ("leaks", "leak"),
+    "conflicting_label": ("has conflicting labels", "have conflicting labels"),
+    "empty_text": ("is empty", "are empty"),
+}
+NOUNS = {
+    "Retrieval": "queries", "Reranking": "queries", "PairClassification": "pairs", "STS": "pairs", "BitextMining": "pairs",
+}  # fmt: skip
+MAX_CLAUSES = 2  # in a summary
+# The CSS class of a verdict.
+COLORS: Mapping[State, str] = {
+    "no problems": "good", "warnings": "warning", "compromised": "error", "defective": "error", "damaged": "error",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the findings of a check weigh. summary: one line, which begins with the state or with the number of warnings."""
+
+    state: State
+    summary: str
+
+
+@dataclass(frozen=True)
+class Impact:
+    """What findings of one kind, or of kinds that add up, concern: count of total texts of a split.
+
+    earlier: the split that they leak from, else empty.
+    """
+
+    kinds: tuple[str, ...]
+    config: str
+    split: str
+    earlier: str
+    count: int
+    share: float
+
+    @property
+    def compromising(self) -> bool:
+        """Whether a score on this split says little."""
+        return self.split != "train" and self.share >= COMPROMISING_SHARE and self.kinds[0] in COMPROMISING
+
+
+def judge(task: str, findings: Sequence[Finding], problems: Sequence[str], *, sample: bool) -> Verdict:
+    """The verdict on a dataset.
+
+    task: the name of its task type. problems: differences between a release and its manifest. sample: the shares of a sample say
+    nothing about the dataset, so it is never called compromised.
+    """
+    errors, warnings = ([one for one in findings if one.severity == severity] for severity in ("error", "warning"))
+    counts = [_counted(len(errors), "error"), _counted(len(warnings), "warning")]
+    clauses = _clauses(task, errors or warnings)
+    if problems:
+        return Verdict("damaged", _summary(["damaged", _counted(len(problems), "problem"), *counts], clauses))
+    if errors:
+        return Verdict("defective", _summary(["defective", *counts], clauses))
+    if not sample and any(one.compromising for one in impacts(warnings)):
+        return Verdict("compromised", _summary(["compromised", *counts], clauses))
+    if warnings:
+        return Verdict("warnings", _summary(counts, clauses))
+    return Verdict("no problems", "no problems")
+
+
+def impacts(findings: Iterable[Finding], *, merge: bool = True) -> list[Impact]:
+    """The impacts of findings, the largest share first.
+
+    Findings of a kind in one column add up, where they differ in their detail alone (exactly, or ignoring case); so do the kinds
+    of COMPROMISING with the same verb, if `merge`. Leaks from different splits do not: one text may leak from both.
+    """
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for one in findings:
+        kind = COMPROMISING[one.kind][0] if merge and one.kind in COMPROMISING else one.kind
+        groups.setdefault((kind, one.config, one.split, one.column, _earlier(one)), []).append(one)
+    found = [
+        Impact(
+            tuple(dict.fromkeys(one.kind for one in group)),
+            group[0].config,
+            group[0].split,
+            _earlier(group[0]),
+            sum(one.count for one in group),
+            min(1.0, sum(one.share for one in group)),
+        )
+        for group in groups.values()
+    ]
+    return sorted(found, key=lambda one: -one.share)
+
+
+def _earlier(finding: Finding) -> str:
+    """The split that a finding compares with: its detail begins with `in <split>`."""
+    first = finding.detail.split(",")[0]
+    return first.removeprefix("in ") if finding.kind.endswith("_leak") and first.startswith("in ") else ""
+
+
+def _clauses(task: str, findings: Sequence[Finding]) -> list[str]:
+    """What matters most about findings: those that can compromise a score, else the kinds with the largest shares."""
+    found = impacts(findings)
+    weighty = [one for one in found if one.kinds[0] in COMPROMISING and one.split != "train"]
+    clauses = [_clause(task, one) for one in weighty]
+    counts: dict[str, int] = {}
+    for one in found:
+        counts[one.kinds[0]] = counts.get(one.kinds[0], 0) + one.count
+    return clauses or [f"{KIND_NAMES.get(kind, kind)} ({count:,})" for kind, count in counts.items()]
+
+
+def _clause(task: str, impact: Impact) -> str:
+    verb = COMPROMISING[impact.kinds[0]][impact.count != 1]
+    total = round(impact.count / impact.share) if 0 < impact.share < 1 else impact.count
+    source = f" from {impact.earlier}" if impact.earlier else ""
+    split = f"{impact.split} " if impact.split else ""
+    noun = "documents" if impact.config == "corpus" else NOUNS.get(task, "texts")
+    return f"{impact.count:,} of {total:,} {split}{noun} {verb}{source}"
+
+
+def _summary(heads: Sequence[str], clauses: Sequence[str]) -> str:
+    more = f"; and {len(clauses) - MAX_CLAUSES} more" if len(clauses) > MAX_CLAUSES else ""
+    text = "; ".join(clauses[:MAX_CLAUSES]) + more
+    return ", ".join(filter(None, heads)) + (f": {text}" if text else "")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count > 1 else ''}" if count else ""
+
+
+LEVELS = ("error", "warning", "compromised")
+DEFAULT = ("error", "compromised")
+SHARE = re.compile(r"(\d+\.?\d*|\.\d+) ?(%?)", re.ASCII)
+GRAMMAR = "error, warning, compromised, KIND or KIND:SHARE, where a share is 0.1% or 0.001"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition. text: as the user wrote it. what: a level, or a kind. share: from 0 to 1."""
+
+    text: str
+    what: str
+    share: float = 0.0
+
+    def is_met(self, state: State, findings: Sequence[Finding]) -> bool:
+        """Whether the result of a check meets it. state: that of the verdict."""
+        severities = {finding.severity for finding in findings}
+        match self.what:
+            case "error":
+                return "error" in severities
+            case "warning":
+                return bool(severities & {"error", "warning"})
+            case "compromised":
+                return state == "compromised"
+        same_kind = impacts((one for one in findings if one.kind == self.what), merge=False)
+        return any(one.share >= self.share for one in same_kind)
+
+
+def parse_conditions(texts: Iterable[str]) -> tuple[Condition, ...]:
+    """The conditions of all options `--fail-on`, each with one or several joined by commas; DEFAULT where there are none.
+
+    Raises UsageError for an unknown kind and for a share that is not between 0 and 1.
+    """
+    words = [word.strip() for text in texts for word in text.split(",")]
+    return tuple(_parse(word) for word in words or DEFAULT)
+
+
+def met_conditions(conditions: Iterable[Condition], state: State, findings: Sequence[Finding]) -> list[str]:
+    """The conditions that the result of a check meets, as the user wrote them."""
+    return [one.text for one in conditions if one.is_met(state, findings)]
+
+
+def _parse(text: str) -> Condition:
+    what, colon, share = text.partition(":")
+    if what not in LEVELS and what not in KINDS:
+        nearest = [repr(name) for name in difflib.get_close_matches(what, [*LEVELS, *KINDS], n=3, cutoff=0.5)]
+        hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
+        todo = f"{hint}docs/findings.md lists all kinds"
+        raise UsageError(f"--fail-on: no kind of finding is named {what!r}", expected=GRAMMAR, todo=todo)
+    if not colon:
+        return Condition(text, what)
+    if what in LEVELS:
+        raise UsageError(
+            f"--fail-on: {what} takes no share", found=text, expected=GRAMMAR, todo="name a kind of finding"
+        )
+    return Condition(text, what, parse_share(share, text, GRAMMAR))
+
+
+def parse_share(share: str, text: str, grammar: str) -> float:
+    """A share from 0 to 1, from `0.1%` or `0.001`. text: the whole condition, and its grammar, for the error.
+
+    Raises UsageError for what is not a share.
+    """
+    match = SHARE.fullmatch(share.strip())
+    value = float(match[1]) / (100 if match[2] else 1) if match else -1.0
+    if not 0 <= value <= 1:
+        todo = "write a share from 0% to 100%, or from 0 to 1"
+        raise UsageError("--fail-on: not a share", found=text, expected=grammar, todo=todo)
+    return value

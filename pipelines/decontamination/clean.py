@@ -1,0 +1,227 @@
+"""Writes a corpus again without some of its rows: the same files, formats and compression, in another folder.
+
+Rows of JSON lines and CSV that are kept keep their bytes; a file of Parquet keeps its schema, its codecs, and the
+borders of its row groups. A file is written by one process, so the bytes do not depend on how many there are.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builders.errors import DatasetError, UsageError
+from pipelines.decontamination import line_rows
+from pipelines.decontamination.corpora import in_batches, open_parquet, read_header
+from pipelines.decontamination.corpus_files import CorpusFile, open_output
+from pipelines.decontamination.line_rows import read_lines
+from pipelines.process import workers
+from pipelines.process.files import locked
+from pipelines.process.stages import BYTES, stage
+from pipelines.process.terminal import verbosity
+from pipelines.release.folder import write_json
+from pipelines.release.staging import staged_folder
+
+REPORT = "removed.json"
+DROP_SCHEMA = {"file": pl.String, "row": pl.Int64, "reason": pl.String}
+GROUP_BYTES = 256 << 20  # a larger row group is written as several: one is held in memory
+
+
+@dataclass(frozen=True)
+class CleanFile:
+    """A file of a clean copy: its name in the corpus, its path in the copy, its rows before and after."""
+
+    file: str
+    relative: str
+    rows: int
+    kept: int
+
+
+@dataclass(frozen=True)
+class CleanCorpus:
+    """A clean copy: its files, and how many rows were dropped for each reason; a row with several counts once for
+    each."""
+
+    files: tuple[CleanFile, ...]
+    dropped: dict[str, int]
+
+    @property
+    def rows(self) -> int:
+        """The rows of the corpus."""
+        return sum(file.rows for file in self.files)
+
+    @property
+    def kept(self) -> int:
+        """The rows of the copy."""
+        return sum(file.kept for file in self.files)
+
+
+def write_clean(files: Sequence[CorpusFile], drop: pl.DataFrame, target: Path, *, jobs: int = 1) -> CleanCorpus:
+    """Write the files of a corpus into a folder, without some rows, and removed.json, which counts them by reason.
+
+    drop: the columns of DROP_SCHEMA; a row may occur several times. target: does not exist, or is a clean copy, which
+    is replaced once the new one is complete. jobs: how many files are written at a time.
+
+    Raises UsageError where the target is in the corpus, is a folder with other content, or cannot hold two files of one
+    name; SourceError for a file that cannot be read; ReleaseError for a disk that is full.
+    """
+    check_target(files, target)
+    rows = {file: group["row"].unique().sort().to_numpy() for (file,), group in drop.group_by("file")}
+    nothing = np.array([], dtype="i8")
+    work = [(file, rows.get(file.name, nothing)) for file in files]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        locked(target.with_name(f".{target.name}.lock"), str(target), remove=True),
+        staged_folder(target, "the clean corpus", marker=REPORT) as folder,
+        stage("writing the clean corpus", total=sum(file.size for file in files), unit=BYTES) as advance,
+    ):
+        written = []
+        for (file, _), copy in zip(work, _copy_all(work, folder, jobs), strict=True):
+            written.append(copy)
+            advance(file.size)
+        counts = drop.unique().group_by("reason").len().sort("reason")
+        clean = CleanCorpus(tuple(written), dict(counts.iter_rows()))
+        write_json(folder / REPORT, _report(clean))
+    return clean
+
+
+def check_target(files: Sequence[CorpusFile], target: Path) -> None:
+    """Raise UsageError where a clean copy of these files cannot be written to a folder; see `write_clean`."""
+    inside = target.resolve()
+    for file in files:
+        root = file.root.resolve()
+        if inside == root or root in inside.parents or inside in root.parents or inside in file.path.resolve().parents:
+            what = "the clean corpus cannot be written into the corpus itself"
+            raise UsageError(what, where=str(target), found=file.name, todo="name a folder outside of the corpus")
+    names = [file.relative for file in files]
+    if twice := [name for name in names if names.count(name) > 1] if len({*names}) < len(names) else []:
+        found = " and ".join(file.name for file in files if file.relative == twice[0])
+        what = f"two files of the corpus are called {twice[0]!r}"
+        raise UsageError(
+            what, where=str(target), found=found, todo="clean the folders one by one, each into its own folder"
+        )
+    if REPORT in names:
+        raise UsageError(f"a file of the corpus is called {REPORT!r}", where=str(target), todo="rename it")
+    if target.exists() and not (target.is_dir() and ((target / REPORT).is_file() or not any(target.iterdir()))):
+        found = "a folder with other files" if target.is_dir() else "a file"
+        todo = "name a folder that does not exist"
+        raise UsageError("the folder for the clean corpus is in use", where=str(target), found=found, todo=todo)
+
+
+def _report(clean: CleanCorpus) -> dict[str, Any]:
+    files = [
+        {"file": one.relative, "rows": one.rows, "kept": one.kept}
+        for one in sorted(clean.files, key=lambda one: one.relative)
+    ]
+    return {"rows": clean.rows, "kept": clean.kept, "dropped": clean.dropped, "files": files}
+
+
+def _copy_all(work: Sequence[tuple[CorpusFile, Any]], folder: Path, jobs: int) -> Iterator[CleanFile]:
+    """Write each file; yields them in order."""
+    copy = partial(_copy, folder=folder)
+    if jobs == 1 or len(work) == 1:
+        yield from map(copy, work)
+        return
+    processes = min(jobs, len(work))
+    with (
+        ProcessPoolExecutor(processes, get_context("spawn"), workers.prepare_worker, initargs=(verbosity(),)) as pool,
+        workers.terminate_workers(),
+    ):
+        with workers.hold_interrupts(), workers.own_packages_first():
+            pending = [pool.submit(_copy_in_worker, one, folder) for one in work]
+        try:
+            for future in pending:
+                yield future.result()
+        except BrokenProcessPool:
+            what, todo = (
+                "a process that writes the clean corpus was killed",
+                "run it again, with fewer processes if memory was short",
+            )
+            raise DatasetError(what, where=str(folder.parent), todo=todo) from None
+
+
+def _copy_in_worker(work: tuple[CorpusFile, Any], folder: Path) -> CleanFile:
+    with workers.clean_termination():
+        return _copy(work, folder)
+
+
+def _copy(work: tuple[CorpusFile, Any], folder: Path) -> CleanFile:
+    """Write one file without some rows, whose numbers are sorted."""
+    file, drop = work
+    path = folder / file.relative
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if file.format == "Parquet":
+        rows, kept = _copy_parquet(file, drop, path)
+    else:
+        rows, kept = _copy_text(file, drop, path)
+    return CleanFile(file.name, file.relative, rows, kept)
+
+
+def _copy_text(file: CorpusFile, drop: Any, path: Path) -> tuple[int, int]:
+    row = kept = 0
+    with open_output(path, file.compression) as output:
+        for records in _records(file, output):
+            keep = _keep(row, len(records), drop)
+            data = b"".join(
+                records if keep.all() else (one for one, wanted in zip(records, keep, strict=True) if wanted)
+            )
+            output.write(data)
+            row, kept = row + len(records), kept + int(keep.sum())
+    return row, kept
+
+
+def _records(file: CorpusFile, output: Any) -> Iterator[list[bytes]]:
+    """The bytes of the rows of a file, in lists. The header of CSV is written on the way."""
+    if file.format == "JSON lines":
+        yield from read_lines(file)
+        return
+    header = read_header(file)
+    if header is None:
+        return
+    output.write(header[1])
+    lines = chain.from_iterable(read_lines(file, len(header[1])))
+    for records in in_batches(line_rows.read_records(file.name, lines, line_rows.SEPARATORS[file.format], 0)):
+        yield [data for _, data in records]
+
+
+def _copy_parquet(file: CorpusFile, drop: Any, path: Path) -> tuple[int, int]:
+    row = kept = 0
+    with open_parquet(file) as source:
+        metadata, schema = source.metadata, source.schema_arrow
+        with pq.ParquetWriter(path, schema, compression=_codecs(metadata)) as writer:
+            for number in range(metadata.num_row_groups):
+                group = metadata.row_group(number)
+                batch_size = max(1, group.num_rows * GROUP_BYTES // max(group.total_byte_size, GROUP_BYTES))
+                for batch in source.iter_batches(batch_size, [number], use_threads=False):
+                    keep = _keep(row, batch.num_rows, drop)
+                    table = pa.Table.from_batches([batch], schema).filter(pa.array(keep))
+                    if table.num_rows:
+                        writer.write_table(table, row_group_size=table.num_rows)
+                    row, kept = row + batch.num_rows, kept + table.num_rows
+    return row, kept
+
+
+def _codecs(metadata: Any) -> dict[str, str] | str:
+    """The codec of each column, as the first row group has it."""
+    if not metadata.num_row_groups or not metadata.num_columns:
+        return "snappy"
+    group = metadata.row_group(0)
+    columns = (group.column(index) for index in range(group.num_columns))
+    return {column.path_in_schema: column.compression.replace("UNCOMPRESSED", "NONE") for column in columns}
+
+
+def _keep(first: int, count: int, drop: Any) -> Any:
+    """For `count` rows from `first` on, whether each is kept."""
+    keep = np.ones(count, dtype=bool)
+    start, stop = np.searchsorted(drop, [first, first + count])
+    keep[drop[start:stop] - first] = False
+    return keep

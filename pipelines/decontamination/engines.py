@@ -1,0 +1,309 @@
+"""Runs the partitions of a scan, on processes of this machine or a Ray cluster; keeps the result of each for a killed scan.
+
+    <base>/<digest>/000017.arrow    the result of partition 17, complete
+    <base>/.<digest>.lock           held by the scan that writes them
+
+The digest is over all that the results follow from; see `scan_digest`. Another corpus, index or option has another
+folder.
+
+Each process has a pipe of its own, so that it is known which partition a killed one had; the pools of the standard
+library fail as a whole then. Ctrl-C does not reach the processes: the parent ends them, and they end themselves when it
+is gone (pipelines/process/workers.py).
+
+A result follows from its partition alone, is written once it is complete, and is read in the order of the partitions:
+so neither the engine nor the number of workers, nor which of them were killed, changes a byte.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from multiprocessing import connection, get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from builders.errors import DatasetError, ReleaseError, UsageError
+from pipelines.decontamination.corpora import Partition
+from pipelines.process import workers
+from pipelines.process.files import locked, replacing
+from pipelines.process.stages import BYTES, stage
+from pipelines.process.terminal import verbosity
+
+logger = logging.getLogger(__name__)
+
+
+def scan_digest(partitions: Sequence[Partition], options: Mapping[str, Any]) -> str:
+    """SHA-256 over what the results of a scan follow from: its partitions with the identities of their files, and its
+    options.
+
+    options: values that JSON can hold: the digest of the index, of the code, the threshold.
+    """
+    pieces = [
+        [
+            part.file.name,
+            part.file.identity,
+            part.layout.texts,
+            part.layout.label,
+            part.first_row,
+            part.start,
+            part.stop,
+        ]
+        for part in partitions
+    ]
+    inputs = {"options": dict(options), "partitions": pieces, "polars": version("polars")}
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+
+@contextmanager
+def open_checkpoints(base: Path, digest: str) -> Iterator[Path]:
+    """The folder for the results of a scan, with those that an earlier one left; removed when the block ends without an
+    error.
+
+    Another scan of the same waits until this one ends.
+
+    Raises ReleaseError where the folder cannot be written.
+    """
+    folder = base / digest
+    try:
+        with locked(base / f".{digest}.lock", "this scan", activity="running", remove=True):
+            folder.mkdir(exist_ok=True)
+            for leftover in folder.glob(".*"):  # of a killed worker
+                leftover.unlink()
+            yield folder
+            shutil.rmtree(folder)
+    except OSError as error:
+        if error.filename is None or not str(error.filename).startswith(str(base)):
+            raise
+        todo = "free some space, or name another folder for checkpoints"
+        raise ReleaseError("checkpoints cannot be written", where=str(base), found=error.strerror, todo=todo) from error
+
+
+def result_path(folder: Path, partition: Partition) -> Path:
+    """The file of a partition's result."""
+    return folder / f"{partition.number:06d}.arrow"
+
+
+def write_result(folder: Path, partition: Partition, result: pl.DataFrame) -> None:
+    """Write a partition's result completely or not at all; the file is on disk before it has its name."""
+    with replacing(result_path(folder, partition)) as temporary, temporary.open("wb") as file:
+        result.write_ipc(file, compression="zstd")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def unfinished(folder: Path, partitions: Sequence[Partition]) -> list[Partition]:
+    """The partitions without a result; one that cannot be read, after a crash of the machine, is removed."""
+    rest = [partition for partition in partitions if not _is_complete(result_path(folder, partition))]
+    if len(rest) < len(partitions):
+        logger.info("resuming: %d of %d partitions were scanned before", len(partitions) - len(rest), len(partitions))
+    return rest
+
+
+def read_results(folder: Path, partitions: Iterable[Partition]) -> Iterator[pl.DataFrame]:
+    """The results of partitions in their order."""
+    for partition in partitions:
+        yield pl.read_ipc(result_path(folder, partition))
+
+
+def _is_complete(path: Path) -> bool:
+    try:
+        pl.read_ipc_schema(path)
+    except FileNotFoundError:
+        return False
+    except (OSError, pl.exceptions.PolarsError):
+        path.unlink()
+        return False
+    return True
+
+
+Work = Callable[[Partition], pl.DataFrame]
+
+
+ATTEMPTS = 4  # for one partition: processes that are killed while they have it
+POLARS_THREADS = "POLARS_MAX_THREADS"
+
+
+@dataclass
+class _Worker:
+    """A process, our end of its pipe, and the partition that it has."""
+
+    process: SpawnProcess
+    pipe: Connection
+    partition: Partition
+
+
+def run_in_processes(partitions: Sequence[Partition], work: Work, folder: Path, processes: int) -> Iterator[Partition]:
+    """Each partition once its result is in the folder, in the order in which they finish.
+
+    Raises the first error of `work`, and DatasetError where a partition's process was killed ATTEMPTS times.
+    """
+    waiting, kills = deque(partitions), Counter[int]()
+    running: list[_Worker] = []
+    with _end_all(running):
+        while waiting or running:
+            while waiting and len(running) < processes:
+                running.append(_start(work, folder, waiting.popleft(), processes))
+            for pipe in connection.wait([one.pipe for one in running]):
+                worker = next(one for one in running if one.pipe is pipe)
+                try:
+                    error = worker.pipe.recv()
+                except (EOFError, OSError):  # killed
+                    running.remove(worker)
+                    waiting.appendleft(worker.partition)
+                    kills[worker.partition.number] += 1
+                    _bury(worker, kills[worker.partition.number])
+                    continue
+                if error is not None:
+                    raise error
+                done = worker.partition
+                if waiting:
+                    worker.partition = waiting.popleft()
+                    with suppress(OSError):  # killed meanwhile: the next wait notices
+                        worker.pipe.send(worker.partition)
+                else:
+                    running.remove(worker)
+                    worker.pipe.close()  # its end
+                    worker.process.join()
+                yield done
+
+
+def killed_too_often(partition: Partition, attempts: int, found: str) -> DatasetError:
+    """The error for a partition whose workers are killed again and again."""
+    return DatasetError(
+        f"a worker was killed {attempts} times while it read the same part of the corpus",
+        where=f"{partition.file.name}, from row {partition.first_row}",
+        found=found,
+        todo="if memory was short, use fewer workers; what is finished is not repeated",
+    )
+
+
+def _start(work: Work, folder: Path, partition: Partition, processes: int) -> _Worker:
+    """Start a process with its first partition."""
+    context = get_context("spawn")  # threads of polars do not survive a fork
+    ours, theirs = context.Pipe()
+    threads = max(1, (os.cpu_count() or 1) // processes)
+    process = context.Process(target=_serve, args=(theirs, work, folder, verbosity()), daemon=True)
+    workers.start_tracker()
+    with workers.hold_interrupts(), workers.own_packages_first(), _environment(POLARS_THREADS, str(threads)):
+        process.start()
+    theirs.close()
+    with suppress(OSError):  # killed already
+        ours.send(partition)
+    return _Worker(process, ours, partition)
+
+
+def _serve(pipe: Connection, work: Work, folder: Path, verbose: int) -> None:
+    """Run partitions that come from the pipe until it is closed; the answer to each is None or an error."""
+    workers.prepare_worker(verbose)
+    with workers.clean_termination():
+        while True:
+            try:
+                partition = pipe.recv()
+            except EOFError:
+                return
+            error: Exception | None = None
+            try:
+                write_result(folder, partition, work(partition))
+            except (DatasetError, OSError) as problem:
+                error = problem
+            except Exception as problem:  # a mistake of ours: only this process knows where, and not all can be sent
+                logger.exception("partition %d", partition.number)
+                what, place = "a partition cannot be read", f"{partition.file.name}, from row {partition.first_row}"
+                error = DatasetError(what, where=place, found=f"{type(problem).__name__}: {problem}"[:300])
+            with suppress(OSError):  # the parent is gone
+                pipe.send(error)
+
+
+def _bury(worker: _Worker, kills: int) -> None:
+    """Wait for a process that was killed; raise DatasetError after the last attempt."""
+    worker.pipe.close()
+    worker.process.join()
+    if kills >= ATTEMPTS:
+        code = worker.process.exitcode or 0
+        raise killed_too_often(worker.partition, kills, f"signal {-code}" if code < 0 else f"exit code {code}")
+
+
+@contextmanager
+def _end_all(running: list[_Worker]) -> Iterator[None]:
+    """Where the block is left early, end the processes: they clean up, and are waited for."""
+    try:
+        yield
+    finally:
+        for one in running:
+            one.pipe.close()
+            one.process.terminate()
+        for one in running:
+            one.process.join()
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """An environment variable for the processes that the block starts, unless the user has set it."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
+RAY = "ray"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What runs partitions. workers: how many at a time; 1 with `local` is this process. address: of a Ray cluster that
+    is there.
+
+    Without an address, Ray runs on this machine while the scan does.
+    """
+
+    name: Literal["local", "ray"] = "local"
+    workers: int = 1
+    address: str | None = None
+
+
+def run_partitions(partitions: Sequence[Partition], work: Work, engine: Engine, folder: Path) -> None:
+    """Have each partition's result in a folder of checkpoints; those that are there are not computed again.
+
+    work: a function of one partition that can be pickled: of a module, or a `functools.partial` of one.
+
+    Raises the first error of `work`; DatasetError where workers are killed again and again by one partition; UsageError
+    where Ray is not installed or its cluster does not answer.
+    """
+    if engine.name == RAY and find_spec(RAY) is None:
+        raise UsageError("Ray is not installed", todo="pip install 'embedding-datasets[ray]', or use --engine local")
+    rest = unfinished(folder, partitions)
+    with stage("scanning", total=sum(partition.size for partition in rest), unit=BYTES) as advance:
+        for partition in _run(rest, work, engine, folder):
+            advance(partition.size)
+
+
+def _run(partitions: Sequence[Partition], work: Work, engine: Engine, folder: Path) -> Iterator[Partition]:
+    """Each partition once its result is in the folder, in any order."""
+    if not partitions:
+        return
+    if engine.name == RAY:
+        run_on_ray = import_module("pipelines.decontamination.ray_engine").run_on_ray
+        yield from run_on_ray(partitions, work, partial(write_result, folder), engine.workers, engine.address)
+    elif engine.workers > 1 and len(partitions) > 1:
+        yield from run_in_processes(partitions, work, folder, min(engine.workers, len(partitions)))
+    else:
+        for partition in partitions:
+            write_result(folder, partition, work(partition))
+            yield partition

@@ -1,0 +1,480 @@
+"""Makes the index of the texts of datasets: table by table, in batches, so that memory does not grow with the tables.
+
+Entries are sorted by dataset as given, then by table in the order of the task, then by row. Of a row with two texts both entries
+follow each other. Their order and the index's bytes depend on nothing else.
+
+Near-duplicates are compared exactly where the release that an entry is of is on this machine. Its texts are written once, in the
+order of the index, to an Arrow file in a scratch folder that is mapped into memory: a scan reads the few that it needs, and the
+system keeps no more of the file than there is room for.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+
+from builders import catalogue, tasks
+from builders.batches import map_in_order
+from builders.errors import ReleaseError, SourceError, UsageError
+from builders.shaping.factuality import has_sides, side_texts
+from builders.shaping.folding import hash_texts
+from builders.tasks import Layout
+from pipelines.audit.findings import hash_values
+from pipelines.audit.tables import Frames, available_splits, count_rows, model_inputs, row_id, text_layouts
+from pipelines.checking.datasets import ForeignDataset, ForeignOptions, find_files, read_datasets, reading_rows
+from pipelines.checking.targets import Target, dataset_name, locate_target, resolve_targets
+from pipelines.decontamination.batches import label_texts
+from pipelines.decontamination.fingerprints import fingerprint_texts
+from pipelines.decontamination.index_file import MAX_ENTRIES, SCHEMA, IndexTable, TextIndex, write_index
+from pipelines.process.safe_text import first_line
+from pipelines.process.stages import stage
+from pipelines.release import folder
+from pipelines.release.folder import MANIFEST, require_manifest
+
+Texts = dict[str, pl.Expr]  # one or two texts of each row, by column
+
+
+def table_texts(layout: Layout, frame: pl.LazyFrame) -> list[Texts]:
+    """The texts of a table's rows: its columns; then, as a pair, the sides of texts that all are `Premise: ... Hypothesis: ...`.
+
+    A training corpus has premise and hypothesis in two fields, and not these words. The columns of the sides are named
+    `text[premise]` and `text[hypothesis]`.
+    """
+    columns = model_inputs(layout)
+    if layout.config != "default" or len(columns) != 1:
+        return [columns]
+    [(name, text)] = columns.items()
+    both = frame.select(rows=pl.len(), sided=has_sides(text.cast(pl.String)).sum()).collect(engine="streaming")
+    if not both["rows"][0] or both["sided"][0] < both["rows"][0]:
+        return [columns]
+    return [columns, _sides(name, text)]
+
+
+def texts_with(layout: Layout, column: str) -> Texts | None:
+    """Those texts of `table_texts` that one of its columns is of; None for a column that it does not name."""
+    columns = model_inputs(layout)
+    return next((texts for texts in (columns, *(_sides(*one) for one in columns.items())) if column in texts), None)
+
+
+def _sides(name: str, text: pl.Expr) -> Texts:
+    premise, hypothesis = side_texts(text)
+    return {f"{name}[premise]": premise, f"{name}[hypothesis]": hypothesis}
+
+
+Array = npt.NDArray[Any]
+Batch = tuple[pl.DataFrame, pl.Series, pl.Series]  # texts and labels of rows, their names, their positives
+
+BATCH_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class IndexedDataset:
+    """A release, or a dataset that this package did not build, with its tables in the layout of its task.
+
+    content_sha256: of the release, empty where there is none. own_locations: the config and split by which the dataset itself
+    calls a table, where the task has another name for it.
+    """
+
+    dataset: str
+    version: str
+    task: tasks.Task
+    frames: Frames = field(repr=False)
+    languages: tuple[str, ...] = ()
+    content_sha256: str = ""
+    own_locations: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """dataset, version and content_sha256, as those of an IndexTable."""
+        return self.dataset, self.version, self.content_sha256
+
+    def own_location(self, config: str, split: str) -> tuple[str, str]:
+        """The config and split by which the dataset itself calls the table that the task calls so."""
+        return self.own_locations.get((config, split), (config, split))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One or two texts of each row of a table, and the number of their first entry and of their first IndexTable."""
+
+    dataset: IndexedDataset
+    config: str
+    frame: pl.LazyFrame
+    texts: Texts
+    first_entry: int
+    first_table: int
+
+
+def index_tables(datasets: Sequence[IndexedDataset], output: Path, splits: Sequence[str] = ()) -> list[IndexTable]:
+    """Write the index of the texts of datasets, as a model receives them, and return what it is of.
+
+    splits: those to index beside the one that a benchmark evaluates, where a dataset has them.
+
+    Raises UsageError for a split that no dataset has, and for more texts than an index can hold; SourceError for a dataset that
+    lacks a table or a column with texts.
+    """
+    chosen = [choose_splits(one, splits) for one in datasets]
+    unknown = set(splits).difference(*chosen)
+    if unknown:
+        raise UsageError(
+            f"no dataset has the split {', '.join(sorted(unknown))}",
+            expected=", ".join(sorted({split for one in datasets for split in available_splits(one.task, one.frames)})),
+        )
+    tables: list[IndexTable] = []
+    write_index(output, chain.from_iterable(map(_index_dataset, datasets, chosen, (tables for _ in datasets))), tables)
+    return tables
+
+
+def choose_splits(dataset: IndexedDataset, splits: Sequence[str] = ()) -> list[str]:
+    """The splits of a dataset to index: the one that a benchmark evaluates, and those requested that it has."""
+    available = available_splits(dataset.task, dataset.frames)
+    evaluated = tasks.evaluated_split(dataset.task)
+    if evaluated not in available:
+        evaluated = available[-1] if available else ""
+    return [split for split in available if split == evaluated or split in splits]
+
+
+def _index_dataset(
+    dataset: IndexedDataset, splits: Sequence[str], tables: list[IndexTable]
+) -> Iterator[pa.RecordBatch]:
+    """The entries of a dataset; adds what they are of to the tables."""
+    for split in splits:
+        documents = _Documents(dataset, split)
+        for layout in text_layouts(dataset.task):
+            frame = _require_table(dataset, layout, split)
+            rows = count_rows(frame)
+            for texts in table_texts(layout, frame):
+                first = sum(table.rows for table in tables)
+                if first + rows * len(texts) > MAX_ENTRIES:
+                    raise UsageError(
+                        "too many texts for one index", expected=f"at most {MAX_ENTRIES:,}", todo="make several"
+                    )
+                source = _Source(dataset, layout.config, frame, texts, first, len(tables))
+                tables += _describe_tables(source, split, rows)
+                name = f"{tables[-1].config}/{tables[-1].split}"
+                with stage(f"fingerprints of {dataset.dataset} {name}", total=rows, unit="rows") as advance:
+                    yield from map_in_order(partial(_index_batch, source), _read_batches(source, documents, advance))
+
+
+def _describe_tables(source: _Source, split: str, rows: int) -> list[IndexTable]:
+    """What the texts of a source are of, one IndexTable for each column."""
+    dataset, count = source.dataset, len(source.texts)
+    return [
+        IndexTable(
+            *dataset.identity,
+            *dataset.own_location(source.config, split),
+            column,
+            dataset.task.type.name,
+            dataset.languages,
+            rows,
+            None if count == 1 else source.first_table + 1 - number,
+        )
+        for number, column in enumerate(source.texts)
+    ]
+
+
+def _require_table(dataset: IndexedDataset, layout: tasks.Layout, split: str) -> pl.LazyFrame:
+    """A table with the columns of its texts. Raises SourceError where the dataset lacks it, or one of them."""
+    frame = dataset.frames.get(layout.config, {}).get(split)
+    columns = frame.collect_schema().names() if frame is not None else []
+    needed = [*layout.text, "title"] if layout.config == "corpus" else layout.text
+    missing = [column for column in needed if column not in columns]
+    if frame is None or missing:
+        raise SourceError(
+            "a table with texts is missing" if frame is None else f"the column {missing[0]} is missing",
+            where=f"{dataset.dataset}, {layout.config}/{split}",
+            found=", ".join(columns) or None,
+            todo="embedding-datasets check lists what is wrong with a dataset",
+        )
+    return frame
+
+
+class _Documents:
+    """The entries of a split's relevant documents, collected while its corpus is read and given to its queries."""
+
+    def __init__(self, dataset: IndexedDataset, split: str) -> None:
+        schema = {"query-id": pl.String, "corpus-id": pl.String}
+        self.qrels = pl.DataFrame(schema=schema)
+        qrels = dataset.frames.get("qrels", {}).get(split)
+        if qrels is not None and {*schema, "score"} <= set(qrels.collect_schema().names()):
+            positive = qrels.filter(pl.col("score") > 0).select(pl.col(*schema).cast(pl.String))
+            self.qrels = positive.collect(engine="streaming")
+        self.entries = [pl.DataFrame(schema={"corpus-id": pl.String, "entry": pl.UInt32})]
+
+    def add(self, ids: pl.Series, first_entry: int) -> None:
+        """Remember the entries of documents that are relevant to a query; they have these ids and follow each other."""
+        frame = pl.DataFrame({"corpus-id": ids, "entry": first_entry + np.arange(len(ids), dtype=np.uint32)})
+        self.entries.append(frame.join(self.qrels, on="corpus-id", how="semi", maintain_order="left"))
+
+    def of_queries(self, ids: pl.Series) -> pl.Series:
+        """For each query the entries of its relevant documents, ascending."""
+        asked = pl.DataFrame({"query-id": ids})
+        qrels = self.qrels.join(asked, on="query-id", how="semi").join(pl.concat(self.entries), on="corpus-id")
+        lists = qrels.group_by("query-id").agg(pl.col("entry").unique().sort())
+        return asked.join(lists, on="query-id", how="left", maintain_order="left")["entry"].fill_null([])
+
+
+def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int], None]) -> Iterator[Batch]:
+    """The rows of a table in batches, each with the number of its first row."""
+    texts = {f"__text{number}": text for number, text in enumerate(source.texts.values())}
+    names = source.frame.collect_schema().names()
+    labels = [label for label in (source.dataset.task.type.label,) if label in names]
+    labels += ["label_text"] if labels and "label_text" in names else []
+    row_name = row_id(names)
+    given = {} if row_name is None else {"__name": row_name.cast(pl.String).fill_null("")}
+    wanted = source.frame.select(**texts, **given, **{f"__{label}": pl.col(label) for label in labels})
+    digests = _row_digests(source.frame) if row_name is None else np.empty(0, np.uint64)
+    copies = _copy_numbers(digests)
+    start = 0
+    while len(batch := wanted.slice(start, BATCH_ROWS).collect(engine="streaming")):
+        if row_name is None:
+            own = zip(digests[start:].tolist()[: len(batch)], copies[start:].tolist()[: len(batch)], strict=True)
+            row_names = pl.Series([f"{one:016x}" + (f"-{copy}" if copy > 1 else "") for one, copy in own])
+        else:
+            row_names = batch["__name"]
+        positives = pl.repeat([], len(batch), dtype=pl.List(pl.UInt32), eager=True)
+        if source.config == "corpus":
+            documents.add(row_names, source.first_entry + start)
+        elif source.config == "queries":
+            positives = documents.of_queries(row_names)
+        yield batch, row_names, positives
+        advance(len(batch))
+        start += BATCH_ROWS
+
+
+def _row_digests(frame: pl.LazyFrame) -> Array:
+    """The numbers that name the rows of a table without ids, see pipelines.audit.findings, without regard to equal rows."""
+    parts, start = [np.empty(0, np.uint64)], 0
+    while len(batch := frame.slice(start, BATCH_ROWS).collect(engine="streaming")):
+        parts.append(np.array([int(hash_values(values), 16) for values in batch.iter_rows()], np.uint64))
+        start += BATCH_ROWS
+    return np.concatenate(parts)
+
+
+def _copy_numbers(digests: Array) -> Array:
+    """For each number, how many of its kind there are up to it: 1 for the first, 2 for the second."""
+    order = np.argsort(digests, kind="stable")
+    ordered = digests[order]
+    firsts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(order) else order
+    copies = np.empty(len(order), np.int64)
+    copies[order] = np.arange(1, len(order) + 1) - np.repeat(firsts, np.diff(np.append(firsts, len(order))))
+    return copies
+
+
+def _index_batch(source: _Source, batch: Batch) -> pa.RecordBatch:
+    """The entries of some rows of a table."""
+    rows, row_names, positives = batch
+    columns = len(source.texts)
+    texts = [rows[f"__text{number}"].cast(pl.String).fill_null("") for number in range(columns)]
+    prints = fingerprint_texts(interleave(texts))
+    label_column = f"__{source.dataset.task.type.label}"
+    numbers = (
+        rows[label_column] if label_column in rows.columns else pl.repeat(None, len(rows), dtype=pl.Int64, eager=True)
+    )
+    arrays = {
+        "table": np.tile(np.arange(source.first_table, source.first_table + columns, dtype=np.uint16), len(rows)),
+        "exact": prints.exact,
+        "folded": prints.folded,
+        "words": prints.words,
+        "rough": prints.rough,
+        "anchor": prints.anchor,
+        "n_words": prints.counts,
+        "label": np.repeat(hash_labels(label_texts(numbers)), columns),
+        "label_name": np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
+    }
+    bands = pa.ListArray.from_arrays(prints.bands.offsets.astype(np.int32), pa.array(prints.bands.values))
+    names = interleave([row_names] * columns).to_arrow(compat_level=pl.CompatLevel.oldest())
+    lists = interleave([positives] * columns).to_arrow(compat_level=pl.CompatLevel.oldest())
+    given = {name: pa.array(array) for name, array in arrays.items()} | {
+        "row": names,
+        "bands": bands,
+        "positives": lists,
+    }
+    return pa.RecordBatch.from_arrays([given[one.name].cast(one.type) for one in SCHEMA], schema=SCHEMA)
+
+
+def hash_labels(labels: pl.Series) -> Array:
+    """The hash of each label (String), 0 for null."""
+    return hash_texts(labels.fill_null(""))
+
+
+def _label_names(source: _Source, rows: pl.DataFrame, numbers: pl.Series) -> pl.Series:
+    """The name of each row's label: that of its row, or the task's for its number."""
+    if "__label_text" in rows.columns:
+        return label_texts(rows["__label_text"])
+    names = tasks.label_names(source.dataset.task)
+    if not names or not numbers.dtype.is_integer():
+        return pl.repeat(None, len(rows), dtype=pl.String, eager=True)
+    return numbers.replace_strict(list(range(len(names))), list(names), default=None, return_dtype=pl.String)
+
+
+def interleave(columns: Sequence[pl.Series]) -> pl.Series:
+    """The first value of each column, then the second of each."""
+    if len(columns) == 1:
+        return columns[0]
+    order = np.arange(len(columns) * len(columns[0])).reshape(len(columns), -1).T.ravel()
+    return pl.concat(list(columns)).gather(order)
+
+
+def from_release(release_dir: Path) -> IndexedDataset:
+    """The dataset in the folder of a release.
+
+    Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
+    """
+    manifest = folder.require_manifest(release_dir)
+    entry = catalogue.entries().get(manifest.dataset)
+    if entry is None:
+        todo = "update this package, or index a copy of the data files without manifest.json"
+        raise ReleaseError("unknown dataset", where=str(release_dir), found=manifest.dataset, todo=todo)
+    dataset = catalogue.load(entry).dataset
+    return IndexedDataset(
+        manifest.dataset,
+        manifest.version,
+        dataset.task,
+        folder.scan_tables(release_dir, manifest.tables),
+        dataset.languages,
+        manifest.content_sha256,
+    )
+
+
+def from_foreign(dataset: ForeignDataset, name: str, revision: str) -> IndexedDataset:
+    """A dataset that this package did not build, under its own names of tables. revision: its version in the index."""
+    return IndexedDataset(
+        name, revision, dataset.task, dataset.frames, dataset.languages, own_locations=dataset.own_locations
+    )
+
+
+BATCH_TEXTS = 16_384  # in a record batch of the file; all have as many, but the last
+TEXT_SCHEMA = pa.schema([("text", pa.large_string())])
+
+
+@dataclass(frozen=True)
+class StoredTexts:
+    """The texts of an index that are at hand. batches: record batches of BATCH_TEXTS texts, in the order of the entries."""
+
+    index: TextIndex
+    batches: Sequence[Any]
+
+    def texts(self, entries: Array) -> pl.Series:
+        """The text of each entry, null where it is not at hand, and where it is not the one that was indexed."""
+        order = np.argsort(entries, kind="stable")
+        ordered = entries[order]
+        numbers, firsts = np.unique(ordered // BATCH_TEXTS, return_index=True)
+        parts = [
+            self.batches[number].column(0).take(pa.array(positions % BATCH_TEXTS))
+            for number, positions in zip(numbers.tolist(), np.split(ordered, firsts[1:]), strict=False)
+        ]
+        texts = pl.Series(pa.chunked_array(parts, pa.large_string()), dtype=pl.String).gather(np.argsort(order))
+        is_same = hash_texts(texts.fill_null("")) == self.index.exact[entries]
+        return texts.zip_with(pl.Series(is_same), pl.repeat(None, len(texts), dtype=pl.String, eager=True))
+
+
+def write_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset], path: Path) -> None:
+    """Write the texts of those datasets that an index is of, in the order of its entries; null for all others.
+
+    tables: of the index. A dataset is that of a table if it has the same name, version and content_sha256.
+    """
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, TEXT_SCHEMA) as writer:
+        waiting = TEXT_SCHEMA.empty_table()
+        for texts in _read_texts(tables, datasets):
+            array = texts.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.large_string())
+            waiting = pa.concat_tables([waiting, pa.table([array], schema=TEXT_SCHEMA)])
+            while waiting.num_rows >= BATCH_TEXTS:
+                writer.write_table(waiting.slice(0, BATCH_TEXTS).combine_chunks(), max_chunksize=BATCH_TEXTS)
+                waiting = waiting.slice(BATCH_TEXTS)
+        writer.write_table(waiting.combine_chunks(), max_chunksize=BATCH_TEXTS)
+
+
+def open_texts(index: TextIndex, path: Path) -> StoredTexts:
+    """The texts in a file of write_texts, read from the disk when they are needed."""
+    file = pa.ipc.open_file(pa.memory_map(str(path)))
+    return StoredTexts(index, [file.get_batch(number) for number in range(file.num_record_batches)])
+
+
+def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]) -> Iterator[pl.Series]:
+    """The texts of all entries, in their order; null where they are not at hand."""
+    for number, table in enumerate(tables):
+        if table.pair is not None and table.pair < number:
+            continue  # its texts are read with those of the other table
+        frame = next((frame for one in datasets if (frame := _frame_of(one, table)) is not None), None)
+        columns = 1 if table.pair is None else 2
+        with stage(f"texts of {table.dataset} {table.config}/{table.split}", total=table.rows, unit="rows") as advance:
+            for start in range(0, table.rows, BATCH_ROWS):
+                missing = min(BATCH_ROWS, table.rows - start)
+                if frame is not None:
+                    batch = frame.slice(start, missing).collect(engine="streaming")
+                    yield interleave([column.cast(pl.String).fill_null("") for column in batch.get_columns()])
+                    missing -= len(batch)
+                yield pl.repeat(None, missing * columns, dtype=pl.String, eager=True)
+                advance(BATCH_ROWS)
+
+
+def _frame_of(dataset: IndexedDataset, table: IndexTable) -> pl.LazyFrame | None:
+    """The texts of the rows of a table, if it is one of the dataset's; None where it is not, or has other rows."""
+    if dataset.identity != table.identity:
+        return None
+    for layout in text_layouts(dataset.task):
+        for split, frame in dataset.frames.get(layout.config, {}).items():
+            if dataset.own_location(layout.config, split) == (table.config, table.split):
+                texts = texts_with(layout, table.column)
+                return None if texts is None else frame.select(**texts)
+    return None
+
+
+def find_datasets(names: Sequence[str], releases: Path, options: ForeignOptions) -> list[IndexedDataset]:
+    """The datasets that names mean, each once. releases: where those of the catalogue are. options: for datasets of others.
+
+    Raises UsageError for an unknown name, ReleaseError for a release that has not been built, SourceError for a dataset that
+    cannot be read.
+    """
+    found: dict[tuple[str, str, str], list[IndexedDataset]] = {}
+    for name in names:
+        for target in resolve_targets(name, releases):
+            datasets = _read_target(target, options)
+            found.setdefault(datasets[0].identity, datasets)
+    return [one for datasets in found.values() for one in datasets]
+
+
+def releases_at_hand(tables: Iterable[IndexTable], releases: Path) -> list[IndexedDataset]:
+    """The releases that tables of an index are of, as far as they are below a folder, with the same content."""
+    found = []
+    for name, version, digest in dict.fromkeys(one.identity for one in tables):
+        if not digest or name not in catalogue.entries():
+            continue  # a name in a file of others must not become a path
+        release_dir = releases / name / version
+        try:
+            same = (release_dir / MANIFEST).is_file() and require_manifest(release_dir).content_sha256 == digest
+            found += [from_release(release_dir)] if same else []
+        except ReleaseError:
+            continue  # damaged: its texts are not at hand
+    return found
+
+
+def _read_target(target: Target, options: ForeignOptions) -> list[IndexedDataset]:
+    path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets, option="--releases")
+    if (path / MANIFEST).exists():
+        return [from_release(path)]
+    files = find_files(path, options.subsets)
+    with reading_rows(files):
+        datasets = read_datasets(files, options)
+    name, revision = dataset_name(target, path), fetched.folder.name if fetched else ""
+    return [from_foreign(one, name, revision) for one in datasets]
+
+
+@contextmanager
+def indexing_rows(names: Sequence[str]) -> Iterator[None]:
+    """While the rows of these datasets are read, raise a SourceError for what polars cannot read."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        where = ", ".join(names)
+        raise SourceError("cannot read the rows of a dataset", where=where, found=first_line(error)) from error

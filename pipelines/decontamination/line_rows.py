@@ -1,0 +1,350 @@
+"""Rows of text files, as records with their bytes and their texts: CSV, TSV and JSON lines.
+
+named.
+
+The formats of sentence-transformers (anchor, positive, negative_1, sentence1, score) and BGE (query, pos, neg) need no
+rules of their own: their texts are strings or lists of strings, and their labels have names that are known here.
+
+The row of a record is its number from 0, without the header; a field in quotes may hold line ends. A blank line is a
+row without texts.
+
+The row of a line is its number from 0, blank lines included: row 4 is the fifth line.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from builders import limits
+from builders.errors import SourceError, UsageError
+from builders.reading.values import shorten
+from pipelines.decontamination.batches import Collector, CorpusBatch, row_error, shorten_json
+from pipelines.decontamination.corpus_files import PIECE, CorpusFile, open_stream
+
+
+def read_lines(
+    file: CorpusFile,
+    start: int = 0,
+    stop: int | None = None,
+    first_row: int = 0,
+    advance: Callable[[int], None] | None = None,
+) -> Iterator[list[bytes]]:
+    """The lines between two offsets, with their line ends, in lists of a few megabytes.
+
+    start, stop: offsets of the beginnings of lines, in the decompressed data; stop may be None, for the end. first_row:
+    of the first line, for errors. advance: gets the bytes on disk that were read since its last call.
+
+    Raises SourceError for data that cannot be decompressed, and for a line of more than `limits.MAX_RECORD` bytes.
+    """
+    offset = 0 if file.compression else start
+    with open_stream(file.path, file.compression, file.name, offset) as stream:
+        while offset < start and (skipped := stream.read(min(PIECE, start - offset))):
+            offset += len(skipped)
+        rest, row, position = b"", first_row, stream.position()
+        while data := stream.read(PIECE if stop is None else min(PIECE, stop - offset)):
+            offset += len(data)
+            if advance is not None:
+                advance(stream.position() - position)
+                position = stream.position()
+            end = data.rfind(b"\n") + 1
+            if not end:
+                rest += data
+                if len(rest) > limits.MAX_RECORD:
+                    found, expected = f"more than {limits.MAX_RECORD:,} bytes", f"at most {limits.MAX_RECORD:,} bytes"
+                    todo = "see that the file has line ends, or leave it out"
+                    raise row_error(file.name, row, "a line is too large", found=found, expected=expected, todo=todo)
+                continue
+            lines = io.BytesIO(rest + data[:end]).readlines()
+            rest, row = data[end:], row + len(lines)
+            yield lines
+        if rest:
+            yield [rest]
+
+
+def find_line_borders(file: CorpusFile, size: int) -> Iterator[tuple[int, int]]:
+    """Where a plain file is divided into pieces of at least `size` bytes: offset and row of the first line of each.
+
+    The lines are counted at the speed of the disk.
+    """
+    with open_stream(file.path, "", file.name) as stream:
+        offset, row, target = 0, 0, size
+        yield offset, row
+        while data := stream.read(PIECE):
+            counted = 0
+            while end := data.find(b"\n", max(counted, target - 1 - offset)) + 1:
+                row, counted, target = row + data.count(b"\n", counted, end), end, offset + end + size
+                if offset + end < file.size:
+                    yield offset + end, row
+            row, offset = row + data.count(b"\n", counted), offset + len(data)
+
+
+LABELS = ("label", "labels", "score", "similarity_score", "similarity")  # the first one that a row has is its label
+# Columns of strings that hold no text, by the last word of their names: `doc_id`, `source-url`, `pos_scores`, `sha256`.
+NOT_TEXT = re.compile(
+    r"(?:.*[-_.\s])?(?:_?ids?|idx|index|uuid|guid|urls?|uri|link|path|file|filename|hash|md5|sha1|sha256|digest|"
+    r"date|datetime|time|timestamp|created|modified|lang|language|languages|licen[cs]e|type|split|"
+    r"labels?|scores?|similarity)",
+    re.IGNORECASE,
+)
+SHOWN = 30  # columns that an error lists
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a file.
+
+    columns: all of them, in order; of JSON lines those of the first records. texts: those with texts. label: the one
+    with labels, if there is one. requested: `texts` are the only ones to read; otherwise records of JSON lines may have
+    others too.
+    """
+
+    columns: tuple[str, ...]
+    texts: tuple[str, ...]
+    label: str | None
+    requested: bool
+
+
+@lru_cache(maxsize=4096)
+def may_hold_text(name: str) -> bool:
+    """Whether a column of strings with this name is read by default."""
+    return NOT_TEXT.fullmatch(name) is None
+
+
+def choose_columns(where: str, columns: Sequence[str], textual: Sequence[str], requested: Sequence[str]) -> Layout:
+    """The layout of a file. columns: all that it has. textual: those with strings or lists of strings. requested: of
+    --text.
+
+    Raises UsageError where the file has none of the requested columns, or one that holds no texts, SourceError where it
+    has no texts.
+    """
+    label = next((name for name in LABELS if name in columns and name not in requested), None)
+    if not requested:
+        texts = tuple(name for name in textual if may_hold_text(name))
+        if not texts:
+            raise SourceError(
+                "the file has no column of texts",
+                where=where,
+                found=f"columns {list_names(columns)}",
+                expected="a column of strings, or of lists of strings, that is not an id, an address or a label",
+                todo="leave the file out, or name a column with --text",
+            )
+        return Layout(tuple(columns), texts, label, requested=False)
+    texts = tuple(dict.fromkeys(name for name in requested if name in columns))
+    if not texts:
+        raise UsageError(
+            f"the file has no column {' or '.join(repr(name) for name in requested)}",
+            where=where,
+            found=f"columns {list_names(columns)}",
+            todo="name columns of the corpus with --text, or leave the file out",
+        )
+    if wrong := [name for name in texts if name not in textual]:
+        raise UsageError(
+            f"the column {wrong[0]!r} holds no texts",
+            where=where,
+            found="another type",
+            expected="strings, or lists of strings",
+            todo=f"name another column with --text: {list_names(textual)}",
+        )
+    return Layout(tuple(columns), texts, label, requested=True)
+
+
+def list_names(names: Sequence[str]) -> str:
+    """The names of columns as an error lists them."""
+    shown = [repr(name[:100]) for name in names[:SHOWN]]
+    return ", ".join([*shown, "..."] if len(names) > SHOWN else shown) or "none"
+
+
+HEADER = -1  # the row of the header, as `read_records` counts
+FIX_ROW = "fix the row, or leave the file out"
+BOM = b"\xef\xbb\xbf"
+Record = tuple[list[str], bytes]  # the fields, and the bytes of the record with its line end
+
+SEPARATORS = {"CSV": ",", "TSV": "\t"}
+
+
+def read_records(file: str, lines: Iterable[bytes], separator: str, first_row: int) -> Iterator[Record]:
+    """The records of consecutive lines. first_row: of the first record, or HEADER.
+
+    Raises SourceError, with the row, for text that is not UTF-8, a quote that is never closed, text behind a closing
+    quote, and a record of more than `limits.MAX_RECORD` bytes.
+    """
+    csv.field_size_limit(limits.MAX_RECORD)  # the module's default is 131,072 characters; it is for the whole process
+    row, parts, size = first_row, list[bytes](), 0
+
+    def decode() -> Iterator[str]:
+        nonlocal size
+        for line in lines:
+            size += len(line)
+            if size > limits.MAX_RECORD:  # a quote that is never closed makes one row of the rest of the file
+                found, expected = f"more than {limits.MAX_RECORD:,} bytes", f"at most {limits.MAX_RECORD:,} bytes"
+                raise row_error(file, row, "a row is too large", found=found, expected=expected, todo=FIX_ROW)
+            try:
+                text = (line.removeprefix(BOM) if row == HEADER and not parts else line).decode()
+            except UnicodeDecodeError as error:
+                found = f"byte 0x{error.object[error.start]:02x} ({error.reason})"
+                raise row_error(file, row, "invalid UTF-8", found=found, expected="UTF-8", todo=FIX_ROW) from error
+            parts.append(line)
+            yield text
+
+    reader = csv.reader(decode(), delimiter=separator, strict=True)
+    while True:
+        try:
+            fields = next(reader, None)
+        except csv.Error as error:
+            found = f"{error}: {shorten(b''.join(parts).decode('utf-8', 'replace'))}"
+            expected = 'fields with " around those that hold line ends, and each " in them doubled'
+            raise row_error(file, row, "invalid row", found=found, expected=expected, todo=FIX_ROW) from error
+        if fields is None:
+            return
+        yield fields, b"".join(parts)
+        parts.clear()
+        row, size = row + 1, 0
+
+
+def csv_layout(file: str, header: Sequence[str], requested: Sequence[str]) -> Layout:
+    """The layout of a file by its header; raises SourceError for a name that it has twice, and the errors of
+    `choose_columns`."""
+    if twice := [name for name in header if header.count(name) > 1]:
+        what = f"two columns are called {twice[0]!r}"
+        raise row_error(
+            file, HEADER, what, found="the header", expected="a name for each column", todo="fix the header"
+        )
+    return choose_columns(file, header, header, requested)
+
+
+def parse_records(file: str, first_row: int, records: Sequence[Record], layout: Layout) -> CorpusBatch:
+    """The texts of consecutive records: the fields of text columns that are not empty.
+
+    Raises SourceError, with the row, for a record with too few or too many fields.
+    """
+    collector, width = Collector(), len(layout.columns)
+    texts = [(layout.columns.index(name), name) for name in layout.texts]
+    label = layout.columns.index(layout.label) if layout.label is not None else None
+    for row, (fields, _) in enumerate(records, first_row):
+        if len(fields) != width:
+            if not fields:
+                continue
+            what, found = "a row has too few or too many fields", f"{len(fields)} fields: {shorten(str(fields))}"
+            raise row_error(file, row, what, found=found, expected=f"{width} fields, as in the header", todo=FIX_ROW)
+        for index, name in texts:
+            if fields[index]:
+                collector.rows.append(row)
+                collector.columns.append(name)
+                collector.texts.append(fields[index])
+        if label is not None and fields[label]:
+            collector.label_rows.append(row)
+            collector.labels.append(fields[label])
+    return collector.batch(file)
+
+
+FIX_LINE = "fix the line, or leave the file out"
+LIST = ""  # the column of a line that is a list: its texts are `[0]`, `[1]`, ...
+
+
+def json_layout(file: str, lines: Sequence[bytes], requested: Sequence[str]) -> Layout:
+    """The layout of a file from its first lines.
+
+    Raises SourceError for a line that is invalid or not an object or a list, and the errors of `choose_columns`.
+    """
+    columns: dict[str, bool] = {}  # name -> whether a text was found
+    for row, line in enumerate(lines):
+        for name, value in (_parse(file, row, line) or {}).items():
+            columns[name] = columns.get(name, False) or _is_text(value)
+    return choose_columns(file, [*columns], [name for name, textual in columns.items() if textual], requested)
+
+
+def parse_lines(file: str, first_row: int, lines: Sequence[bytes], layout: Layout) -> CorpusBatch:
+    """The texts of consecutive lines.
+
+    By default these are all strings and lists of strings of a record but ids, addresses and labels, in columns that the
+    first records lack too. A requested column may be missing or null; any other type in it is an error.
+
+    Raises SourceError, with the row, for a line that is not UTF-8, not JSON, or not an object or a list.
+    """
+    collector = Collector()
+    rows, columns, texts = collector.rows, collector.columns, collector.texts
+    for row, line in enumerate(lines, first_row):
+        record = _parse(file, row, line)
+        if record is None:
+            continue
+        for name, value in _requested(file, row, record, layout) if layout.requested else record.items():
+            kind = type(value)
+            if kind is str:
+                if value and (layout.requested or may_hold_text(name)):
+                    rows.append(row)
+                    columns.append(name)
+                    texts.append(value)
+            elif kind is list and (layout.requested or may_hold_text(name)):
+                collector.add_items(row, name, value)
+        for name in LABELS:
+            if name in record and name not in layout.texts:
+                collector.label_rows.append(row)
+                collector.labels.append(record[name])
+                break
+    return collector.batch(file)
+
+
+def _requested(file: str, row: int, record: dict[str, Any], layout: Layout) -> list[tuple[str, Any]]:
+    """The values of the requested columns; raises SourceError where one is not a text, a list of texts, or null."""
+    values = [(name, record[name]) for name in layout.texts if record.get(name) is not None]
+    for name, value in values:
+        items = value if type(value) is list else [value]
+        if not all(type(item) is str or (item is None and value is not item) for item in items):
+            what, todo = f"the column {name!r} has the wrong type", "fix the row, or name other columns with --text"
+            expected = "a string, or a list of strings"
+            raise row_error(file, row, what, found=shorten_json(value), expected=expected, todo=todo)
+    return values
+
+
+def _parse(file: str, row: int, line: bytes) -> dict[str, Any] | None:
+    """The record of a line, whose text, if it is a list, is in the column LIST; None for a blank line."""
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        line = line.removeprefix(BOM) if row == 0 else line
+        if not line.strip():
+            return None
+        record = _parse_leniently(file, row, line, error)
+    if type(record) is dict:
+        return record
+    if type(record) is list:
+        return {LIST: record}
+    expected = 'an object, such as {"text": "..."}, or a list of texts'
+    raise row_error(file, row, "not a JSON object", found=shorten_json(record), expected=expected, todo=FIX_LINE)
+
+
+def _parse_leniently(file: str, row: int, line: bytes, error: orjson.JSONDecodeError) -> Any:
+    """What Python's own json writes and orjson refuses: NaN, and halves of surrogate pairs, which become U+FFFD."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as problem:
+        found = f"byte 0x{problem.object[problem.start]:02x} at byte {problem.start + 1} of the line"
+        raise row_error(file, row, "invalid UTF-8", found=found, expected="UTF-8", todo=FIX_LINE) from problem
+    try:
+        return _replace_surrogates(json.loads(text))
+    except (ValueError, RecursionError) as problem:
+        where = f", at character {error.pos + 1}" if isinstance(problem, ValueError) else ": nested too deeply"
+        found = f"{error.msg}{where}: {shorten(text.rstrip()[max(0, error.pos - 30) :])}"
+        expected = "one complete JSON object a line"
+        raise row_error(file, row, "invalid JSON", found=found, expected=expected, todo=FIX_LINE) from problem
+
+
+def _replace_surrogates(value: Any) -> Any:
+    if type(value) is str:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if type(value) is list:
+        return [_replace_surrogates(item) for item in value]
+    if type(value) is dict:
+        return {_replace_surrogates(key): _replace_surrogates(item) for key, item in value.items()}
+    return value
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str or (type(value) is list and any(type(item) is str for item in value))

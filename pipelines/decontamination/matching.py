@@ -1,0 +1,517 @@
+"""Finds the texts of an index in the texts of a corpus: proposed by their numbers, then compared.
+
+Most of the work of a scan is here: every word of a corpus is read. NumPy works on chunks of texts, never on single ones.
+
+A unit is a pair of texts, a query with one of its relevant documents, or a text with its label. A corpus row that holds a whole
+unit gives away more than one of its texts: the answer is in it.
+
+A text of the corpus holds a text of the index as one of these kinds, and is reported with the first that applies; a near one
+whose similarity is only estimated comes last:
+
+- exact: both are the same;
+- folded: both are the same without case, punctuation and spacing (builders.shaping.folding);
+- near: they share at least a share of their shingles, as near-duplicates do (pipelines.audit.near_duplicates);
+- contained: all words of the text of the index, ANCHOR_WORDS or more, follow each other in the row of the corpus, without regard
+  to case, punctuation and signs; also where one field of the row ends and the next begins.
+
+A text of fewer than SHORT_WORDS words (`yes`, `thank you`) is in every corpus. It is only counted, unless the row has the whole
+unit that it is part of (pipelines.decontamination.matching).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+
+from builders.shaping.folding import fold_texts, hash_texts
+from pipelines.audit.near_duplicates import (
+    BANDS,
+    COMPARED_PAIRS,
+    EXACT_ROWS,
+    MIN_COMMON_BANDS,
+    ROWS_PER_BAND,
+    count_shared,
+    exact_shingles,
+)
+from pipelines.audit.shingles import Words, stack_rows, take_rows
+from pipelines.decontamination.batches import CorpusBatch
+from pipelines.decontamination.fingerprints import (
+    SHORT_WORDS,
+    Runs,
+    chunk_offsets,
+    compute_bands,
+    read_runs,
+    rough_without_words,
+    words_of,
+)
+from pipelines.decontamination.index_file import PAIR, POSITIVE, Lookup, expand_ranges
+from pipelines.decontamination.indexing import hash_labels
+
+Array = npt.NDArray[Any]
+
+EXPANDED_SETS = 1 << 21  # texts of the index with a common band, counted at a time
+# The texts of a template are all near-duplicates of each other; a text of the corpus is reported with so many of them at most.
+MAX_NEAR_TEXTS = 100
+
+
+@dataclass(frozen=True)
+class RunCandidates:
+    """Runs of words that may be a text of the index: the words from `starts` to before `stops`, and the group."""
+
+    starts: Array
+    stops: Array
+    groups: Array
+
+
+def find_whole_texts(lookup: Lookup, texts: pl.Series, runs: Runs) -> tuple[Array, Array]:
+    """Texts, and groups whose folded text may be the same."""
+    starts, stops = runs.words.first_words[:-1], runs.words.first_words[1:]
+    numbers = runs.numbers(starts, stops)
+    without_words = np.flatnonzero(starts == stops)
+    if len(without_words):
+        numbers[without_words] = rough_without_words(hash_texts(fold_texts(texts.gather(without_words))))
+    return lookup.rough.find(numbers)
+
+
+def find_runs(lookup: Lookup, runs: Runs, row_starts: Array) -> RunCandidates:
+    """The runs of words within one row of the corpus that may be a text of the index.
+
+    row_starts: the first text of each row, and the number of texts. A run may go from a text of a row into the next one.
+    """
+    anchors = runs.anchors()
+    positions = np.flatnonzero(lookup.anchors.may_have(anchors))
+    found, numbers = lookup.anchors.find(anchors[positions])
+    positions = positions[found]
+    first_words = runs.words.first_words[row_starts]
+    ends = first_words[np.searchsorted(first_words, positions, "right").clip(max=len(first_words) - 1)]
+    lengths = lookup.run_lengths
+    positions, ends, runs_of = (
+        np.repeat(positions, lengths.lengths[numbers]),
+        np.repeat(ends, lengths.lengths[numbers]),
+        lengths.values[expand_ranges(lengths.offsets[numbers], lengths.offsets[numbers + 1])],
+    )
+    fits = positions + runs_of <= ends
+    positions, runs_of = positions[fits], runs_of[fits]
+    found, groups = lookup.rough.find(runs.numbers(positions, positions + runs_of))
+    positions, runs_of = positions[found], runs_of[found]
+    is_same = (lookup.counts[groups] == runs_of) & (lookup.anchor[groups] == anchors[positions])
+    positions, runs_of = positions[is_same], runs_of[is_same]
+    return RunCandidates(positions, positions + runs_of, groups[is_same])
+
+
+def find_near_texts(lookup: Lookup, runs: Runs) -> tuple[Array, Array, Array]:
+    """Texts, groups that agree with them in MIN_COMMON_BANDS bands or more, and in how many; the MAX_NEAR_TEXTS best of each."""
+    rows, bands = compute_bands(runs.words)
+    parts = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))]
+    if len(lookup.group_of_set):
+        parts += list(_find_common_bands(lookup, bands))
+    found, sets, common = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    texts, groups = rows[found], lookup.group_of_set[sets]
+    order = np.lexsort((-common, groups, texts))
+    texts, groups, common = texts[order], groups[order], common[order]
+    is_first = np.append(True, (texts[1:] != texts[:-1]) | (groups[1:] != groups[:-1]))[: len(texts)]
+    return texts[is_first], groups[is_first], common[is_first]
+
+
+def _find_common_bands(lookup: Lookup, bands: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """Rows of bands, sets of the index that agree in enough of them, and in how many."""
+    may_have = np.stack([lookup.bands[band].may_have(bands[:, band]) for band in range(BANDS)])
+    rows = np.flatnonzero(may_have.sum(axis=0) >= MIN_COMMON_BANDS)
+    starts, stops = np.zeros((BANDS, len(rows)), np.int64), np.zeros((BANDS, len(rows)), np.int64)
+    for band in range(BANDS):
+        searched = np.flatnonzero(may_have[band, rows])
+        starts[band, searched], stops[band, searched] = lookup.bands[band].ranges(bands[rows[searched], band])
+    is_enough = (stops > starts).sum(axis=0) >= MIN_COMMON_BANDS
+    rows, starts, stops = rows[is_enough], starts[:, is_enough], stops[:, is_enough]
+    ends = np.cumsum((stops - starts).sum(axis=0))
+    first = 0
+    while first < len(rows):
+        last = int(np.searchsorted(ends, (ends[first - 1] if first else 0) + EXPANDED_SETS, "right"))
+        last = max(last, first + 1)
+        owners, sets = [], []
+        for band in range(BANDS):
+            begin, end = starts[band, first:last], stops[band, first:last]
+            owners.append(np.repeat(rows[first:last], end - begin))
+            sets.append(lookup.bands[band].owners[expand_ranges(begin, end)])
+        keys = np.concatenate(owners) << 32 | np.concatenate(sets).astype(np.int64)
+        keys, common = np.unique(keys, return_counts=True)
+        keys, common = keys[common >= MIN_COMMON_BANDS], common[common >= MIN_COMMON_BANDS]
+        yield _keep_most_similar(keys >> 32, keys & 0xFFFFFFFF, common)
+        first = last
+
+
+def _keep_most_similar(rows: Array, sets: Array, common: Array) -> tuple[Array, Array, Array]:
+    """The MAX_NEAR_TEXTS sets of each row that agree with it in the most bands; of equal ones those that come first."""
+    order = np.lexsort((sets, -common, rows))
+    rows, sets, common = rows[order], sets[order], common[order]
+    is_kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < MAX_NEAR_TEXTS
+    return rows[is_kept], sets[is_kept], common[is_kept]
+
+
+SIZE_MARGIN = (
+    0.8  # similar texts have similar numbers of different shingles, and so of words, unless they repeat themselves
+)
+SCALE = 1_000_000  # similarities are compared as whole numbers of this part
+
+
+class TextSource(Protocol):
+    """The texts of the index that are at hand."""
+
+    def texts(self, entries: Array) -> pl.Series:
+        """The text of each entry, null where it is not at hand."""
+        ...
+
+
+def compare_whole_texts(lookup: Lookup, texts: pl.Series, rows: Array, groups: Array) -> tuple[Array, Array]:
+    """Whether the text at each of `rows` is exactly that of the group, and whether it is the same after folding."""
+    if not len(rows):
+        return np.empty(0, np.bool_), np.empty(0, np.bool_)
+    different, inverse = np.unique(rows, return_inverse=True)
+    chosen = texts.gather(different)
+    is_exact = hash_texts(chosen)[inverse] == lookup.exact[groups]
+    is_folded = hash_texts(fold_texts(chosen))[inverse] == lookup.folded[groups]
+    return is_exact, is_folded
+
+
+def compare_runs(lookup: Lookup, words: Words, candidates: RunCandidates) -> Array:
+    """Whether the words of each run, folded, are those of the text of its group."""
+    if not len(candidates.starts):
+        return np.empty(0, np.bool_)
+    text_bytes, symbols = words.text_bytes.tobytes(), words.symbols.tobytes()
+    runs, inverse = np.unique(np.stack([candidates.starts, candidates.stops], axis=1), axis=0, return_inverse=True)
+    firsts, lasts = words.starts[runs[:, 0]].tolist(), words.starts[runs[:, 1] - 1].tolist()
+    ends = [symbols.find(b"\0", last) for last in lasts]
+    slices = [text_bytes[first:end].decode("utf-8", "replace") for first, end in zip(firsts, ends, strict=True)]
+    hashed = hash_texts(words_of(fold_texts(pl.Series(slices, dtype=pl.String))))
+    is_same: Array = hashed[inverse.ravel()] == lookup.words[candidates.groups]
+    return is_same
+
+
+def compare_near_texts(
+    lookup: Lookup, texts: pl.Series, rows: Array, groups: Array, source: TextSource | None
+) -> tuple[Array, Array]:
+    """The similarity of the text at each of `rows` and that of the group, and whether it is still to be estimated.
+
+    source: the texts of the index at hand, if any.
+    """
+    similarity = np.zeros(len(rows))
+    is_estimated = np.ones(len(rows), np.bool_)
+    if source is not None and len(rows):
+        different, inverse = np.unique(groups, return_inverse=True)
+        given = source.texts(lookup.entries.values[lookup.entries.offsets[different]])
+        at_hand = given.is_not_null().to_numpy()[inverse]
+        own, own_inverse = np.unique(rows[at_hand], return_inverse=True)
+        positions = np.cumsum(given.is_not_null().to_numpy()) - 1
+        similarity[at_hand] = measure_similarity(
+            texts.gather(own), given.drop_nulls(), own_inverse, positions[inverse[at_hand]]
+        )
+        is_estimated[at_hand] = False
+    return similarity, is_estimated
+
+
+def estimate_similarity(common: Array) -> Array:
+    """The similarity at which texts are expected to agree in so many bands."""
+    return (common / BANDS) ** (1 / ROWS_PER_BAND)
+
+
+def bands_for(threshold: float) -> int:
+    """In how many bands texts of this similarity agree on average, rounded; texts that are not at hand are compared by it."""
+    return max(round(BANDS * threshold**ROWS_PER_BAND), MIN_COMMON_BANDS)
+
+
+def candidate_recall(threshold: float) -> float:
+    """The share of texts of exactly this similarity that are proposed, so that they can be compared at all."""
+    agree: float = threshold**ROWS_PER_BAND
+    return 1 - (1 - agree) ** BANDS - BANDS * agree * (1 - agree) ** (BANDS - 1)
+
+
+def is_near(similarity: Array, is_estimated: Array, common: Array, sizes: Array, threshold: float) -> Array:
+    """Which candidates are near-duplicates.
+
+    common: in how many bands they agree. sizes: the numbers of words of both, in two rows. Of estimated ones, those that agree in
+    too few bands are none, nor those whose sizes differ too much.
+    """
+    enough = np.round(similarity * SCALE) >= round(threshold * SCALE)
+    alike = sizes.min(axis=0) >= threshold * SIZE_MARGIN * sizes.max(axis=0)
+    near: Array = np.where(is_estimated, (common >= bands_for(threshold)) & alike, enough)
+    return near
+
+
+def measure_similarity(ones: pl.Series, others: pl.Series, one_rows: Array, other_rows: Array) -> Array:
+    """The Jaccard similarity of pairs of texts, as near-duplicates have it; 0 where one has words and the other letters.
+
+    one_rows, other_rows: for each pair, the position of its texts.
+    """
+    sides = (_shingle_texts(ones), _shingle_texts(others))
+    similarity = np.zeros(len(one_rows))
+    both_long = sides[0][0][one_rows] & sides[1][0][other_rows]
+    for number, is_compared in enumerate((both_long, ~both_long)):
+        (own_one, one), (own_other, other) = sides[0][1][number], sides[1][1][number]
+        pairs = np.flatnonzero(is_compared & np.isin(one_rows, own_one) & np.isin(other_rows, own_other))
+        for start in range(0, len(pairs), COMPARED_PAIRS):
+            chosen = pairs[start : start + COMPARED_PAIRS]
+            left = take_rows(one, np.searchsorted(own_one, one_rows[chosen]))
+            right = take_rows(other, np.searchsorted(own_other, other_rows[chosen]))
+            shared = count_shared(left, right)
+            similarity[chosen] = shared / (left.lengths + right.lengths - shared)
+    return similarity
+
+
+def _shingle_texts(texts: pl.Series) -> tuple[Array, list[tuple[Array, Any]]]:
+    """Which texts are long; for words, then for letters, which texts have such shingles, and these."""
+    folded = fold_texts(texts)
+    parts = [
+        exact_shingles(folded[start : start + EXACT_ROWS], 0) for start in range(0, max(len(folded), 1), EXACT_ROWS)
+    ]
+    is_long = np.concatenate([long for long, _ in parts])
+    kinds = [
+        (
+            np.concatenate([shingled[kind][0] + number * EXACT_ROWS for number, (_, shingled) in enumerate(parts)]),
+            stack_rows([shingled[kind][1] for _, shingled in parts]),
+        )
+        for kind in (0, 1)
+    ]
+    return is_long, kinds
+
+
+TEXT = 0
+# The name of a unit, by its kind and whether the row has the label too.
+NAMES = {(TEXT, False): "text", (PAIR, False): "pair", (POSITIVE, False): "query with positive"}
+NAMES |= {(TEXT, True): "labelled text", (PAIR, True): "labelled pair", (POSITIVE, True): "query with positive"}
+
+
+def find_units(lookup: Lookup, rows: Array, groups: Array, texts: Array) -> pl.DataFrame:
+    """The entries that are part of a whole unit in a row of the corpus.
+
+    rows, groups, texts: for each hit the row of the corpus, the group of equal texts of the index, and the text of the corpus. A
+    unit of two equal texts needs two texts of the corpus. Returns the columns row, entry and unit (PAIR or POSITIVE), sorted,
+    without repeats of row and entry.
+    """
+    links, width = lookup.links, max(len(lookup.exact), 1)
+    hits, copies = np.unique(np.unique(np.stack([rows * width + groups, texts]), axis=1)[0], return_counts=True)
+    hit_rows, hit_groups = hits // width, hits % width
+    starts, stops = links.offsets[hit_groups], links.offsets[hit_groups + 1]
+    owners, pairs = np.repeat(np.arange(len(hits)), stops - starts), expand_ranges(starts, stops)
+    others = hit_rows[owners] * width + links.second[pairs]
+    places = np.searchsorted(hits, others).clip(max=max(len(hits) - 1, 0))
+    is_whole = (hits[places] == others) & ((links.second[pairs] != hit_groups[owners]) | (copies[owners] > 1))
+    owners, pairs = owners[is_whole], pairs[is_whole]
+    counts = links.entry_offsets[pairs + 1] - links.entry_offsets[pairs]
+    entries = links.entries[expand_ranges(links.entry_offsets[pairs], links.entry_offsets[pairs + 1])]
+    unit_rows = np.repeat(hit_rows[owners], counts)
+    frame = pl.DataFrame(
+        {
+            "row": np.concatenate([unit_rows, unit_rows]),
+            "entry": np.concatenate([entries[:, 0], entries[:, 1]]),
+            "unit": np.concatenate([entries[:, 2], entries[:, 2]]),
+        },
+        schema={"row": pl.Int64, "entry": pl.Int64, "unit": pl.Int64},
+    )
+    return frame.sort("row", "entry", "unit").unique(["row", "entry"], keep="first", maintain_order=True)
+
+
+def has_label(lookup: Lookup, labels: pl.DataFrame, rows: Array, entries: Array) -> Array:
+    """Whether the row of the corpus has the label of the entry, by number or by name. labels: see CorpusBatch."""
+    known, hashes = labels["row"].to_numpy(), hash_labels(labels["label"])
+    if not len(known):
+        return np.zeros(len(rows), np.bool_)
+    places = np.searchsorted(known, rows).clip(max=len(known) - 1)
+    found = np.where(known[places] == rows, hashes[places], 0)
+    is_same = (found == lookup.index.labels[entries]) | (found == lookup.index.label_names[entries])
+    result: Array = (found != 0) & is_same
+    return result
+
+
+THRESHOLD = 0.9
+KINDS = ("exact", "folded", "near", "contained")
+EXACT, FOLDED, NEAR, CONTAINED = range(4)
+MATCH_SCHEMA = {
+    "corpus_file": pl.String,
+    "corpus_row": pl.Int64,
+    "corpus_column": pl.String,
+    "dataset": pl.String,
+    "version": pl.String,
+    "config": pl.String,
+    "split": pl.String,
+    "row": pl.String,
+    "column": pl.String,
+    "kind": pl.String,
+    "similarity": pl.Float64,
+    "is_estimated": pl.Boolean,
+    "unit": pl.String,
+}
+ORDER = list(MATCH_SCHEMA)[:11]
+TABLE_SCHEMA = {name: MATCH_SCHEMA[name] for name in ("dataset", "version", "config", "split", "column")}
+JOINED = "+"  # between the names of two fields in which a run of words is
+
+
+@dataclass(frozen=True)
+class BatchMatches:
+    """What a scan finds in a batch.
+
+    matches: with the columns of MATCH_SCHEMA, sorted by the first eleven. is_estimated: whether the similarity is one of MinHash,
+    because the text of the index is not at hand. unit: `text`, `pair`, `query with positive`, `labelled text` or `labelled pair`:
+    what of the index is in the same row of the corpus. short: for texts of fewer than SHORT_WORDS words, the columns group (of
+    the Lookup) and rows: how many rows of the corpus have it; see `short_texts`. rows, texts: how many were read.
+    """
+
+    matches: pl.DataFrame
+    short: pl.DataFrame
+    rows: int
+    texts: int
+
+
+@dataclass(frozen=True)
+class _Hits:
+    """Texts of a batch that hold a text of the index. last_texts: where a run ends, which may be in a later text."""
+
+    texts: Array
+    last_texts: Array
+    groups: Array
+    kinds: Array
+    similarity: Array
+    is_estimated: Array
+
+    def select(self, mask: Array) -> "_Hits":
+        """Some of the hits."""
+        return _Hits(*(getattr(self, name)[mask] for name in _Hits.__dataclass_fields__))
+
+
+def find_matches(
+    lookup: Lookup, batch: CorpusBatch, source: TextSource | None = None, threshold: float = THRESHOLD
+) -> BatchMatches:
+    """The rows of the index that a batch of a corpus holds. source: the texts of the index at hand.
+
+    threshold: the similarity from which texts are near.
+    """
+    rows = batch.texts["row"].to_numpy()
+    row_starts = np.flatnonzero(np.append(True, rows[1:] != rows[:-1])) if len(rows) else np.empty(0, np.int64)
+    parts = []
+    for start, stop in chunk_offsets(batch.texts["text"], row_starts):
+        hits = _find_hits(lookup, batch.texts["text"][start:stop], rows[start:stop], source, threshold)
+        parts.append(_move(hits, start))
+    hits = _stack(parts)
+    matches = _list_matches(lookup, batch, rows, hits)
+    return BatchMatches(matches, _count_short(lookup, rows, hits), len(row_starts), len(rows))
+
+
+def short_texts(lookup: Lookup, counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """How many rows of the corpus have each short text of the index, from the `short` of all batches.
+
+    Returns the columns dataset, version, config, split, row, column and corpus_rows, in the order of the index.
+    """
+    total = pl.concat([pl.DataFrame(schema={"group": pl.Int64, "rows": pl.Int64}), *counts])
+    total = total.group_by("group").agg(pl.col("rows").sum())
+    entries = lookup.entries
+    groups, times = total["group"].to_numpy(), total["rows"].to_numpy()
+    starts, stops = entries.offsets[groups], entries.offsets[groups + 1]
+    chosen = entries.values[expand_ranges(starts, stops)]
+    order = np.argsort(chosen, kind="stable")
+    frame = describe_entries(lookup, chosen[order])
+    return frame.with_columns(corpus_rows=pl.Series(np.repeat(times, stops - starts)[order], dtype=pl.Int64))
+
+
+def describe_entries(lookup: Lookup, entries: Array) -> pl.DataFrame:
+    """The columns dataset, version, config, split, row and column of entries of the index."""
+    tables = pl.DataFrame([table.key for table in lookup.index.tables], TABLE_SCHEMA, orient="row")
+    names = pl.Series("row", lookup.index.rows.take(pa.array(entries)), dtype=pl.String)
+    described = tables[lookup.index.table[entries].astype(np.uint32)].with_columns(names)
+    return described.select("dataset", "version", "config", "split", "row", "column")
+
+
+def _find_hits(lookup: Lookup, texts: pl.Series, rows: Array, source: TextSource | None, threshold: float) -> _Hits:
+    """The hits of a chunk of texts, one for each text and group, of the first kind that applies."""
+    runs = read_runs(texts)
+    whole, whole_groups = find_whole_texts(lookup, texts, runs)
+    is_exact, is_folded = compare_whole_texts(lookup, texts, whole, whole_groups)
+    is_whole = is_exact | is_folded
+    parts = [_hits(whole[is_whole], whole_groups[is_whole], np.where(is_exact, EXACT, FOLDED)[is_whole])]
+    near, near_groups, common = find_near_texts(lookup, runs)
+    is_new = ~np.isin(near << 32 | near_groups, parts[0].texts << 32 | parts[0].groups)
+    near, near_groups, common = near[is_new], near_groups[is_new], common[is_new]
+    similarity, is_estimated = compare_near_texts(lookup, texts, near, near_groups, source)
+    similarity[is_estimated] = estimate_similarity(common[is_estimated])
+    sizes = np.stack([runs.words.counts[near], lookup.counts[near_groups]])
+    enough = is_near(similarity, is_estimated, common, sizes, threshold)
+    parts.append(_Hits(near, near, near_groups, np.full(len(near), NEAR), similarity, is_estimated).select(enough))
+    row_starts = np.append(np.flatnonzero(np.append(True, rows[1:] != rows[:-1])), len(rows))
+    candidates = find_runs(lookup, runs, row_starts)
+    is_same = compare_runs(lookup, runs.words, candidates)
+    first_words = runs.words.first_words
+    first = np.searchsorted(first_words, candidates.starts[is_same], "right") - 1
+    last = np.searchsorted(first_words, candidates.stops[is_same] - 1, "right") - 1
+    contained = _hits(first, candidates.groups[is_same].astype(np.int64), np.full(len(first), CONTAINED))
+    parts.append(_Hits(first, last, contained.groups, contained.kinds, contained.similarity, contained.is_estimated))
+    hits = _stack(parts)
+    order = np.lexsort((hits.last_texts, hits.kinds, hits.is_estimated, hits.groups, hits.texts))
+    hits = hits.select(order)
+    is_first = np.append(True, (hits.texts[1:] != hits.texts[:-1]) | (hits.groups[1:] != hits.groups[:-1]))
+    return hits.select(is_first[: len(hits.texts)])
+
+
+def _hits(texts: Array, groups: Array, kinds: Array) -> _Hits:
+    return _Hits(texts, texts, groups.astype(np.int64), kinds, np.ones(len(texts)), np.zeros(len(texts), np.bool_))
+
+
+def _move(hits: _Hits, start: int) -> _Hits:
+    return _Hits(
+        hits.texts + start, hits.last_texts + start, hits.groups, hits.kinds, hits.similarity, hits.is_estimated
+    )
+
+
+def _stack(parts: list[_Hits]) -> _Hits:
+    empty = np.empty(0, np.int64)
+    parts = [_hits(empty, empty, empty), *parts]
+    return _Hits(*(np.concatenate([getattr(one, name) for one in parts]) for name in _Hits.__dataclass_fields__))
+
+
+def _list_matches(lookup: Lookup, batch: CorpusBatch, rows: Array, hits: _Hits) -> pl.DataFrame:
+    """The matches of a batch: all hits of texts that are not short, and those of short texts that are part of a whole unit."""
+    units = find_units(lookup, rows[hits.texts], hits.groups, hits.texts)
+    is_long = np.flatnonzero(lookup.counts[hits.groups] >= SHORT_WORDS)
+    starts, stops = lookup.entries.offsets[hits.groups[is_long]], lookup.entries.offsets[hits.groups[is_long] + 1]
+    of_long = pl.DataFrame(
+        {"hit": np.repeat(is_long, stops - starts), "entry": lookup.entries.values[expand_ranges(starts, stops)]},
+        schema={"hit": pl.Int64, "entry": pl.Int64},
+    )
+    of_long = of_long.with_columns(row=pl.Series(rows[hits.texts[of_long["hit"].to_numpy()]]))
+    of_long = of_long.join(units, on=["row", "entry"], how="left").with_columns(pl.col("unit").fill_null(TEXT))
+    is_short = np.flatnonzero(lookup.counts[hits.groups] < SHORT_WORDS)
+    short = pl.DataFrame(
+        {"hit": is_short, "row": rows[hits.texts[is_short]], "group": hits.groups[is_short]},
+        schema={"hit": pl.Int64, "row": pl.Int64, "group": pl.Int64},
+    )
+    groups = pl.Series("group", lookup.group_of_entry[units["entry"].to_numpy()], dtype=pl.Int64)
+    of_short = units.with_columns(groups).join(short, on=["row", "group"])
+    listed = pl.concat([of_long.select("hit", "entry", "unit"), of_short.select("hit", "entry", "unit")])
+    chosen = hits.select(listed["hit"].to_numpy())
+    entries = listed["entry"].to_numpy()
+    labelled = has_label(lookup, batch.labels, rows[chosen.texts], entries)
+    names = [NAMES[unit, bool(one)] for unit, one in zip(listed["unit"].to_list(), labelled.tolist(), strict=True)]
+    columns = batch.texts["column"]
+    first, last = columns.gather(chosen.texts), columns.gather(chosen.last_texts)
+    joined = first.zip_with(pl.Series(chosen.texts == chosen.last_texts), first + JOINED + last)
+    matches = describe_entries(lookup, entries).with_columns(
+        pl.lit(batch.file).alias("corpus_file"),
+        pl.Series("corpus_row", rows[chosen.texts], dtype=pl.Int64),
+        joined.alias("corpus_column"),
+        pl.Series("kind", [KINDS[kind] for kind in chosen.kinds.tolist()], dtype=pl.String),
+        pl.Series("similarity", chosen.similarity, dtype=pl.Float64),
+        pl.Series("is_estimated", chosen.is_estimated, dtype=pl.Boolean),
+        pl.Series("unit", names, dtype=pl.String),
+    )
+    return matches.select(*MATCH_SCHEMA).sort(*ORDER)
+
+
+def _count_short(lookup: Lookup, rows: Array, hits: _Hits) -> pl.DataFrame:
+    """How many rows have each short text of the index."""
+    is_short = lookup.counts[hits.groups] < SHORT_WORDS
+    frame = pl.DataFrame(
+        {"row": rows[hits.texts[is_short]], "group": hits.groups[is_short]}, {"row": pl.Int64, "group": pl.Int64}
+    )
+    counted = frame.unique().group_by("group").agg(rows=pl.len().cast(pl.Int64))
+    return counted.select("group", "rows").sort("group")

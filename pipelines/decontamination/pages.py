@@ -1,0 +1,424 @@
+"""What a scan found, for people and programs: text, JSON, HTML with matches side by side, and the conditions of `--fail-on`.
+
+The file has no scripts and no external resources. All values from data are escaped, and long ones are cut.
+
+KIND          a row was found as this kind: exact, folded, near, contained; any: as any of them
+KIND:SHARE    this share of the rows of a column of a split, or more: `exact:0.1%`, `any:0.001`
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from builders import catalogue
+from builders.errors import UsageError
+from builders.licenses import permits_derivatives
+from cards import markdown
+from cards.markdown import number, share_text
+from cards.render import CARDS
+from pipelines.checking.verdict import parse_share
+from pipelines.decontamination.clean import CleanCorpus
+from pipelines.decontamination.corpora import read_partition
+from pipelines.decontamination.index_file import IndexTable
+from pipelines.decontamination.matching import JOINED, KINDS, MATCH_SCHEMA, THRESHOLD, candidate_recall
+from pipelines.decontamination.scans import TABLE, Scan, TableSummary
+from pipelines.process import installation
+from pipelines.process.files import write_atomically
+from pipelines.process.html import html_environment
+from pipelines.process.tables import WIDTH, table, wrap
+
+MAX_NAMES = 8  # of datasets without matches
+
+
+def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: int | None) -> list[str]:
+    """What an index is of, and how large it is. size: in bytes."""
+    rows = [["dataset", "table", "texts"]]
+    rows += [[dataset_name(one), location(one), number(one.rows)] for one in tables]
+    texts, datasets = sum(one.rows for one in tables), count(len({one.dataset for one in tables}), "dataset")
+    versions = len({one.identity for one in tables})
+    datasets += f" in {versions} versions" if versions > len({one.dataset for one in tables}) else ""
+    per_text = f", {size / texts:.0f} bytes a text" if texts else ""
+    line = f"{output}: {datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"
+    lines = table(rows, width=width, numbers=("texts",)).splitlines()
+    return [*lines, "", *wrap(line, width=width or WIDTH, break_words=False)]
+
+
+def index_json(tables: Sequence[IndexTable], output: Path, size: int) -> dict[str, Any]:
+    """The same for programs."""
+    keys = ("dataset", "version", "content_sha256", "config", "split", "column", "rows")
+    listed = [{key: getattr(one, key) for key in keys} for one in tables]
+    texts = sum(one.rows for one in tables)
+    return {"output": str(output), "texts": texts, "bytes": size, "tables": listed}
+
+
+def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | None) -> list[str]:
+    """What a scan found: a table of the datasets with matches, then what else there is to know."""
+    sums, space = scan.sums, width or WIDTH
+    lines = wrap(read_text(scan), "corpus: ", width=space)
+    lines += wrap(
+        f"{count(sums.rows_found, 'row')} of the corpus ({share_text(sums.share_found)}) with texts of the index",
+        "found: ",
+        width=space,
+    )
+    found = [one for one in summaries if one.found]
+    if found:
+        lines += ["", *_found_lines(found, width)]
+    said = [f"whole in one row of the corpus: {one}" for one in _whole_units(summaries)] + remarks(scan, summaries)
+    return [*lines, "", *(line for one in said for line in wrap(one, "- ", width=space))]
+
+
+def _found_lines(found: Sequence[TableSummary], width: int | None) -> list[str]:
+    """A table of what was found. On a terminal a dataset has a line, and its tables have theirs below it."""
+    figures = [["rows", *KINDS, "share"]]
+    figures += [
+        [number(one.table.rows), *(number(one.kinds[kind]) for kind in KINDS), share_text(one.share)] for one in found
+    ]
+    names = [["dataset", "table"], *([dataset_name(one.table), location(one.table)] for one in found)]
+    if width is None:
+        rows = [[*name, *row] for name, row in zip(names, figures, strict=True)]
+        return table(rows, numbers=figures[0]).splitlines()
+    heading, _, *aligned = table(figures, numbers=figures[0]).splitlines()
+    space = max(width - len(heading) - 2, 8)
+    column = min(max(len(name[1]) + 2 for name in names), space)
+    lines, before = [f"{'dataset':<{column}}  {heading}"], ""
+    for (dataset, place), row in zip(names[1:], aligned, strict=True):
+        lines += [dataset] if dataset != before else []
+        before, indented = dataset, f"  {place}"
+        lines += [f"{indented:<{column}}  {row}"] if len(indented) <= column else [indented, " " * (column + 2) + row]
+    return lines
+
+
+def read_text(scan: Scan) -> str:
+    """What was read of the corpus."""
+    files = count(len(scan.corpus.files), "file")
+    return f"{files}, {count(scan.sums.rows, 'row')}, {count(scan.sums.texts, 'text')}"
+
+
+def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
+    """What the numbers of a scan do not say, as sentences."""
+    said = []
+    with_matches = {dataset_name(one.table) for one in summaries if one.found}
+    without = [name for name in dict.fromkeys(dataset_name(one.table) for one in summaries) if name not in with_matches]
+    if without:
+        shown = ", ".join(without[:MAX_NAMES]) + (", ..." if len(without) > MAX_NAMES else "")
+        said.append(f"nothing found of {count(len(without), 'dataset')}: {shown}")
+    if short := sum(one.short for one in summaries):
+        said.append(f"not counted: {count(short, 'row')} whose texts of 1 to 4 words are in the corpus by themselves")
+    if estimated := sum(one.estimated for one in summaries):
+        todo = "put their releases below --releases, or name the datasets with --benchmark"
+        said.append(f"estimated: {count(estimated, 'near row')}, as their texts are not at hand: {todo}")
+    elif absent := len({one.table.identity for one in summaries if not one.at_hand}):
+        said.append(f"the texts of {count(absent, 'dataset')} are not at hand: near-duplicates of them are estimated")
+    if scan.threshold < THRESHOLD:
+        recall = candidate_recall(scan.threshold) * 100
+        said.append(f"of texts with a similarity of {scan.threshold:g}, {recall:.1f} % are compared at all")
+    return said
+
+
+def _whole_units(summaries: Sequence[TableSummary]) -> list[str]:
+    """The units that rows of the corpus have, once for all columns of a dataset that have the same."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for one in summaries:
+        units = ", ".join(f"{number(rows)} as {unit}" for unit, rows in one.units.items() if rows)
+        if units:
+            places.setdefault((dataset_name(one.table), units), []).append(location(one.table))
+    return [f"{dataset}, {units} ({' and '.join(columns)})" for (dataset, units), columns in places.items()]
+
+
+def scan_json(summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
+    """One object a dataset, version, config, split and column.
+
+    rows: of the table. exact, folded, near, contained: how many of these were found, each once, by its strictest kind; share: of
+    all that were found. short: rows with a text of 1 to 4 words that is in the corpus by itself, not counted. estimated: rows
+    with estimated matches only. units: rows that are in one row of the corpus with the rest of a unit.
+    """
+    keys = ("dataset", "version", "config", "split", "column", "rows")
+    return [
+        {key: getattr(one.table, key) for key in keys}
+        | dict(one.kinds)
+        | {"share": one.share, "short": one.short, "estimated": one.estimated, "at_hand": one.at_hand}
+        | {"units": dict(one.units)}
+        for one in summaries
+    ]
+
+
+def clean_page(clean: CleanCorpus, target: Path) -> list[str]:
+    """What was left out of a clean copy."""
+    counts = ", ".join(f"{kind} {number(clean.dropped[kind])}" for kind in KINDS if kind in clean.dropped)
+    reasons = f" ({counts}; a row may have several)" if counts else ""
+    text = f"{target}: {count(clean.kept, 'row')} kept, {number(clean.rows - clean.kept)} dropped{reasons}"
+    return wrap(text, break_words=False)
+
+
+def dataset_name(one: IndexTable) -> str:
+    """The dataset of a table with its version; of a commit, the beginning."""
+    return f"{one.dataset} {one.version if len(one.version) < 40 else one.version[:7]}".rstrip()
+
+
+def location(one: IndexTable) -> str:
+    """A table of a dataset and its column."""
+    config = "" if one.config == "default" else f"{one.config}/"
+    return f"{config}{one.split} {one.column}"
+
+
+def count(amount: int, what: str) -> str:
+    """`1 row`, `2,000 rows`."""
+    return f"{number(amount)} {what}{'' if amount == 1 else 's'}"
+
+
+EXAMPLES = 3  # of each kind, for each column of a table
+MAX_EXAMPLES = 200  # on a page
+MAX_PARTITIONS = 20  # of the corpus that are read again for them
+MAX_CHARACTERS = 400  # of a text
+CONTEXT = 120  # characters before a contained text
+MAX_MARKED_WORDS = 200
+NO_DERIVATIVES = "its licence permits no derivatives: the text is not shown"
+NOT_AT_HAND = "not at hand"
+NOT_READ = "not read again for this page"
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A text, cut where it is long: what comes before and after what both texts have, which is empty where that is all of it.
+
+    absent: why there is no text.
+    """
+
+    before: str = ""
+    shared: str = ""
+    after: str = ""
+    absent: str = ""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A match with both of its texts. where: in the corpus. row: of the benchmark."""
+
+    kind: str
+    unit: str
+    similarity: str
+    where: str
+    row: str
+    corpus: Excerpt
+    benchmark: Excerpt
+
+
+def find_examples(scan: Scan) -> dict[tuple[str, ...], list[Example]]:
+    """Examples for each table of the index, by the values of TABLE: some of each kind, whole units first."""
+    chosen = _choose(scan)
+    if not len(chosen):
+        return {}
+    hidden = {name for name in chosen["dataset"].unique() if not _may_show(name)}
+    corpus = _corpus_texts(scan, chosen.filter(~pl.col("dataset").is_in(sorted(hidden))))
+    benchmark = _benchmark_texts(scan, chosen)
+    examples: dict[tuple[str, ...], list[Example]] = {}
+    for match in chosen.iter_rows(named=True):
+        key = tuple(match[name] for name in TABLE)
+        text = corpus.get((match["corpus_file"], match["corpus_row"], match["corpus_column"]))
+        other = benchmark.get((*key, match["row"]))
+        if match["dataset"] in hidden:
+            sides = (Excerpt(absent=NO_DERIVATIVES), Excerpt(absent=NO_DERIVATIVES))
+        else:
+            sides = (_excerpt(text, other if match["kind"] == "contained" else None, NOT_READ), _excerpt(other))
+        where = f"{match['corpus_file']}, row {match['corpus_row']}, {match['corpus_column']}"
+        similarity = f"{'about ' if match['is_estimated'] else ''}{match['similarity']:.2f}"
+        shown = similarity if match["kind"] == "near" else ""
+        examples.setdefault(key, []).append(Example(match["kind"], match["unit"], shown, where, match["row"], *sides))
+    return examples
+
+
+def _choose(scan: Scan) -> pl.DataFrame:
+    """The matches to show, in the order of TABLE, of KINDS, and of the corpus; each text of the index once."""
+    kept = pl.DataFrame(schema=MATCH_SCHEMA)
+    whole_first = pl.col("unit").is_in(["text", "labelled text"])
+    for result in scan.results():
+        if len(result.matches):
+            several = pl.concat([kept, result.matches]).sort(whole_first, maintain_order=True)
+            several = several.unique([*TABLE, "row"], keep="first", maintain_order=True)
+            kept = several.group_by(*TABLE, "kind", maintain_order=True).head(EXAMPLES).select(*MATCH_SCHEMA)
+    rank = pl.col("kind").replace_strict({kind: rank for rank, kind in enumerate(KINDS)}, return_dtype=pl.Int64)
+    return kept.sort(*TABLE, rank, "corpus_file", "corpus_row", "corpus_column", "row").head(MAX_EXAMPLES)
+
+
+def _may_show(dataset: str) -> bool:
+    entry = catalogue.entries().get(dataset)
+    return entry is None or permits_derivatives(catalogue.load(entry).license)
+
+
+def _corpus_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, int, str], str]:
+    """The texts of these matches, by file, row and column; from at most MAX_PARTITIONS partitions."""
+    wanted: dict[str, set[int]] = {}
+    for file, row in chosen.select("corpus_file", "corpus_row").iter_rows():
+        wanted.setdefault(file, set()).add(row)
+    texts: dict[tuple[str, int, str], str] = {}
+    partitions, read = scan.partitions, 0
+    for at, partition in enumerate(partitions):
+        name, following = partition.file.name, partitions[at + 1 : at + 2]
+        end = following[0].first_row if following and following[0].file.name == name else None
+        rows = {row for row in wanted.get(name, ()) if row >= partition.first_row and (end is None or row < end)}
+        if not rows or read == MAX_PARTITIONS:
+            continue
+        read += 1
+        for batch in read_partition(partition):
+            found = batch.texts.filter(pl.col("row").is_in(sorted(rows)))
+            texts |= {(name, row, column): text for row, column, text in found.iter_rows()}
+            if len(batch.texts) and batch.texts["row"][-1] >= max(rows):
+                break
+    for file, row, column in chosen.select("corpus_file", "corpus_row", "corpus_column").iter_rows():
+        first, joined, last = column.rpartition(JOINED)
+        if joined and (file, row, column) not in texts:  # a run of words that two fields share
+            parts = [texts.get((file, row, one)) for one in (first, last)]
+            texts |= {(file, row, column): " ".join(one for one in parts if one)} if any(parts) else {}
+    return texts
+
+
+def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...], str]:
+    """The texts at hand of the rows of the index in these matches, by the values of TABLE and the row."""
+    lookup, source = scan.load()
+    if source is None:
+        return {}
+    wanted: dict[tuple[str, ...], set[str]] = {}
+    for *values, row in chosen.select(*TABLE, "row").iter_rows():
+        wanted.setdefault(tuple(values), set()).add(row)
+    texts: dict[tuple[str, ...], str] = {}
+    for at, (indexed, at_hand) in enumerate(zip(scan.tables, scan.at_hand, strict=True)):
+        if indexed.key not in wanted or not at_hand:
+            continue
+        entries = np.flatnonzero(lookup.index.table == at)
+        names = pl.Series(lookup.index.rows.take(pa.array(entries)), dtype=pl.String)
+        is_wanted = names.is_in(sorted(wanted[indexed.key]))
+        found = zip(names.filter(is_wanted), source.texts(entries[is_wanted.to_numpy()]), strict=True)
+        texts |= {(*indexed.key, name): text for name, text in found if text is not None}
+    return texts
+
+
+def _excerpt(text: str | None, contained: str | None = None, absent: str = NOT_AT_HAND) -> Excerpt:
+    """A text, cut. contained: what it contains, in other case and punctuation perhaps."""
+    if text is None:
+        return Excerpt(absent=absent)
+    words = re.findall(r"\w+", contained or "")
+    if 0 < len(words) <= MAX_MARKED_WORDS:
+        found = re.search(r"[\W_]+".join(map(re.escape, words)), text, re.IGNORECASE)
+        if found:
+            before, after = text[: found.start()], text[found.end() :]
+            cut = f"... {before[-CONTEXT:].partition(' ')[2]}" if len(before) > CONTEXT else before
+            return Excerpt(_readable(cut), _readable(found[0]), _readable(after, CONTEXT))
+    return Excerpt(_readable(text))
+
+
+def _readable(text: str, limit: int = MAX_CHARACTERS) -> str:
+    return markdown.visible(str(markdown.shorten(text.replace("\u00a0", " "), limit)))
+
+
+SERIOUS_SHARE = 0.01  # of the rows of a table, from which its score says little
+MEANINGS = {
+    "exact": "the corpus has the same text",
+    "folded": "the same text, ignoring case, punctuation, spacing and form of characters",
+    "near": "a text that shares most of its runs of words or letters",
+    "contained": "a longer text with all of its words, one after another",
+}
+
+
+def write(path: Path, scan: Scan, summaries: Sequence[TableSummary]) -> None:
+    """Write the page atomically: an error leaves the old file as it was."""
+    found = [one for one in summaries if one.found]
+    examples = find_examples(scan) if found else {}
+    color, verdict = _verdict(found)
+    text = _template().render(
+        color=color,
+        verdict=verdict,
+        corpus=read_text(scan),
+        corpus_rows=f"{count(scan.sums.rows_found, 'row')} ({share_text(scan.sums.share_found)})",
+        kinds=KINDS,
+        meanings=MEANINGS,
+        tables=[_row(one, at, examples) for at, one in enumerate(found)],
+        remarks=remarks(scan, summaries),
+        threshold=f"{scan.threshold:g}",
+        date=datetime.now(UTC).date().isoformat(),
+        program=installation.describe(),
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text)
+
+
+def _verdict(found: Sequence[TableSummary]) -> tuple[str, str]:
+    """The class and the sentence of the verdict."""
+    if not found:
+        return "good", "No text of the index was found in the corpus."
+    datasets = {one.table.dataset for one in found}
+    rows = sum(one.found for one in found)
+    whole = sum(rows for one in found for rows in one.units.values())
+    worst = max(found, key=lambda one: one.share)
+    serious = whole or worst.share >= SERIOUS_SHARE
+    texts = f"{count(rows, 'text')} of {count(len(datasets), 'dataset')} {'is' if rows == 1 else 'are'} in the corpus."
+    share = share_text(worst.share)
+    most = f" The largest share: {share} of {dataset_name(worst.table)}, {location(worst.table)}."
+    answers = f" Of {count(whole, 'text')} the corpus has the other side or the label in the same row." if whole else ""
+    return "error" if serious else "warning", texts + most + answers
+
+
+def _row(one: TableSummary, at: int, examples: dict[tuple[str, ...], Any]) -> dict[str, Any]:
+    return {
+        "anchor": f"t{at}",
+        "dataset": dataset_name(one.table),
+        "location": location(one.table),
+        "rows": one.table.rows,
+        "kinds": one.kinds,
+        "share": share_text(one.share),
+        "units": [f"{rows:,} as {unit}" for unit, rows in one.units.items() if rows],
+        "examples": examples.get(one.table.key, []),
+    }
+
+
+@cache
+def _template() -> jinja2.Template:
+    return html_environment(CARDS).get_template("contamination.html.jinja")
+
+
+ANY = "any"
+GRAMMAR = f"{', '.join(KINDS)}, any, or one of them with a share: exact:0.1%, any:0.001"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition. text: as the user wrote it. kind: one of KINDS, or any. share: from 0 to 1."""
+
+    text: str
+    kind: str
+    share: float = 0.0
+
+    def is_met(self, summaries: Iterable[TableSummary]) -> bool:
+        """Whether what was found meets it."""
+        return any(
+            (found := one.found if self.kind == ANY else one.kinds[self.kind]) and found >= self.share * one.table.rows
+            for one in summaries
+        )
+
+
+def parse_conditions(texts: Iterable[str]) -> tuple[Condition, ...]:
+    """The conditions of all options `--fail-on`, each with one or several joined by commas.
+
+    Raises UsageError for an unknown kind and for a share that is not between 0 and 1.
+    """
+    return tuple(_parse(word.strip()) for text in texts for word in text.split(","))
+
+
+def met_conditions(conditions: Iterable[Condition], summaries: Sequence[TableSummary]) -> list[str]:
+    """The conditions that are met, as the user wrote them."""
+    return [one.text for one in conditions if one.is_met(summaries)]
+
+
+def _parse(text: str) -> Condition:
+    kind, colon, share = text.partition(":")
+    if kind not in (*KINDS, ANY):
+        raise UsageError(f"--fail-on: no kind of match is named {kind!r}", expected=GRAMMAR)
+    return Condition(text, kind, parse_share(share, text, GRAMMAR) if colon else 0.0)

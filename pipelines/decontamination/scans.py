@@ -1,0 +1,342 @@
+"""A scan from the corpus and the index to its matches: runs the partitions, adds up what was found, and writes it.
+
+What was found stays in files, one for each partition, and is read again for every output. In memory is only what the size of the
+index bounds: which of its rows were found.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builders.batches import map_in_order
+from pipelines.decontamination.clean import DROP_SCHEMA
+from pipelines.decontamination.corpora import Corpus, Partition, read_partition
+from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
+from pipelines.decontamination.index_file import IndexTable, Lookup, load_lookup, read_index_tables
+from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, open_texts, write_texts
+from pipelines.decontamination.matching import KINDS, MATCH_SCHEMA, TABLE_SCHEMA, THRESHOLD, find_matches, short_texts
+from pipelines.process import installation
+from pipelines.process.files import file_sha256, replacing
+
+SHORT_SCHEMA = pl.Schema({"group": pl.Int64, "rows": pl.Int64})
+
+
+@dataclass(frozen=True)
+class PartitionMatches:
+    """What was found in a partition; matches, short, rows and texts as in BatchMatches, over all of its batches."""
+
+    matches: pl.DataFrame
+    short: pl.DataFrame
+    rows: int
+    texts: int
+
+
+def scan_partition(
+    partition: Partition,
+    *,
+    index: Path,
+    texts: Path | None = None,
+    threshold: float = THRESHOLD,
+    threads: int | None = None,
+) -> pl.DataFrame:
+    """What an index finds in a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
+
+    index: its file, which a process reads once. texts: the file of the texts at hand, which `write_texts` writes. threads: on
+    which the batches are searched, by default as many as polars has.
+
+    Raises SourceError for a corpus or an index that cannot be read.
+    """
+    lookup, source = load_scan(index, texts)
+    find = partial(find_matches, lookup, source=source, threshold=threshold)
+    found = list(map_in_order(find, read_partition(partition), threads=threads or pl.thread_pool_size()))
+    matches = pl.concat([pl.DataFrame(schema=MATCH_SCHEMA), *(one.matches for one in found)])
+    short = pl.concat([pl.DataFrame(schema=SHORT_SCHEMA), *(one.short.cast(SHORT_SCHEMA) for one in found)])
+    short = short.group_by("group").agg(pl.col("rows").sum()).sort("group").cast(SHORT_SCHEMA)
+    return pl.DataFrame(
+        {
+            "matches": matches.to_struct().implode(),
+            "short": short.to_struct().implode(),
+            "rows": [sum(one.rows for one in found)],
+            "texts": [sum(one.texts for one in found)],
+        }
+    )
+
+
+def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[PartitionMatches]:
+    """What was found in each partition, in the order of the corpus. folder: the checkpoints of the scan."""
+    for result in read_results(folder, partitions):
+        matches, short = (pl.DataFrame(result[name][0].struct.unnest()) for name in ("matches", "short"))
+        yield PartitionMatches(matches, short, *result.select("rows", "texts").row(0))
+
+
+@lru_cache(maxsize=1)
+def load_scan(index: Path, texts: Path | None) -> tuple[Lookup, StoredTexts | None]:
+    """An index, ready for a search, and its texts at hand: once in a process."""
+    lookup = load_lookup(index)
+    return lookup, None if texts is None else open_texts(lookup.index, texts)
+
+
+TABLE = list(TABLE_SCHEMA)
+# The more of the benchmark a row of the corpus has, the higher.
+UNIT_RANKS = {"text": 0, "labelled text": 1, "pair": 2, "query with positive": 3, "labelled pair": 4}
+FOUND_SCHEMA = pl.Schema(
+    TABLE_SCHEMA
+    | {"row": pl.String}
+    | dict.fromkeys(KINDS, pl.Boolean)
+    | {"unit": pl.Int64, "matches": pl.Int64, "is_estimated": pl.Boolean}
+)
+MAX_WAITING = 500_000  # rows of partial sums before they are added up
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What a scan found.
+
+    tables: of the index. at_hand: for each, whether its texts are on this machine. folder: with the results of partitions. index,
+    texts: the files that the search read.
+    """
+
+    corpus: Corpus
+    tables: tuple[IndexTable, ...]
+    at_hand: tuple[bool, ...]
+    threshold: float
+    folder: Path = field(repr=False)
+    index: Path = field(repr=False)
+    texts: Path | None = field(repr=False)
+
+    @cached_property
+    def partitions(self) -> list[Partition]:
+        """The partitions in such an order that their matches follow each other in the order of the contract."""
+        return sorted(self.corpus.partitions, key=lambda one: (one.file.name.encode(), one.first_row, one.number))
+
+    def results(self) -> Iterator[PartitionMatches]:
+        """The results of `partitions`."""
+        return read_scan(self.folder, self.partitions)
+
+    @cached_property
+    def sums(self) -> "Sums":
+        """What was found of each row of the index, and how much was read."""
+        return _add_up(self)
+
+    def load(self) -> tuple[Lookup, StoredTexts | None]:
+        """The index and its texts at hand, as the search in this process loaded them."""
+        return load_scan(self.index, self.texts)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over a scan.
+
+    found: a row for each text of the index that was found, with the columns of FOUND_SCHEMA: whether it has each kind; unit: a
+    value of UNIT_RANKS, the highest; is_estimated: whether all its matches are. short: the columns of `short_texts`. rows,
+    texts: of the corpus; rows_found: of the corpus, with a match.
+    """
+
+    found: pl.DataFrame
+    short: pl.DataFrame
+    rows: int
+    texts: int
+    rows_found: int
+
+    @property
+    def share_found(self) -> float:
+        """The share of the rows of the corpus with a match, 0 to 1."""
+        return self.rows_found / self.rows if self.rows else 0.0
+
+
+@contextmanager
+def open_scan(
+    corpus: Corpus,
+    index: Path,
+    datasets: Sequence[IndexedDataset],
+    engine: Engine,
+    *,
+    checkpoints: Path,
+    threshold: float,
+) -> Iterator[Scan]:
+    """Search a corpus, for the time of the block, after which the results of its partitions are removed.
+
+    Where the block ends with an error they stay, and the next scan of the same resumes. datasets: those whose texts are at hand.
+    checkpoints: a folder for these results and scratch files, which all machines of an engine see.
+
+    Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
+    """
+    tables, known = read_index_tables(index), {one.identity for one in datasets}
+    at_hand = tuple(one.identity in known for one in tables)
+    options = {
+        "index": file_sha256(index),
+        "at_hand": at_hand,
+        "threshold": threshold,
+        "code": installation.describe(),
+    }
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix=".texts-", dir=checkpoints.resolve()) as scratch,
+        open_checkpoints(checkpoints, scan_digest(corpus.partitions, options)) as folder,
+    ):
+        texts = Path(scratch) / "texts.arrow" if any(at_hand) else None
+        if texts is not None:
+            write_texts(tables, datasets, texts)
+        threads = 1 if engine.name == RAY else None  # a task of Ray has one processor
+        work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold, threads=threads)
+        run_partitions(corpus.partitions, work, engine, folder)
+        yield Scan(corpus, tables, at_hand, threshold, folder, index.resolve(), texts)
+
+
+def _add_up(scan: Scan) -> Sums:
+    waiting, short = [pl.DataFrame(schema=FOUND_SCHEMA)], list[pl.DataFrame]()
+    rows = texts = rows_found = 0
+    for result in scan.results():
+        matches = result.matches
+        rows, texts = rows + result.rows, texts + result.texts
+        rows_found += matches.select("corpus_file", "corpus_row").n_unique() if len(matches) else 0
+        waiting.append(_merge(_as_found(matches)))
+        if sum(map(len, waiting[1:])) > MAX_WAITING:
+            waiting = [_merge(pl.concat(waiting))]
+        if len(result.short):
+            short.append(result.short)
+    found = _merge(pl.concat(waiting)).sort(*TABLE, "row")
+    counted = pl.DataFrame(schema=TABLE_SCHEMA | {"row": pl.String, "corpus_rows": pl.Int64})
+    if short:
+        counted = short_texts(scan.load()[0], short)
+    return Sums(found, counted, rows, texts, rows_found)
+
+
+def _as_found(matches: pl.DataFrame) -> pl.DataFrame:
+    return matches.select(
+        *TABLE,
+        "row",
+        *((pl.col("kind") == kind).alias(kind) for kind in KINDS),
+        pl.col("unit").replace_strict(UNIT_RANKS, return_dtype=pl.Int64),
+        pl.lit(1, pl.Int64).alias("matches"),
+        "is_estimated",
+    )
+
+
+def _merge(found: pl.DataFrame) -> pl.DataFrame:
+    """One row for each text of the index."""
+    merged = found.group_by(*TABLE, "row").agg(
+        *(pl.col(kind).any() for kind in KINDS),
+        pl.col("unit").max(),
+        pl.col("matches").sum(),
+        pl.col("is_estimated").all(),
+    )
+    return merged.select(FOUND_SCHEMA.names()).cast(FOUND_SCHEMA)
+
+
+WHOLE_UNITS = ("labelled text", "pair", "query with positive", "labelled pair")
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """What was found of a table of the index.
+
+    kinds: how many of its rows have each kind; a row counts once, with the strictest. units: how many rows have more in one row
+    of the corpus than their text, once each, by the most that one has. estimated: rows with no match but near ones whose
+    similarity is estimated.
+    short: rows with a text of 1 to 4 words that the corpus has, but not with the rest of its unit: not in `kinds`.
+    """
+
+    table: IndexTable
+    at_hand: bool
+    kinds: Mapping[str, int]
+    units: Mapping[str, int]
+    estimated: int
+    short: int
+
+    @property
+    def found(self) -> int:
+        """How many rows were found."""
+        return sum(self.kinds.values())
+
+    @property
+    def share(self) -> float:
+        """The share of rows that were found, 0 to 1."""
+        return self.found / self.table.rows if self.table.rows else 0.0
+
+
+def summarise(scan: Scan) -> list[TableSummary]:
+    """A summary for each table of the index, in its order."""
+    found, short = scan.sums.found, scan.sums.short
+    strictest = pl.coalesce(pl.when(kind).then(pl.lit(kind)) for kind in KINDS)
+    by_kind = _counts(found.with_columns(kind=strictest), "kind")
+    by_unit = _counts(found, "unit")
+    estimated = _counts(found.filter("is_estimated"), "is_estimated")
+    alone = short.join(found, on=[*TABLE, "row"], how="anti").with_columns(one=pl.lit(1))
+    by_short = _counts(alone, "one")
+    summaries = []
+    for table, at_hand in zip(scan.tables, scan.at_hand, strict=True):
+        key = table.key
+        kinds = {kind: by_kind.get((*key, kind), 0) for kind in KINDS}
+        units = {name: by_unit.get((*key, UNIT_RANKS[name]), 0) for name in WHOLE_UNITS}
+        short_rows, estimated_rows = by_short.get((*key, 1), 0), estimated.get((*key, True), 0)
+        summaries.append(TableSummary(table, at_hand, kinds, units, estimated_rows, short_rows))
+    return summaries
+
+
+def _counts(frame: pl.DataFrame, column: str) -> dict[tuple[Any, ...], int]:
+    """How many rows each table has with each value of a column."""
+    counted = frame.group_by(*TABLE, column).agg(__rows=pl.len())
+    return {row[:-1]: row[-1] for row in counted.iter_rows()}
+
+
+def flagged_rows(scan: Scan) -> pl.DataFrame:
+    """The rows of the index that were found, to leave out of an evaluation.
+
+    Columns: dataset, version, config, split, row (String), kinds (list of String, the strictest first), matches (Int64: how many
+    there are of all its texts), in the order of the first five.
+    """
+    key = ["dataset", "version", "config", "split", "row"]
+    rows = scan.sums.found.group_by(key).agg(*(pl.col(kind).any() for kind in KINDS), pl.col("matches").sum())
+    kinds = pl.concat_list(pl.when(kind).then(pl.lit(kind)) for kind in KINDS).list.drop_nulls()
+    return rows.select(*key, kinds=kinds, matches="matches").sort(key)
+
+
+GROUP_ROWS = 65_536
+SCHEMA = pa.schema(
+    [
+        pa.field(name, {pl.String: pa.string(), pl.Int64: pa.int64(), pl.Float64: pa.float64()}.get(kind, pa.bool_()))
+        for name, kind in MATCH_SCHEMA.items()
+    ]
+)
+
+
+def write_matches(scan: Scan, path: Path) -> None:
+    """Write all matches as Parquet, with the columns of MATCH_SCHEMA, sorted by the first eleven.
+
+    The bytes do not depend on how the corpus was divided.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as part, pq.ParquetWriter(part, SCHEMA, compression="zstd", store_schema=False) as writer:
+        waiting = SCHEMA.empty_table()
+        for result in scan.results():
+            arrow = result.matches.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
+            waiting = pa.concat_tables([waiting, arrow])
+            while waiting.num_rows >= GROUP_ROWS:
+                writer.write_table(waiting.slice(0, GROUP_ROWS).combine_chunks(), row_group_size=GROUP_ROWS)
+                waiting = waiting.slice(GROUP_ROWS)
+        if waiting.num_rows:
+            writer.write_table(waiting.combine_chunks(), row_group_size=GROUP_ROWS)
+
+
+def write_flags(scan: Scan, path: Path) -> None:
+    """Write the rows of the index that were found as Parquet; see flagged_rows."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as part:
+        flagged_rows(scan).write_parquet(part, compression="zstd", row_group_size=GROUP_ROWS)
+
+
+def rows_to_drop(scan: Scan) -> pl.DataFrame:
+    """The rows of the corpus with a match, by kind, as `write_clean` takes them: the columns of DROP_SCHEMA."""
+    parts = [
+        result.matches.select(file="corpus_file", row="corpus_row", reason="kind").unique() for result in scan.results()
+    ]
+    return pl.concat([pl.DataFrame(schema=DROP_SCHEMA), *parts])

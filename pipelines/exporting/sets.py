@@ -1,0 +1,381 @@
+"""The releases and the sets of an export, their rows with all their negatives, and what is recorded of them in export.json.
+
+    provided  a b      mined  c d      random  d e      at most 4:  a b c d
+
+Provided negatives come first, then mined, then random ones. A random one that was mined too is taken once.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builders import catalogue
+from builders.errors import ReleaseError, UsageError
+from builders.tasks import Contrastive
+from cards.manifest import Manifest, Table
+from pipelines.checking.targets import Target, locate_target, resolve_targets
+from pipelines.hub import client, repository
+from pipelines.process.stages import BYTES, stage
+from pipelines.raw.digests import default_cache
+from pipelines.release import folder
+from pipelines.release.parquet import describe_file
+
+TASK = Contrastive.type.name
+SHOWN = 10  # names in an error
+# A manifest may come from the Hub, and its names become those of files; what follows a dot in these is ours.
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
+
+
+@dataclass(frozen=True)
+class TrainingRelease:
+    """A release of training data, and its folder."""
+
+    manifest: Manifest
+    release_dir: Path
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """A config of a release, with what is put before its queries and before its other texts (`search_query: `)."""
+
+    name: str
+    release: TrainingRelease
+    table: Table
+    query_prefix: str
+    document_prefix: str
+
+
+def find_releases(names: Sequence[str], releases: Path) -> list[TrainingRelease]:
+    """The releases that names mean, each once: datasets, sources, groups, folders, `ORG/NAME@TAG`. releases: where they are.
+
+    Of a dataset without a version, the newest version that was built.
+
+    Raises UsageError for a name that means nothing, for data that are not training data and for two versions of one dataset;
+    ReleaseError where a release has not been built or cannot be read, with all that are missing; SourceError for what the Hub
+    does not have.
+    """
+    targets = [target for name in names for target in resolve_targets(name, releases)]
+    missing = [target for target in targets if target.folder is not None and not target.folder.is_dir()]
+    if missing:
+        _refuse_missing(missing, names, releases)
+    found: dict[str, TrainingRelease] = {}
+    for target in targets:
+        release = _read_release(target)
+        dataset, other = release.manifest.dataset, found.get(release.manifest.dataset)
+        if other is not None and other.release_dir.resolve() != release.release_dir.resolve():
+            versions = f"{other.manifest.version} and {release.manifest.version}"
+            raise UsageError(f"two releases of {dataset}", found=versions, todo="name one of them")
+        found[dataset] = release
+    return list(found.values())
+
+
+def _refuse_missing(missing: Sequence[Target], names: Sequence[str], releases: Path) -> None:
+    """Raise UsageError where a dataset that was not built is not training data, else ReleaseError for all that were not."""
+    for target in missing:
+        assert target.folder is not None
+        dataset = target.folder.relative_to(releases).parts[0]
+        task = catalogue.load(catalogue.entries()[dataset]).dataset.task
+        if not isinstance(task, Contrastive):
+            raise _not_training_data(dataset, task.type.name)
+    listed = [target.name for target in missing]
+    one = len(listed) == 1
+    raise ReleaseError(
+        f"{listed[0]} has not been built" if one else f"{len(listed)} releases have not been built",
+        where=str(releases),
+        found=None if one else _join(listed),
+        todo=f"build: embedding-datasets build {' '.join(names)}; or pass the folder with the releases: --releases DIR",
+    )
+
+
+def _not_training_data(name: str, task: str) -> UsageError:
+    todo = "name training data: embedding-datasets show training"
+    return UsageError(f"{name} is not training data", found=f"task {task}", expected=f"task {TASK}", todo=todo)
+
+
+def _read_release(target: Target) -> TrainingRelease:
+    """Raises UsageError for other data than training data, ReleaseError for an invalid release."""
+    if target.repository is not None:
+        release_dir = repository.fetch_release_at(client.connect(), *target.repository, default_cache())
+    else:
+        release_dir, _ = locate_target(target, option="--releases")
+    if not (release_dir / folder.MANIFEST).is_file():
+        todo = "name the folder of a release, outputs/<dataset>/<version>, or a dataset"
+        raise ReleaseError("no release found", where=str(release_dir), found="no manifest.json", todo=todo)
+    manifest = folder.require_manifest(release_dir)
+    if manifest.task != TASK:
+        raise _not_training_data(manifest.name, manifest.task)
+    if not NAME.fullmatch(manifest.dataset):
+        raise ReleaseError("invalid name of a dataset", where=str(release_dir), found=manifest.dataset[:100])
+    return TrainingRelease(manifest, release_dir)
+
+
+def select_sets(releases: Sequence[TrainingRelease], configs: Sequence[str] | None) -> list[TrainingSet]:
+    """The sets of releases in their order, or those with these names.
+
+    Raises UsageError for a name that no release has and for sets of one name; ReleaseError for a set without prefixes or with
+    a name that no file can have.
+    """
+    found: dict[str, TrainingSet] = {}
+    for release in releases:
+        for table in release.manifest.tables:
+            if configs is not None and table.config not in configs:
+                continue
+            if table.config in found:
+                both = f"{found[table.config].release.manifest.name} and {release.manifest.name}"
+                todo = "export them into two folders, or choose sets with --configs"
+                raise UsageError(f"two sets are named {table.config}", found=both, todo=todo)
+            found[table.config] = _training_set(release, table)
+    unknown = [name for name in configs or () if name not in found]
+    if unknown:
+        known = [table.config for release in releases for table in release.manifest.tables]
+        raise UsageError(f"no set is named {unknown[0]!r}", expected=_join(known), todo="correct --configs")
+    return list(found.values())
+
+
+def _training_set(release: TrainingRelease, table: Table) -> TrainingSet:
+    where = f"{release.release_dir}, config {table.config}"
+    if not NAME.fullmatch(table.config):
+        raise ReleaseError("invalid name of a config", where=where[:300], expected="letters, digits, _ and -")
+    prompts = release.manifest.prompts
+    prefixes = {one.config: one.rosberta for one in prompts.configs} if prompts else {}
+    prefix = prefixes.get(table.config, ())
+    if not prefix:
+        todo = "build the release again with this version"
+        raise ReleaseError("the manifest has no prefixes of a config", where=where, found="prompts.configs", todo=todo)
+    return TrainingSet(table.config, release, table, f"{prefix[0]}: ", f"{prefix[-1]}: ")
+
+
+def _join(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+BATCH = 2_000  # rows: of 9 texts of 512 tokens, about 50 MB
+KINDS = ("provided", "mined", "random")
+MINED = "mined"
+COLUMNS = {name: kind for name, kind in Contrastive.type.layouts[0].columns.items() if name != "id"}
+
+
+@dataclass
+class Tally:
+    """The rows and texts of a set that were written and those that were not, counted on the way.
+
+    read: rows of the release. rows: rows written. dropped: rows that were not, by reason. left_out: texts of other rows that were
+    not written. negatives: those written, by kind.
+    """
+
+    read: int = 0
+    rows: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    negatives: Counter[str] = field(default_factory=Counter)
+
+    def count_written(self, batch: pl.DataFrame, positives: int) -> None:
+        """Count rows as they are written. batch: as read_pairs yields it. positives: how many of its positives are written."""
+        self.left_out["positives"] += int(batch["positives"].list.len().sum()) - positives
+        self.left_out["negatives"] += int(batch["available"].sum()) - int(batch["negatives"].list.len().sum())
+        kinds = batch["kinds"].explode().drop_nulls().value_counts()
+        self.negatives.update(dict(kinds.iter_rows()))
+
+
+def read_pairs(one: TrainingSet, negatives: int, tally: Tally) -> Iterator[pl.DataFrame]:
+    """The rows of a set in batches of at most BATCH, in order.
+
+    negatives: the most of a row. Columns: query (String); positives (List(String)); negatives, kinds (List(String), as long as
+    each other); available (UInt32: how many negatives there were).
+
+    Raises ReleaseError for files that are not those of the manifest, and for rows that are not those of training data.
+    """
+    _refuse_damaged_files(one)
+    columns = _columns(one)
+    with stage(f"exporting {one.name}", total=one.table.rows, unit="rows") as advance:
+        for batch in _read_batches(one, columns):
+            _refuse_damaged_rows(batch, one)
+            tally.read += batch.height
+            yield join_negatives(batch, negatives)
+            advance(batch.height)
+    if tally.read != one.table.rows:
+        raise _damaged(one, f"{tally.read:,} rows", expected=f"{one.table.rows:,}")
+
+
+def join_negatives(batch: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Rows of a release with their negatives in one list; see read_pairs for the columns."""
+    text, kind = pl.col("text"), pl.col("kind")
+    rows = batch.with_row_index("row")
+    lists = [rows.select("row", text="negatives", kind="negative_kinds").explode("text", "kind")]
+    if MINED in batch.columns:
+        lists.append(rows.select("row", text=MINED).explode("text").with_columns(kind=pl.lit(MINED)))
+    order = kind.replace_strict({name: place for place, name in enumerate(KINDS)}, return_dtype=pl.UInt8)
+    both = (kind == "random") & (kind == MINED).any().over("row", "text")
+    every = pl.concat(lists).filter(text.is_not_null())  # an empty list is exploded into a null
+    joined = (
+        every.filter(~both)
+        .sort("row", order, maintain_order=True)
+        .group_by("row", maintain_order=True)
+        .agg(negatives=text.head(most), kinds=kind.head(most), available=pl.len())
+    )
+    return (
+        rows.select("row", "query", "positives")
+        .join(joined, on="row", how="left", maintain_order="left")
+        .with_columns(pl.col("negatives", "kinds").fill_null([]), pl.col("available").fill_null(0))
+        .drop("row")
+    )
+
+
+def _columns(one: TrainingSet) -> list[str]:
+    """The columns to read. Raises ReleaseError where the table lacks one, or has one of another type."""
+    types = {column.name: column.type for column in one.table.columns}
+    wanted = COLUMNS | ({MINED: "list<string>"} if MINED in types else {})
+    for name, kind in wanted.items():
+        if types.get(name) != kind:
+            raise _damaged(one, f"column {name}: {types.get(name, 'missing')}", expected=kind)
+    return list(wanted)
+
+
+def _refuse_damaged_files(one: TrainingSet) -> None:
+    release_dir, table = one.release.release_dir, one.table
+    total = sum(file.bytes for file in table.files)
+    with stage(f"comparing files of {one.name}", total=total, unit=BYTES) as advance:
+        for file in table.files:
+            if not (release_dir / file.path).is_file():
+                raise _damaged(one, f"{file.path} is missing")
+            if describe_file(release_dir / file.path, release_dir) != file:
+                raise _damaged(one, f"{file.path} has other bytes than the manifest says")
+            advance(file.bytes)
+
+
+def _read_batches(one: TrainingSet, columns: list[str]) -> Iterator[pl.DataFrame]:
+    """The rows of all files, in batches whose borders follow from the rows alone."""
+    for file in one.table.files:
+        try:
+            with pq.ParquetFile(one.release.release_dir / file.path) as parquet:
+                for number in range(parquet.num_row_groups):
+                    group = pl.DataFrame(pl.from_arrow(parquet.read_row_group(number, columns=columns)))
+                    yield from group.select(columns).iter_slices(BATCH)
+        except (OSError, pa.ArrowException, pl.exceptions.PolarsError, KeyError, ValueError) as error:
+            raise _damaged(one, f"{file.path}: {error}"[:300]) from None
+
+
+def _refuse_damaged_rows(batch: pl.DataFrame, one: TrainingSet) -> None:
+    """Raise ReleaseError for what no build writes: nulls, a row without a positive, kinds that do not fit the negatives."""
+    expected = {"string": pl.String(), "list<string>": pl.List(pl.String)}
+    types = {name: expected[COLUMNS.get(name, "list<string>")] for name in batch.columns}
+    if dict(batch.schema) != types:
+        raise _damaged(one, f"columns of other types: {dict(batch.schema)}"[:300])
+    lists = [name for name, dtype in types.items() if dtype != pl.String()]
+    has_null = [pl.any_horizontal(pl.all().is_null())]
+    has_null += [pl.col(name).list.eval(pl.element().is_null()).list.any() for name in lists]
+    problems = {
+        "a null": pl.any_horizontal(has_null),
+        "a row without a positive": pl.col("positives").list.len() == 0,
+        "another number of kinds than of negatives": pl.col("negatives").list.len()
+        != pl.col("negative_kinds").list.len(),
+        "an unknown kind of negative": pl.col("negative_kinds").list.eval(~pl.element().is_in(KINDS)).list.any(),
+    }
+    for problem, condition in problems.items():
+        if batch.select(condition.any()).item():
+            raise _damaged(one, problem)
+
+
+def _damaged(one: TrainingSet, found: str, expected: str | None = None) -> ReleaseError:
+    return ReleaseError(
+        "the release is damaged",
+        where=f"{one.release.release_dir}, config {one.name}",
+        found=found,
+        expected=expected,
+        todo=f"embedding-datasets check {one.release.release_dir} says what is wrong; build it again",
+    )
+
+
+RECORD = "export.json"  # a folder that has it is an export, and holds what it lists
+GENERATOR = "embedding-datasets export"
+DATA = "data"  # the folder of the files to train on: trainers that are given a folder read every file in it
+
+Trainer = Literal["sentence-transformers", "flagembedding", "medi"]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How an export is written.
+
+    trainer: the format. negatives: the most of a row. positives: `first` for one row with the first positive, `each` for a row a
+    positive, `all` for one row with all of them. prefixes: where those of ru-en-RoSBERTa are: `apart` from the texts, in the
+    `text`, or as its `instruction`.
+    """
+
+    trainer: Trainer
+    negatives: int
+    positives: Literal["first", "each", "all"]
+    prefixes: Literal["apart", "text", "instruction"]
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file to train on: its path in the export, and the name of its rows. negatives: of each row, where all have as many."""
+
+    path: str
+    name: str
+    rows: int
+    negatives: int | None = None
+
+
+@dataclass(frozen=True)
+class ExportedSet:
+    """A set as it was written: its files, and the counts of its rows."""
+
+    source: TrainingSet
+    tally: Tally
+    files: tuple[DataFile, ...]
+
+
+def describe_export(
+    folder: Path, choices: Choices, releases: Sequence[TrainingRelease], sets: Sequence[ExportedSet]
+) -> dict[str, Any]:
+    """The content of export.json. folder: that of the export, with every other file in place."""
+    total = sum(one.tally.rows for one in sets)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {
+        "generator": GENERATOR,
+        "format": choices.trainer,
+        "options": {name: value for name, value in asdict(choices).items() if name != "trainer"},
+        "rows": total,
+        "releases": [
+            {
+                "dataset": one.manifest.dataset,
+                "version": one.manifest.version,
+                "content_sha256": one.manifest.content_sha256,
+                "sample": one.manifest.sample,
+                "partial": one.manifest.partial,
+            }
+            for one in releases
+        ],
+        "sets": [_describe_set(one, total) for one in sets],
+        "files": [asdict(describe_file(path, folder)) for path in paths],
+    }
+
+
+def _describe_set(one: ExportedSet, total: int) -> dict[str, Any]:
+    tally = one.tally
+    return {
+        "name": one.source.name,
+        "dataset": one.source.release.manifest.dataset,
+        "prefixes": {"query": one.source.query_prefix, "document": one.source.document_prefix},
+        "rows_of_release": tally.read,
+        "rows": tally.rows,
+        "weight": share(tally.rows, total),
+        "dropped": dict(sorted(tally.dropped.items())),
+        "left_out": {what: count for what, count in sorted(tally.left_out.items()) if count},
+        "negatives": dict(sorted(tally.negatives.items())),
+        "files": [{"path": file.path, "name": file.name, "rows": file.rows} for file in one.files],
+    }
+
+
+def share(rows: int, total: int) -> float:
+    """The sampling weight of some rows: their share of all, so that every row is as likely as any other."""
+    return round(rows / total, 6) if total else 0.0

@@ -1,0 +1,220 @@
+"""The formats of trainers: FlagEmbedding, MEDI and INSTRUCTOR, sentence-transformers.
+
+The prompt is empty: without one, and without --query_instruction_for_retrieval, version 1.4.2 puts `None` before queries.
+
+FlagEmbedding draws one of the positives in each epoch, and repeats negatives where a row has fewer than it takes. It cannot take
+rows without any: they are dropped.
+
+A text is a pair of instruction and text. The rows of a task follow each other: a batch is a run of rows, and a run with rows of
+two tasks is skipped. INSTRUCTOR's train.py reads the task from `task_name` in some versions and from `task_id` in others. It
+refuses an instruction that does not begin with "Represent ", unless it is empty, and removes the space behind one. So the prefix
+is in the text unless the caller chooses otherwise.
+
+Its losses take as many negatives of each row as there are columns, and a null is not a text. So rows with fewer negatives than
+asked for are in files of their own, by their number:
+
+    data/ru-wanli.parquet               anchor, positive, negative_1, ..., negative_7
+    data/ru-wanli.3-negatives.parquet   anchor, positive, negative_1, ..., negative_3
+
+To a trainer each file is a dataset, and a batch comes from one dataset.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipelines.exporting.sets import BATCH, DATA, Choices, DataFile, ExportedSet, Tally, TrainingSet, read_pairs, share
+
+NO_NEGATIVE = "no negative"
+
+
+def write_flagembedding(sets: Sequence[TrainingSet], folder: Path, choices: Choices) -> list[ExportedSet]:
+    """Write a file for each set that has a row with a negative."""
+    return [_write_flagembedding_set(one, folder, choices) for one in sets]
+
+
+def drop_without_negative(batch: pl.DataFrame, tally: Tally) -> pl.DataFrame:
+    """The rows that have a negative; the others are counted."""
+    kept = batch.filter(pl.col("negatives").list.len() > 0)
+    if kept.height < batch.height:
+        tally.dropped[NO_NEGATIVE] += batch.height - kept.height
+    return kept
+
+
+def _write_flagembedding_set(one: TrainingSet, folder: Path, choices: Choices) -> ExportedSet:
+    path, tally = f"{DATA}/{one.name}.jsonl", Tally()
+    (folder / DATA).mkdir(exist_ok=True)
+    query = (pl.lit(one.query_prefix) + pl.col("query")).alias("query")
+    document = pl.lit(one.document_prefix) + pl.element()
+    with (folder / path).open("wb") as stream:
+        for batch in read_pairs(one, choices.negatives, tally):
+            rows = drop_without_negative(batch, tally)
+            tally.count_written(rows, int(rows["positives"].list.len().sum()))
+            tally.rows += rows.height
+            texts = rows.select(
+                query,
+                pos=pl.col("positives").list.eval(document),
+                neg=pl.col("negatives").list.eval(document),
+                prompt=pl.lit(""),
+            )
+            stream.writelines(
+                orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in texts.iter_rows(named=True)
+            )
+    if not tally.rows:
+        (folder / path).unlink()  # the trainer cannot read an empty file
+        return ExportedSet(one, tally, ())
+    return ExportedSet(one, tally, (DataFile(path, one.name, tally.rows),))
+
+
+PATH = f"{DATA}/medi-data.json"  # the name that train.py looks for
+
+
+def write_medi(sets: Sequence[TrainingSet], folder: Path, choices: Choices) -> list[ExportedSet]:
+    """Write all sets into one file; it is JSON if there is a row."""
+    (folder / DATA).mkdir()
+    written = []
+    with (folder / PATH).open("wb") as stream:
+        separator = b"[\n"
+        for number, one in enumerate(sets):
+            tally = Tally()
+            for row in _rows(one, number, choices, tally):
+                stream.write(separator + orjson.dumps(row))
+                separator = b",\n"
+            files = (DataFile(PATH, one.name, tally.rows),) if tally.rows else ()
+            written.append(ExportedSet(one, tally, files))
+        stream.write(b"\n]\n")
+    return written
+
+
+def _rows(one: TrainingSet, number: int, choices: Choices, tally: Tally) -> Iterator[dict[str, Any]]:
+    as_instruction = choices.prefixes == "instruction"
+
+    def pair(prefix: str, text: str) -> list[str]:
+        return [prefix, text] if as_instruction else ["", prefix + text]
+
+    for batch in read_pairs(one, choices.negatives, tally):
+        rows = drop_without_negative(batch, tally)
+        first = choices.positives == "first"
+        positive = pl.col("positives").list.first() if first else pl.col("positives")
+        pairs = rows.select("query", positive=positive, negative=pl.col("negatives").list.first())
+        if not first:
+            pairs = pairs.explode("positive")
+        tally.count_written(rows, pairs.height)
+        tally.rows += pairs.height
+        for query, document, negative in pairs.iter_rows():
+            yield {
+                "query": pair(one.query_prefix, query),
+                "pos": pair(one.document_prefix, document),
+                "neg": pair(one.document_prefix, negative),
+                "task_name": one.name,
+                "task_id": number,
+            }
+
+
+TRAINING = "training.json"
+
+
+def write_sentence_transformers(sets: Sequence[TrainingSet], folder: Path, choices: Choices) -> list[ExportedSet]:
+    """Write the files of all sets."""
+    return [_write_parquet_set(one, folder, choices) for one in sets]
+
+
+def describe_training(sets: Sequence[ExportedSet]) -> dict[str, Any]:
+    """The content of training.json: for each dataset of the trainer its file, rows, weight and prompts by column."""
+    total = sum(file.rows for one in sets for file in one.files)
+    datasets, prompts = {}, {}
+    for one in sets:
+        for file in one.files:
+            datasets[file.name] = {"file": file.path, "rows": file.rows, "weight": share(file.rows, total)}
+            columns = _columns(file.negatives or 0)
+            prompts[file.name] = dict.fromkeys(columns, one.source.document_prefix) | {
+                "anchor": one.source.query_prefix
+            }
+    return {"datasets": datasets, "prompts": prompts}
+
+
+@dataclass
+class _File:
+    """A Parquet file that is being written, in row groups of BATCH rows. pending: rows that wait for theirs to be full."""
+
+    writer: Any
+    rows: int = 0
+    pending: list[pl.DataFrame] = field(default_factory=list)
+
+    def add(self, rows: pl.DataFrame) -> None:
+        self.rows += rows.height
+        self.pending.append(rows)
+        while sum(frame.height for frame in self.pending) >= BATCH:
+            frame = pl.concat(self.pending)
+            self._write(frame.head(BATCH))
+            self.pending = [frame.slice(BATCH)]
+
+    def close(self) -> None:
+        if any(frame.height for frame in self.pending):
+            self._write(pl.concat(self.pending))
+        self.writer.close()
+
+    def _write(self, frame: pl.DataFrame) -> None:
+        table = frame.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(self.writer.schema)
+        self.writer.write_table(table, row_group_size=BATCH)
+
+
+def _write_parquet_set(one: TrainingSet, folder: Path, choices: Choices) -> ExportedSet:
+    files: dict[int, _File] = {}
+    tally = Tally()
+    with ExitStack() as stack:
+        for batch in read_pairs(one, choices.negatives, tally):
+            pairs = _one_positive(batch, choices)
+            tally.count_written(batch, batch.height if choices.positives == "first" else pairs.height)
+            tally.rows += pairs.height
+            for (count,), rows in pairs.group_by(pl.col("negatives").list.len(), maintain_order=True):
+                number = int(str(count))
+                if number not in files:
+                    writer = _open_writer(folder / _path(one, number, choices), number)
+                    files[number] = _File(writer)
+                    stack.callback(files[number].close)
+                files[number].add(_spread(rows, number))
+    described = [
+        DataFile(_path(one, number, choices), _name(one, number, choices), file.rows, number)
+        for number, file in sorted(files.items(), reverse=True)
+    ]
+    return ExportedSet(one, tally, tuple(described))
+
+
+def _one_positive(batch: pl.DataFrame, choices: Choices) -> pl.DataFrame:
+    """Rows with the first positive of each, or a row a positive. Columns: anchor, positive (String), negatives (List(String))."""
+    positive = pl.col("positives").list.first() if choices.positives == "first" else pl.col("positives")
+    rows = batch.select(anchor="query", positive=positive, negatives="negatives")
+    return rows if choices.positives == "first" else rows.explode("positive")
+
+
+def _spread(rows: pl.DataFrame, count: int) -> pl.DataFrame:
+    """The same rows with a column for each negative; all have `count`."""
+    negatives = {f"negative_{number + 1}": pl.col("negatives").list.get(number) for number in range(count)}
+    return rows.select("anchor", "positive", **negatives)
+
+
+def _columns(negatives: int) -> list[str]:
+    return ["anchor", "positive", *(f"negative_{number + 1}" for number in range(negatives))]
+
+
+def _open_writer(path: Path, negatives: int) -> Any:
+    path.parent.mkdir(exist_ok=True)
+    schema = pa.schema([pa.field(name, pa.string(), nullable=False) for name in _columns(negatives)])
+    return pq.ParquetWriter(path, schema, compression="zstd")
+
+
+def _name(one: TrainingSet, negatives: int, choices: Choices) -> str:
+    """What the trainer calls the rows with this many negatives: the set's name where they have as many as asked for."""
+    return one.name if negatives == choices.negatives else f"{one.name}.{negatives}-negatives"
+
+
+def _path(one: TrainingSet, negatives: int, choices: Choices) -> str:
+    return f"{DATA}/{_name(one, negatives, choices)}.parquet"

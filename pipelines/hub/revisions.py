@@ -1,0 +1,329 @@
+"""What a version's tag, its branch or main of a repository holds, judged against the ledger, local releases and its manifest.
+
+Such a branch begins at the version before, and is deleted once its commit is tagged: the tag keeps the commit, and nobody can
+commit to a tag.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from builders.errors import PublishError, ReleaseError
+from builders.spec import version_key
+from cards.manifest import Manifest
+from pipelines.hub import repository
+from pipelines.hub.client import HubClient, call, unless_answered
+from pipelines.hub.repository import MAIN, Refs, Snapshot
+from pipelines.release import folder
+from pipelines.release.comparison import describe_difference
+from pipelines.release.ledger import LedgerEntry
+
+Rows = Literal["same", "other", "none"]  # what the ledger or a local release has, against what the Hub has
+State = Literal["sound", "wrong", "not checked"]
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """What the datasets of an organisation are compared with.
+
+    entries: of the ledger, by dataset and version. recorded: whether the ledger lists what is published on this server. output:
+    where local releases are. cache: where data are downloaded. download: False to compare by the Hub's digests alone.
+    """
+
+    entries: Mapping[str, Mapping[str, LedgerEntry]]
+    recorded: bool
+    output: Path
+    cache: Path
+    download: bool = True
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a commit holds.
+
+    manifest: None where it is missing or invalid. failure: why the commit could not be read. verified: whether rows were hashed.
+    """
+
+    manifest: Manifest | None = None
+    faults: tuple[str, ...] = ()
+    failure: str | None = None
+    verified: bool = False
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong, what to do, and the commands that do it."""
+
+    what: str
+    todo: str
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A version's tag, or main, and what it holds.
+
+    commit: None where it is missing. version, content_sha256: of the manifest. ledger, local: the rows of this version there.
+    verified: whether the rows were hashed. notes: what is not a problem. not_checked: why it could not be read.
+    """
+
+    name: str
+    commit: str | None = None
+    version: str | None = None
+    content_sha256: str | None = None
+    ledger: Rows = "none"
+    local: Rows = "none"
+    verified: bool = False
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    not_checked: str | None = None
+
+    @property
+    def state(self) -> State:
+        """A problem weighs more than a failure to read."""
+        return "wrong" if self.problems else "not checked" if self.not_checked else "sound"
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository, and the dataset of this package that it should hold."""
+
+    name: str
+    dataset: str
+
+    @property
+    def org(self) -> str:
+        """The organisation."""
+        return self.name.partition("/")[0]
+
+    def publish_command(self, version: str) -> str:
+        """The command that publishes, records or restores a version here."""
+        name = self.name.partition("/")[2]
+        repo_name = "" if name == self.dataset else f" --repo-name {name}"
+        return f"embedding-datasets publish {self.dataset}@{version} --org {self.org}{repo_name}"
+
+
+def missing_tag(repo: Repository, name: str, entry: LedgerEntry) -> Revision:
+    """A version that the ledger lists as published here, and that has no tag."""
+    commit = entry.commits.get(repo.name)
+    command = _create_tag(repo, name, commit) if commit else repo.publish_command(name[1:])
+    what = "the ledger records that it is published here, and the tag is missing"
+    return Revision(name, problems=(Problem(what, "create it again:", (command,)),))
+
+
+def judge_tag(repo: Repository, name: str, commit: str, content: Content, expected: Expectations) -> Revision:
+    """What the tag of a version holds."""
+    version, manifest = name[1:], content.manifest
+    entry = expected.entries.get(repo.dataset, {}).get(version)
+    recorded = entry.commits.get(repo.name) if entry and expected.recorded else None
+    problems, notes = list[Problem](), list[str]()
+    if recorded not in (None, commit):
+        what = f"moved: it is on commit {commit}, and the version was published on {recorded}"
+        commands = (_delete_tag(repo, name), _create_tag(repo, name, recorded or ""))
+        problems.append(Problem(what, "find out who moved it, and put it back:", commands))
+    problems += _unrecorded(repo, name, entry, notes) if expected.recorded else []
+    if manifest and (manifest.dataset, manifest.version) != (repo.dataset, version):
+        problems.append(Problem(f"holds {manifest.name}", "delete the tag, or put it on the commit of its version"))
+    elif manifest:
+        problems += _drift(repo, name, manifest, entry, expected)
+    todo = "a published version never changes: see who moved the tag, and publish corrected data as a new version"
+    problems += [Problem(fault, todo) for fault in content.faults]
+    revision = _describe(repo, name, commit, content, expected)
+    return replace(revision, problems=tuple(problems), notes=tuple(notes))
+
+
+def judge_main(
+    repo: Repository,
+    commit: str | None,
+    tags: Mapping[str, Revision],
+    contents: Mapping[str, Content],
+    expected: Expectations,
+) -> Revision:
+    """What main holds. tags: those of versions that exist. contents: by commit."""
+    if commit is None:
+        return Revision(MAIN, problems=(Problem("the repository has no branch main", "create it from the newest tag"),))
+    content, problems = contents[commit], list[Problem]()
+    manifest = content.manifest
+    newest = max(tags, key=lambda name: version_key(name[1:]), default=None)
+    same = newest is not None and tags[newest].commit == commit
+    if same and newest and content.faults:
+        problems.append(Problem(f"the same commit as {newest}, with its problems", f"see {newest}"))
+    if manifest and manifest.dataset != repo.dataset:
+        todo = "find out who committed it, or publish under another --repo-name"
+        problems.append(Problem(f"holds another dataset: {manifest.dataset}", todo))
+    elif manifest and f"v{manifest.version}" not in tags:
+        what, command = f"holds {manifest.version}, which has no tag", repo.publish_command(manifest.version)
+        problems.append(Problem(what, "publish it again:", (command,)))
+    elif manifest and newest and newest != f"v{manifest.version}":
+        todo = f"revert what was committed to main after {newest}"
+        problems.append(Problem(f"holds {manifest.version}, and {newest} is newer", todo))
+    elif manifest and newest and (tagged := contents[tags[newest].commit or ""].manifest):
+        parts = {"rows": manifest.content_sha256 != tagged.content_sha256, "files": manifest.tables != tagged.tables}
+        if differing := next((part for part, differs in parts.items() if differs), None):
+            todo = f"revert what was committed to main after {newest}"
+            problems.append(Problem(f"its manifest names other {differing} than that of {newest}", todo))
+    if not same:
+        todo = f"revert what was committed to main after {newest}" if newest else (
+            "if the repository is not of this package, publish under another --repo-name"
+        )  # fmt: skip
+        problems += [Problem(fault, todo) for fault in content.faults]
+    return replace(_describe(repo, MAIN, commit, content, expected), problems=tuple(problems))
+
+
+def _describe(repo: Repository, name: str, commit: str, content: Content, expected: Expectations) -> Revision:
+    """A revision without problems."""
+    manifest = content.manifest
+    if manifest is None:
+        return Revision(name, commit, not_checked=content.failure)
+    return Revision(
+        name,
+        commit,
+        manifest.version,
+        manifest.content_sha256,
+        ledger=_rows(manifest, expected.entries.get(repo.dataset, {}).get(manifest.version)),
+        local=_rows(manifest, _local_release(expected.output, manifest)),
+        verified=content.verified,
+    )
+
+
+def _unrecorded(repo: Repository, name: str, entry: LedgerEntry | None, notes: list[str]) -> list[Problem]:
+    """A tag that the ledger does not explain; a note where only the publication, or its commit, is not recorded."""
+    command = repo.publish_command(name[1:])
+    if entry is None:
+        todo = "record it by publishing it again if it is yours, else delete the tag:"
+        return [Problem("the ledger has no such version", todo, (command, _delete_tag(repo, name)))]
+    if repo.name not in entry.published:
+        notes.append(f"{name}: the ledger does not record that it is published here; {command} does")
+    elif repo.name not in entry.commits:
+        notes.append(f"{name}: the ledger does not record its commit, a moved tag is not noticed; {command} does")
+    return []
+
+
+def _drift(
+    repo: Repository, name: str, manifest: Manifest, entry: LedgerEntry | None, expected: Expectations
+) -> list[Problem]:
+    """Where the rows of a version are not those of the ledger, or of the release on disk."""
+    problems = []
+    if not manifest.complete:
+        todo = "delete the tag, build the complete dataset and publish it"
+        problems.append(Problem("holds a sample or a part of the dataset", todo))
+    if entry is not None and _rows(manifest, entry) == "other":
+        what = f"other rows than in the ledger: {describe_difference(entry.tables, manifest.tables)}"
+        problems.append(Problem(what, "find out who published them; put the tag back, or publish a new version"))
+    local = _local_release(expected.output, manifest)
+    if _rows(manifest, local) == "other":
+        path = expected.output / manifest.dataset / manifest.version
+        command = f"embedding-datasets diff {repo.name}@{name} {path}"
+        problems.append(Problem(f"other rows than the local release {path}", "see what differs:", (command,)))
+    return problems
+
+
+def _rows(manifest: Manifest, other: Manifest | LedgerEntry | None) -> Rows:
+    if other is None:
+        return "none"
+    return "same" if other.content_sha256 == manifest.content_sha256 else "other"
+
+
+def _local_release(output: Path, manifest: Manifest) -> Manifest | None:
+    """The complete release of the same version on disk; None where there is none that can be read."""
+    try:
+        local = folder.read_manifest(output / manifest.dataset / manifest.version)
+    except ReleaseError:
+        return None
+    return local if local and local.complete and local.name == manifest.name else None
+
+
+def _create_tag(repo: Repository, name: str, commit: str) -> str:
+    return f"hf repos tag create {repo.name} {name} --revision {commit} --repo-type dataset"
+
+
+def _delete_tag(repo: Repository, name: str) -> str:
+    return f"hf repos tag delete {repo.name} {name} --repo-type dataset"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a version is committed. branch: its name. at: its head, or where it will begin. published: the release there."""
+
+    branch: str
+    at: Snapshot
+    published: Manifest | None
+
+
+def branch_name(version: str) -> str:
+    """The branch that an older version is committed on."""
+    return f"release-v{version}"
+
+
+def find_newer(hub: HubClient, repo: str, published: Manifest | None, refs: Refs, ours: Manifest) -> str | None:
+    """The newest version of the repository where it is newer than ours; None where ours goes to main.
+
+    published: the release on main. Without one, a tag counts only where it holds a release of our dataset.
+    """
+    if published is not None and published.version == ours.version:
+        return None
+    newer = [version for version in refs.versions if version_key(version) > version_key(ours.version)]
+    if published is None:
+        return next((version for version in newer if _release_at_tag(hub, repo, refs, version, ours)), None)
+    newest = max([ours.version, published.version, *newer], key=version_key)
+    return newest if newest != ours.version else None
+
+
+def choose_target(hub: HubClient, repo: str, refs: Refs, ours: Manifest) -> Target:
+    """The branch of an older version: it begins at the newest version before ours, or at the first commit of main.
+
+    Raises PublishError where the branch exists and holds what somebody else committed.
+    """
+    name = branch_name(ours.version)
+    if head := refs.branches.get(name):
+        target = Target(name, *repository.require_release(hub, repo, head))
+        if not _is_ours(hub, repo, target, refs, ours):
+            raise PublishError(
+                f"{ours.name} would be committed on a branch that holds other commits",
+                where=f"{repo}, branch {name}", found=head, todo="rename that branch, or delete it if nobody needs it",
+            )  # fmt: skip
+        return target
+    older = [version for version in refs.versions if version_key(version) < version_key(ours.version)]
+    for version in older:
+        if release := _release_at_tag(hub, repo, refs, version, ours):
+            return Target(name, *release)
+    first = repository.list_commits(hub, repo)[-1]
+    return Target(name, *repository.require_release(hub, repo, first))
+
+
+def delete_branch(hub: HubClient, repo: str, ours: Manifest, tagged: str) -> None:
+    """Delete the branch of a tagged version, if it exists and holds nothing that somebody else committed.
+
+    tagged: the sha of the commit with the tag.
+    """
+    name, refs = branch_name(ours.version), repository.list_refs(hub, repo)
+    head = refs.branches.get(name)
+    if head is None:
+        return
+    if head != tagged:
+        target = Target(name, *repository.require_release(hub, repo, head))
+        if not _is_ours(hub, repo, target, refs, ours):
+            return
+    delete = unless_answered(404, lambda: hub.api.delete_branch(repo, branch=name, repo_type="dataset"))
+    call(hub, f"deleting branch {name}", repo, delete)
+
+
+def _is_ours(hub: HubClient, repo: str, target: Target, refs: Refs, ours: Manifest) -> bool:
+    """Whether the head of a version's branch is where the branch began, or holds that very version."""
+    if is_version(target.published, ours):
+        return True
+    return target.at.sha in refs.tags.values() or target.at.sha in repository.list_commits(hub, repo)
+
+
+def is_version(published: Manifest | None, ours: Manifest) -> bool:
+    """Whether a manifest is of our version of our dataset, whatever its rows."""
+    return published is not None and (published.dataset, published.version) == (ours.dataset, ours.version)
+
+
+def _release_at_tag(
+    hub: HubClient, repo: str, refs: Refs, version: str, ours: Manifest
+) -> tuple[Snapshot, Manifest] | None:
+    """What a version's tag holds, if that is a release of our dataset."""
+    at, published = repository.require_release(hub, repo, refs.tags[f"v{version}"])
+    return (at, published) if published is not None and published.dataset == ours.dataset else None

@@ -1,0 +1,191 @@
+"""The scores of all releases that were built from complete real files: the page docs/scores.md.
+
+measured_scores.json holds their scores, because nobody has all raw files at hand when the page is written.
+
+    python -m pipelines.scores.measured_scores outputs/           record the scores of the releases below a folder
+    python -m pipelines.scores.measured_scores > docs/scores.md   write the page
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import msgspec
+
+from builders.spec import version_key
+from cards.scores import BASELINES, Baseline, Scores, headroom, metric_name
+from pipelines.process.files import write_atomically
+from pipelines.release import folder
+
+MEASURED = Path(__file__).with_name("measured_scores.json")
+NONE = "–"
+HEAD = """\
+# Scores
+
+What baselines and models score on the datasets that were built here from their complete real files, times 100, in the main score
+of each task. This page is generated from `pipelines/report/measured_scores.json`; the scores of one release are in its
+`scores.json` and on its card: `embedding-datasets score NAME`.
+
+A **baseline** understands nothing: it guesses, counts words, or reads one side of a pair. The **best baseline** is the best of
+those that see no more labels than a model does. **Headroom** is the best model minus the best baseline, in points: where it is
+small or below zero, the score of a model says little about what the dataset is meant to measure. A **shortcut** is a baseline
+that reads less than the task asks for, and is far above chance all the same.
+"""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The scores of a release. partial: only the split that is scored was built, because other raw files are missing here."""
+
+    scores: Scores
+    partial: bool
+
+    @property
+    def name(self) -> str:
+        """Dataset and version, as the page shows them."""
+        alone = f", {self.scores.split} alone" if self.partial else ""
+        return f"{self.scores.dataset} {self.scores.version}{alone}"
+
+
+def read_measured() -> list[Measured]:
+    """All recorded scores, by dataset, the oldest version first."""
+    return _ordered(msgspec.json.decode(MEASURED.read_bytes(), type=list[Measured]))
+
+
+def _ordered(measured: Iterable[Measured]) -> list[Measured]:
+    return sorted(measured, key=lambda one: (one.scores.dataset, version_key(one.scores.version)))
+
+
+def record_scores_below(releases: Path) -> int:
+    """Record the scores of all releases below a folder but samples; returns how many.
+
+    Scores recorded before stay where the folder has none for the version.
+    """
+    measured = {(one.scores.dataset, one.scores.version): one for one in read_measured()} if MEASURED.exists() else {}
+    found = 0
+    for path in sorted(releases.glob(f"*/*/{folder.SCORES}")):
+        manifest, present = folder.read_manifest(path.parent), folder.read_scores(path.parent)
+        if manifest and present and not manifest.sample and present.content_sha256 == manifest.content_sha256:
+            measured[present.dataset, present.version] = Measured(present, manifest.partial)
+            found += 1
+    text = json.dumps([asdict(one) for one in _ordered(measured.values())], ensure_ascii=False, indent=1)
+    write_atomically(MEASURED, f"{text}\n")
+    return found
+
+
+def render_page(measured: Sequence[Measured]) -> str:
+    """The page docs/scores.md, in Markdown."""
+    newest = list({one.scores.dataset: one for one in measured}.values())
+    models = sorted({model.model for one in measured for model in one.scores.models})
+    sections = (_overview(newest, models), _versions(measured, models), _published(measured), _shortcuts(newest))
+    return "\n".join([HEAD, *(line for section in sections for line in (*section, "")), *_baselines(measured), ""])
+
+
+def _table(columns: Mapping[str, str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table. columns: the rule below each heading."""
+    return [f"| {' | '.join(cells)} |" for cells in (columns, columns.values(), *rows)]
+
+
+def _overview(newest: Sequence[Measured], models: Sequence[str]) -> list[str]:
+    columns = {"dataset": "---", "metric": "---", "chance": "---:", "best baseline": "---"}
+    columns |= dict.fromkeys(models, "---:") | {"headroom": "---:", "shortcuts": "---:"}
+    rows = [
+        [
+            one.name,
+            metric_name(one.scores.metric),
+            NONE if one.scores.chance is None else f"{one.scores.chance:.1f}",
+            _best_baseline(one.scores),
+            *_model_scores(one.scores, models),
+            NONE if (points := headroom(one.scores)) is None else f"{points:+.1f}",
+            str(len(one.scores.shortcuts)),
+        ]
+        for one in sorted(newest, key=_by_headroom)
+    ]
+    heading = ["## Sorted by headroom", "", "Newest versions. Those that no model was scored on come last.", ""]
+    return [*heading, *_table(columns, rows)]
+
+
+def _by_headroom(measured: Measured) -> tuple[float, str]:
+    points = headroom(measured.scores)
+    return (float("inf") if points is None else -points), measured.scores.dataset
+
+
+def _best_baseline(scores: Scores) -> str:
+    return NONE if scores.best_baseline is None else f"{scores.best_baseline.score:.1f} {scores.best_baseline.name}"
+
+
+def _model_scores(scores: Scores, models: Sequence[str]) -> list[str]:
+    by_name = {one.model: f"{one.score:.2f}" for one in scores.models}
+    return [by_name.get(model, NONE) for model in models]
+
+
+def _versions(measured: Sequence[Measured], models: Sequence[str]) -> list[str]:
+    """What cleaning does to the scores: all versions of the datasets that have several."""
+    versions = Counter(one.scores.dataset for one in measured)
+    columns = {"dataset": "---", "metric": "---", "best baseline": "---"} | dict.fromkeys(models, "---:")
+    rows = [
+        [one.name, metric_name(one.scores.metric), _best_baseline(one.scores), *_model_scores(one.scores, models)]
+        for one in measured
+        if versions[one.scores.dataset] > 1
+    ]
+    words = "Version 1.0.0 rebuilds the published data; later ones correct them. The difference is what cleaning does to a score."
+    return ["## From version to version", "", words, "", *_table(columns, rows)]
+
+
+def _published(measured: Sequence[Measured]) -> list[str]:
+    """Our scores beside those in papers, and in what our evaluation differs from mteb's."""
+    columns = {
+        "dataset": "---",
+        "model": "---",
+        "metric": "---",
+        "published": "---:",
+        "here": "---:",
+        "difference": "---:",
+    }
+    rows, notes = list[list[str]](), list[str]()
+    for one in measured:
+        for model in one.scores.models:
+            if (published := model.published) is None:
+                continue
+            ours = model.score if model.same_metric is None else model.same_metric
+            figures = [f"{published.score:.2f}", f"{ours:.2f}", f"{ours - published.score:+.2f}"]
+            names = f"{model.model}; published: {published.model}"
+            rows.append([one.name, names, metric_name(published.metric), *figures])
+            notes += [f"Published: {published.source}."]
+            notes += [f"{one.scores.dataset}: {model.detail}."] if model.detail else []
+    lines = [f"- {note}" for note in dict.fromkeys(notes)]
+    return ["## Beside published scores", "", *_table(columns, rows), "", *lines]
+
+
+def _shortcuts(newest: Sequence[Measured]) -> list[str]:
+    columns = {"dataset": "---", "baseline": "---", "metric": "---", "score": "---:", "chance": "---:"}
+    rows = [
+        [one.name, BASELINES[found.baseline], metric_name(found.metric), f"{found.score:.1f}", f"{found.chance:.1f}"]
+        for one in newest
+        for found in one.scores.shortcuts
+    ]
+    return ["## Shortcuts", "", *(_table(columns, rows) if rows else ["None were found."])]
+
+
+def _baselines(measured: Sequence[Measured]) -> list[str]:
+    """All baselines of all versions, a line each version; then what their names mean."""
+    rows = [
+        [one.name, ", ".join(f"{score.name} {score.score:.1f}" for score in _ordered_scores(one))] for one in measured
+    ]
+    used = {score.name for one in measured for score in one.scores.baselines}
+    meanings = [f"- `{name}`: {meaning}" for name, meaning in BASELINES.items() if name in used]
+    return ["## All baselines", "", *_table({"dataset": "---", "scores": "---"}, rows), "", *meanings]
+
+
+def _ordered_scores(measured: Measured) -> list[Baseline]:
+    return sorted(measured.scores.baselines, key=lambda one: -one.score)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print(f"{record_scores_below(Path(sys.argv[1]))} releases recorded")
+    else:
+        print(render_page(read_measured()), end="")
