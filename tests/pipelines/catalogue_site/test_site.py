@@ -1,0 +1,301 @@
+"""The site as files: complete, the same every time, safe against its data, and never in the place of something else."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builders.errors import ReleaseError, UsageError
+from cards.scores import ModelScore
+from pipelines import site as command
+from pipelines.catalogue_site import lists, release_data
+from pipelines.catalogue_site import site as site_pages
+from pipelines.catalogue_site.pages import write_index
+from pipelines.catalogue_site.release_data import find_datasets
+from pipelines.make import BuildResult
+from pipelines.release import ledger
+from pipelines.release.folder import require_manifest
+from pipelines.scores.scoring import record_scores
+from tests.pipelines.checking.test_html import Page
+from tests.support.releases import definition_of, tree
+from tests.support.scores import baseline, scores_of
+from tests.support.sites import HOSTILE, LEAK, build_site, hostile_releases, read_records
+
+CEDR, RIA = "cedr-classification", "ria-news-retrieval"
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two versions of CEDR with hostile texts."""
+    return hostile_releases(tmp_path_factory.mktemp("releases"))
+
+
+@pytest.fixture(scope="module")
+def site(releases: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_site(releases, tmp_path_factory.mktemp("site") / "cedr", "cedr")
+
+
+class SitePage(Page):
+    """A page of the site as a browser parses it."""
+
+    VOID = (*Page.VOID, "input", "hr")
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr("sys.argv", ["site", *map(str, arguments)])
+    return command.main()
+
+
+def data_of(page: Path) -> Any:
+    """The data block of a page."""
+    block = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)
+    assert block
+    return json.loads(block[1])
+
+
+def test_a_site_has_an_index_and_pages_of_every_version(site: Path) -> None:
+    pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
+    version = ("index", "rows", "findings")
+    assert pages == {
+        "index.html",
+        f"{CEDR}/index.html",
+        *(f"{CEDR}/{number}/{name}.html" for number in ("1.0.0", "2.0.0") for name in version),
+        f"{CEDR}/2.0.0/changes-from-1.0.0.html",
+    }
+    assert "../assets/site.css" in (site / CEDR / "index.html").read_text("utf-8")
+
+
+def test_every_link_of_every_page_leads_somewhere(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        for tag, attributes in SitePage(path.read_text("utf-8")).elements:
+            target = attributes.get("href") or attributes.get("src") or "#"
+            if target.startswith(("https://", "#", "data:")):
+                continue
+            assert (path.parent / target.partition("#")[0]).is_file(), (path, tag, target)
+
+
+def test_no_page_runs_or_loads_what_is_not_of_the_site(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        text = path.read_text("utf-8")
+        assert "default-src 'none'; script-src 'self' file:;" in text
+        assert not any(one in text for one in HOSTILE[:3]), path
+        for tag, attributes in SitePage(text).elements:
+            assert not any(name.startswith("on") or name == "style" for name in attributes), (path, tag, attributes)
+            if tag == "script":
+                assert attributes.get("type") == "application/json" or (attributes["src"] or "").startswith(
+                    ("assets/", "../")
+                )
+            assert tag not in ("iframe", "object", "embed", "img"), path
+            assert "action" not in attributes, path
+    for path in site.rglob("rows-*.js"):
+        assert "<" not in path.read_text("utf-8"), path
+
+
+def test_the_rows_of_a_release_are_in_its_pages(site: Path, releases: Path) -> None:
+    table = pl.read_parquet(releases / CEDR / "1.0.0" / "data" / "train-*.parquet")
+    records = read_records(site / CEDR / "1.0.0", "table-1")
+    assert [tuple(record[2:]) for record in records] == table.rows()
+    assert {record[2] for record in records} >= {*HOSTILE, LEAK}
+
+
+def test_the_rows_of_a_leak_are_listed_with_their_twins(site: Path) -> None:
+    page_dir = site / CEDR / "1.0.0"
+    leak = next(one for one in data_of(page_dir / "findings.html")["findings"] if one["kind"] == "split_leak")
+    records = read_records(page_dir, leak["list"]["folder"])
+    assert len(records) == leak["list"]["records"]
+    assert (LEAK, "train", LEAK) in [(record[2][0], record[4], record[5][0]) for record in records]
+
+
+def test_two_versions_are_compared_row_by_row_with_what_each_drops(site: Path) -> None:
+    page_dir = site / CEDR / "2.0.0"
+    [train, _] = data_of(page_dir / "changes-from-1.0.0.html")["changes"]
+    removed = [record[2][0] for record in read_records(page_dir, train["lists"]["removed"]["folder"])]
+    assert LEAK in removed
+    assert len(removed) == train["removed"] == train["before"] - train["after"]
+    assert "the text is also in the test split" in (page_dir / "changes-from-1.0.0.html").read_text("utf-8")
+
+
+def test_the_same_releases_give_the_same_bytes(site: Path, releases: Path) -> None:
+    before = tree(site)
+    assert tree(build_site(releases, site, "cedr")) == before
+    assert {path.name for path in site.parent.iterdir()} == {"cedr"}, "nothing is left beside it"
+
+
+def test_a_site_that_cannot_be_completed_leaves_the_old_one(
+    site: Path, releases: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tree(site)
+    monkeypatch.setattr(site_pages, "write_index", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        build_site(releases, site, "cedr")
+    assert tree(site) == before
+    assert {path.name for path in site.parent.iterdir()} == {"cedr"}
+
+
+@pytest.mark.parametrize("content", ["notes.txt", "site.json", ".git"])
+def test_a_folder_with_other_files_is_refused_and_stays(
+    content: str, releases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / content).write_text('{"generator": "another", "files": ["site.json"]}')
+    before = tree(tmp_path)
+    with pytest.raises(UsageError, match="holds other files"):
+        run(monkeypatch, "cedr", "--releases", releases, "--output", tmp_path / "mine")
+    assert tree(tmp_path) == before
+
+
+def test_a_file_that_was_added_to_a_site_is_not_deleted(site: Path, releases: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    shutil.copytree(site, mine)
+    (mine / "CNAME").write_text("example.org")
+    with pytest.raises(UsageError, match="CNAME"):
+        build_site(releases, mine, "cedr")
+    assert (mine / "CNAME").is_file()
+
+
+def test_the_folder_of_the_releases_is_never_replaced(releases: Path) -> None:
+    with pytest.raises(UsageError, match="holds other files"):
+        build_site(releases, releases, "cedr")
+
+
+def test_without_releases_the_error_says_how_to_build_one(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="no releases found") as caught:
+        find_datasets(["terra"], tmp_path)
+    assert "embedding-datasets build terra" in str(caught.value)
+    with pytest.raises(UsageError, match="no such folder"):
+        find_datasets([], tmp_path / "nowhere")
+
+
+def test_a_release_of_an_unknown_dataset_is_named_in_a_warning(
+    releases: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shutil.copytree(releases / CEDR, tmp_path / CEDR)
+    (tmp_path / "unknown" / "1.0.0").mkdir(parents=True)
+    (tmp_path / "unknown" / "1.0.0" / "manifest.json").write_text("{}")
+    find_datasets([], tmp_path)
+    assert [record.message for record in caplog.records] == [
+        f"{tmp_path / 'unknown'}: not in the catalogue, its releases are not shown"
+    ]
+
+
+def test_a_dataset_without_a_release_is_listed_as_not_built(releases: Path, tmp_path: Path) -> None:
+    index = build_site(releases, tmp_path / "site", "cedr", "terra") / "index.html"
+    text = index.read_text("utf-8")
+    assert 'data-name="terra-pairclassification"' in text
+    assert not (index.parent / "terra-pairclassification").exists()
+    assert 'data-problems="not built here"' in text
+
+
+def test_the_size_of_a_dataset_that_nobody_built_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "find_entry", lambda *_: None)
+    write_index(tmp_path, [(definition_of("terra-pairclassification"), ())])
+    assert 'data-rows="-1" data-size="unknown"' in (tmp_path / "index.html").read_text("utf-8")
+
+
+def test_the_index_says_where_each_version_is_and_has_the_tables_of_the_papers(site: Path) -> None:
+    text = " ".join(SitePage((site / "index.html").read_text("utf-8")).text.split())
+    assert "2.0.0 sample built here; hash recorded" in text
+    assert "3.0.0 not built here; hash recorded" in text
+    assert "ruMTEB, beside its paper" in text
+    assert "7,528 / 1,882" in text
+
+
+def test_the_page_of_a_version_says_where_the_others_are(site: Path) -> None:
+    for page in ("index.html", "1.0.0/index.html"):
+        text = " ".join(SitePage((site / CEDR / page).read_text("utf-8")).text.split())
+        assert text.count("sample built here; hash recorded") == 2
+        assert text.count("not built here; hash recorded") == 1
+        assert "apache-2.0: sharing permitted with the notices of the licence" in text
+
+
+def test_the_index_has_the_scores_of_the_newest_version_and_sorts_by_headroom(releases: Path, tmp_path: Path) -> None:
+    shutil.copytree(releases, tmp_path / "releases")
+    [release_dir] = (tmp_path / "releases").glob("*/2.0.0")
+    models = (ModelScore("<b>model</b>", "weights", "0" * 64, "CEDR", "accuracy", 40.5),)
+    baselines = (baseline(39.0, "majority"),)
+    manifest = require_manifest(release_dir)
+    scores = scores_of(manifest, metric="accuracy", split="test", baselines=baselines, models=models)
+    record_scores(release_dir, scores)
+    index = (build_site(tmp_path / "releases", tmp_path / "site") / "index.html").read_text("utf-8")
+    assert 'data-headroom="1.5"' in index
+    assert "best baseline 39.0 · &lt;b&gt;model&lt;/b&gt; 40.5" in index
+    assert 'href="cedr-classification/2.0.0/index.html#card-scores"' in index
+    page = (tmp_path / "site" / "cedr-classification" / "2.0.0" / "index.html").read_text("utf-8")
+    assert 'id="card-scores"' in page
+
+
+def test_texts_under_a_licence_without_derivatives_are_shown_to_who_has_the_rights(
+    golden_release: Callable[..., BuildResult], tmp_path: Path
+) -> None:
+    release_dir = golden_release(RIA).release_dir
+    texts = pl.read_parquet(release_dir / "corpus" / "*.parquet")["text"].to_list()
+    for rights in (False, True):
+        folder = build_site(release_dir.parents[1], tmp_path / str(rights), RIA, rights=rights)
+        written = [path.read_text("utf-8") for path in folder.rglob("*.*") if path.suffix in (".html", ".js")]
+        assert any(json.dumps(text, ensure_ascii=False)[1:-1] in page for text in texts for page in written) is rights
+        rows = (folder / RIA / release_dir.name / "rows.html").read_text("utf-8")
+        assert ("does not permit sharing derivatives" in rows) is not rights
+
+
+def test_a_large_table_shows_the_rows_that_are_named_and_says_so(
+    golden_release: Callable[..., BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release_data, "MAX_BYTES", 2_000)
+    release_dir = golden_release(RIA).release_dir
+    folder = build_site(release_dir.parents[1], tmp_path / "site", RIA, rights=True) / RIA / release_dir.name
+    corpus = data_of(folder / "rows.html")["tables"][0]
+    judged = set(pl.read_parquet(release_dir / "qrels" / "*.parquet")["corpus-id"])
+    listed = {record[1] for record in read_records(folder, "table-1")}
+    assert judged <= listed
+    assert len(listed) == corpus["list"]["records"] < corpus["rows"]
+    assert f"Of its {corpus['rows']} documents, the {len(listed)} that a query" in corpus["note"]
+    [queries] = data_of(folder / "queries.html")["queries"]
+    documents = [
+        document for _, judgements, _ in read_records(folder, queries["list"]["folder"]) for document, _ in judgements
+    ]
+    assert documents
+    assert all(isinstance(document, int) and document < len(listed) for document in documents)
+
+
+def test_a_damaged_release_has_a_page_that_says_so_and_no_rows(
+    releases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(releases / CEDR, tmp_path / "releases" / CEDR)
+    copy = tmp_path / "releases" / CEDR / "1.0.0"
+    data = next(copy.glob("data/train-*"))
+    data.write_bytes(data.read_bytes()[:-1])
+    assert run(monkeypatch, "cedr", "--releases", tmp_path / "releases", "--output", tmp_path / "site") == 1
+    pages = tmp_path / "site" / CEDR
+    assert '<span class="badge error">damaged</span>' in (pages / "1.0.0" / "index.html").read_text("utf-8")
+    assert not list((pages / "1.0.0").rglob("rows-*.js"))
+    assert list((pages / "2.0.0").rglob("rows-*.js"))
+    assert not (pages / "2.0.0" / "changes-from-1.0.0.html").exists(), "nothing is compared with it"
+    assert "changes-from" not in (pages / "2.0.0" / "index.html").read_text("utf-8")
+    assert "2 releases: open " in capsys.readouterr().out
+
+
+def test_every_field_of_every_page_has_a_label(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        page = path.read_text("utf-8")
+        fields = re.findall(r"<(?:input|select)\b", page)
+        labelled = re.findall(r"<label[^>]*>[^<]+<(?:input|select)\b", page)
+        assert len(fields) == len(labelled), path
+
+
+def test_json_output_names_the_index_and_the_releases(
+    releases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, f"{CEDR}@1.0.0", "--releases", releases, "--output", tmp_path / "site", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["index"] == str(tmp_path / "site" / "index.html")
+    assert [one["release"] for one in result["releases"]] == [f"{CEDR}@1.0.0"]
+
+
+def test_batches_are_as_large_as_a_row_group() -> None:
+    assert lists.READ_ROWS == 20_000
+    assert release_data.MAX_BYTES == 200_000_000

@@ -1,0 +1,171 @@
+"""Pages of text: whatever the names and texts in the data, they fit a terminal of 80 columns. The names of findings for
+people.
+"""
+
+from typing import Any
+
+from pipelines.audit.duplicates import FOLDED_DETAIL
+from pipelines.audit.kinds import KINDS
+from pipelines.checking.text import EXACT_OR_FOLDED, check_page, difference_page, finding_name
+from pipelines.process.tables import fold, table
+from pipelines.release.comparison import Change
+
+LONG = "a-rather-long-name-of-a-config-that-somebody-chose-and-nobody-shortened"
+
+
+def report(**values: Any) -> dict[str, Any]:
+    base: dict[str, Any] = {
+        "dataset": "set", "subset": "", "version": None, "sample": False, "partial": False, "content_sha256": None,
+        "task": "STS", "tables": [], "notes": [], "problems": [], "findings": [], "failed_on": [],
+        "verdict": {"state": "no problems", "summary": "no problems"},
+    }  # fmt: skip
+    return base | values
+
+
+def finding(**values: Any) -> dict[str, Any]:
+    base: dict[str, Any] = {
+        "kind": "split_leak", "severity": "warning", "config": "default", "split": "test", "column": "text", "count": 1,
+        "share": 0.5, "examples": [], "detail": "", "why": "", "texts_checked": None, "twins": [],
+    }  # fmt: skip
+    return base | values
+
+
+def widths(page: str) -> list[int]:
+    return [len(line) for line in page.splitlines()]
+
+
+def test_a_finding_has_its_detail_examples_and_reason_below_it() -> None:
+    found = finding(detail="in train", examples=["row 1", "row 2"], why="The source has it.")
+    assert check_page(report(findings=[found])).splitlines() == [
+        "set: no problems",
+        "  task      STS",
+        "  rows",
+        "",
+        "  severity  finding     count   share  where",
+        "  --------  ----------  -----  ------  -----------------",
+        "  warning   split_leak      1  50.00%  default/test/text",
+        "            text also in an earlier split, exact; in train",
+        "            row 1; row 2",
+        "            kept: The source has it.",
+    ]
+
+
+def test_a_long_location_of_a_finding_is_folded_behind_its_slashes() -> None:
+    found = finding(kind="label_without_training_rows", config="en-de", split="validation", column="sentence1")
+    _, _, *table = check_page(report(findings=[found | {"count": 12345, "texts_checked": 20000}])).splitlines()[2:]
+    assert [line[67:] for line in table[2:5]] == ["en-de/", "validation/", "sentence1"]
+
+
+def test_errors_come_first_in_a_table_of_findings() -> None:
+    findings = [finding(severity=severity, kind=severity) for severity in ("info", "warning", "error")]
+    page = check_page(report(findings=findings)).splitlines()
+    assert [line.split()[0] for line in page if line.startswith(("  error", "  warning", "  info"))] == [
+        "error", "warning", "info",
+    ]  # fmt: skip
+
+
+def test_a_check_fits_80_columns() -> None:
+    words = "words " * 40
+    findings = [
+        finding(config=LONG, column=LONG, detail=words, examples=["0123456789abcdef"] * 5, why=words, count=10**9),
+        finding(kind="query_without_candidates", examples=["x" * 500, "a\nb\x1b[31m"]),
+    ]
+    tables = [{"config": LONG, "split": "test", "rows": 3}] * 2
+    summary = {"state": "warnings", "summary": words}
+    page = check_page(report(dataset=LONG, findings=findings, tables=tables, notes=[words], verdict=summary))
+    assert max(widths(page)) <= 80
+    assert "\x1b" not in page
+    problem = check_page(report(problems=[words, "x" * 200], failed_on=["split_leak:0.1%"] * 9))
+    assert max(widths(problem)) <= 80
+
+
+def test_a_difference_fits_80_columns() -> None:
+    rows = [{"text": "word " * 60, "label": [1, 2], "id": "x" * 90}]
+    changed = Change(
+        LONG, "test", "changed", 10**7, 10**7, columns=("-label (int64)",) * 9, added=5, examples={"added": rows}
+    )
+    side = {"dataset": LONG, "version": "1.0.0", "content_sha256": "0" * 64, "name": "/".join([LONG] * 3)}
+    figures = {
+        "statistics / test / text_statistics / labels / " + LONG: [1, 2.5],
+        "option / words": ["word " * 90, None],
+        "dropped / " + LONG * 2: [10**9, 10**9],
+    }
+    difference = {"same": False, "a": side, "b": side, "tables": [changed], "figures": figures, "equal_figures": 3}
+    page = "\n".join(difference_page(difference))
+    assert max(widths(page)) <= 80
+
+
+def test_long_names_of_figures_keep_their_beginning_and_end() -> None:
+    name = "text_statistics / " + "x" * 80 + " / count"
+    difference = {
+        "same": False, "a": dict.fromkeys(("dataset", "version", "content_sha256", "name"), "a"), "tables": [],
+        "b": dict.fromkeys(("dataset", "version", "content_sha256", "name"), "b"), "equal_figures": 0,
+        "figures": {f"statistics / test / {name}": [1, 2]},
+    }  # fmt: skip
+    [line] = [line for line in difference_page(difference) if line.startswith("text_statistics")]
+    assert "..." in line
+    assert "/ count  1  2" in line
+
+
+def test_a_table_without_a_width_has_a_line_for_each_row() -> None:
+    rows = [["file", "license"], ["x" * 100, "mit"]]
+    assert table(rows, optional=["license"]).splitlines()[2] == f"{'x' * 100}  mit"
+
+
+def test_a_table_folds_its_cells_to_the_width_of_the_terminal() -> None:
+    rows = [["file", "size"], ["document_mt/Europarl7/test_en.txt", "1,234 KB"]]
+    assert table(rows, width=80) == table(rows)
+    assert table(rows, width=36).splitlines() == [
+        "file                        size",
+        "--------------------------  --------",
+        "document_mt/Europarl7/      1,234 KB",
+        "test_en.txt",
+    ]
+
+
+def test_numbers_are_aligned_to_the_right_also_where_an_optional_column_is_left_out() -> None:
+    rows = [["license", "name", "rows"], ["mit", "a", "9"], ["mit", "b", "1,000"]]
+    assert table(rows, width=11, optional=["license"], numbers=["rows"]).splitlines()[:4] == [
+        "name   rows",
+        "----  -----",
+        "a         9",
+        "b     1,000",
+    ]
+
+
+def test_optional_columns_are_left_out_of_a_narrow_table() -> None:
+    rows = [["name", "license", "task"], ["a-name", "cc-by-nc-nd-4.0", "Reranking"]]
+    assert table(rows, width=20, optional=["license"]).splitlines() == [
+        "name    task",
+        "------  ---------",
+        "a-name  Reranking",
+        "",
+        "(the terminal is too",
+        "  narrow for:",
+        "  license)",
+    ]
+
+
+def test_no_line_of_a_table_is_longer_than_the_terminal() -> None:
+    rows = [["a", "b", "c"], ["word " * 30, "x" * 100, "some/path/" * 9]]
+    for width in (40, 80, 120):
+        assert max(widths(table(rows, width=width))) <= width
+
+
+def test_a_word_is_broken_only_where_it_is_longer_than_a_line() -> None:
+    assert fold("massive-intent-classification", 20) == ["massive-intent-", "classification"]
+    assert fold("549,367 / 9,842", 10) == ["549,367 /", "9,842"]
+    assert fold("data/test_en.txt", 12) == ["data/", "test_en.txt"]
+    assert fold("x" * 12, 5) == ["xxxxx", "xxxxx", "xx"]
+    assert fold("", 5) == [""]
+
+
+def test_only_kinds_that_exist_are_exact_or_folded() -> None:
+    assert KINDS.keys() >= EXACT_OR_FOLDED
+
+
+def test_a_name_says_whether_texts_are_equal_or_only_equal_after_folding() -> None:
+    assert finding_name("split_leak", "in train") == "text also in an earlier split, exact"
+    assert finding_name("split_leak", f"in train, {FOLDED_DETAIL}") == "text also in an earlier split, folded"
+    assert finding_name("conflicting_label", "in train") == "the same text with different labels"
+    assert finding_name("html_residue", "") == "HTML tags or character references"

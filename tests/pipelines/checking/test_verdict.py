@@ -1,0 +1,223 @@
+"""The verdict of a check: what findings weigh, and which of them compromise a score. The conditions of --fail-on: their
+grammar, and the exit codes of `check` that follow.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builders.errors import UsageError
+from cards.manifest import Finding
+from pipelines import check
+from pipelines.audit.kinds import KINDS
+from pipelines.checking.verdict import COMPROMISING, Condition, judge, met_conditions, parse_conditions
+from tests.support.processes import run
+from tests.support.releases import write_dataset
+
+FOLDED = "in train, ignoring case, punctuation, white space and Unicode form"
+
+
+def finding(kind: str, count: int, total: int, split: str = "test", **fields: Any) -> Finding:
+    """A finding about `count` of `total` texts of a split."""
+    values: dict[str, Any] = {"severity": KINDS[kind].severity, "config": "default", "column": "text"}
+    return Finding(kind=kind, split=split, count=count, share=count / total, **(values | fields))
+
+
+def leak(count: int, total: int, split: str = "test", detail: str = "in train", **fields: Any) -> Finding:
+    return finding("split_leak", count, total, split, detail=detail, **fields)
+
+
+def summary(*findings: Finding, task: str = "Classification") -> str:
+    return judge(task, findings, [], sample=False).summary
+
+
+def test_findings_for_information_are_no_problems() -> None:
+    assert judge("STS", [finding("near_duplicate", 9, 10)], [], sample=False).state == "no problems"
+
+
+def test_leaks_that_differ_in_their_detail_or_are_nearly_equal_add_up() -> None:
+    findings = [leak(10, 1875), leak(6, 1875, detail=FOLDED), finding("near_leak", 1, 1875, detail="in train")]
+    assert summary(*findings) == "3 warnings: 17 of 1,875 test texts leak from train"
+    assert judge("Classification", findings, [], sample=False).state == "warnings"
+
+
+def test_leaks_from_different_splits_are_told_apart() -> None:
+    findings = [leak(2, 100), leak(3, 100, detail="in validation")]
+    assert (
+        summary(*findings)
+        == "2 warnings: 3 of 100 test texts leak from validation; 2 of 100 test texts leak from train"
+    )
+
+
+@pytest.mark.parametrize(
+    ("task", "fields", "words"),
+    [
+        ("STS", {"column": ""}, "1 of 50 test pairs leaks from train"),
+        ("Retrieval", {"config": "queries"}, "1 of 50 test queries leaks from train"),
+        ("Retrieval", {"config": "corpus"}, "1 of 50 test documents leaks from train"),
+    ],
+)
+def test_what_leaks_is_called_what_it_is(task: str, fields: dict[str, Any], words: str) -> None:
+    assert summary(leak(1, 50, **fields), task=task) == f"1 warning: {words}"
+
+
+def test_without_a_leak_the_kinds_with_the_largest_shares_are_named() -> None:
+    findings = [
+        finding("html_residue", 1, 100), finding("wrong_language", 9, 100), finding("wrong_language", 4, 100, "train"),
+        finding("encoding_residue", 5, 100),
+    ]  # fmt: skip
+    assert summary(*findings) == "4 warnings: text in another language (13); traces of a wrong decoding (5); and 1 more"
+
+
+def test_a_test_set_that_equals_the_training_set_is_compromised() -> None:
+    verdict = judge("Classification", [leak(40, 40)], [], sample=False)
+    assert verdict.state == "compromised"
+    assert verdict.summary == "compromised, 1 warning: 40 of 40 test texts leak from train"
+
+
+@pytest.mark.parametrize("kind", COMPROMISING)
+def test_five_percent_of_a_split_other_than_train_compromise_a_score(kind: str) -> None:
+    detail = "in train" if kind.endswith("leak") else ""
+    for count, split, state in [(5, "test", "compromised"), (4, "test", "warnings"), (90, "train", "warnings")]:
+        findings = [finding(kind, count, 100, split, detail=detail)]
+        assert judge("Classification", findings, [], sample=False).state == state
+
+
+def test_exact_and_folded_leaks_cross_the_threshold_together() -> None:
+    assert judge("STS", [leak(3, 100), leak(2, 100, detail=FOLDED)], [], sample=False).state == "compromised"
+    assert judge("STS", [leak(3, 100), leak(2, 100, detail="in dev")], [], sample=False).state == "warnings"
+
+
+def test_other_warnings_do_not_compromise_a_score_however_many_they_are() -> None:
+    assert judge("STS", [finding("html_residue", 100, 100)], [], sample=False).state == "warnings"
+
+
+def test_a_reason_for_keeping_a_finding_does_not_change_its_weight() -> None:
+    assert judge("STS", [leak(40, 40, why="in the source")], [], sample=False).state == "compromised"
+
+
+def test_a_sample_is_never_compromised() -> None:
+    verdict = judge("STS", [leak(3, 4)], [], sample=True)
+    assert (verdict.state, verdict.summary) == ("warnings", "1 warning: 3 of 4 test pairs leak from train")
+
+
+def test_errors_and_differences_from_the_manifest_come_first() -> None:
+    findings = [finding("null_text", 2, 9), leak(9, 9)]
+    assert judge("STS", findings, [], sample=False).state == "defective"
+    assert summary(*findings) == "defective, 1 error, 1 warning: null instead of a text (2)"
+    damaged = judge("STS", [], ["a file is missing", "another one"], sample=False)
+    assert (damaged.state, damaged.summary) == ("damaged", "damaged, 2 problems")
+
+
+LEAKS = [
+    Finding("split_leak", "warning", "default", "test", "text", 3, 0.003, (), "in train"),
+    Finding("split_leak", "warning", "default", "test", "text", 2, 0.002, (), "in train, ignoring case"),
+    Finding("near_duplicate", "info", "default", "test", "text", 9, 0.009),
+]
+
+
+def test_conditions_are_repeated_or_joined_by_commas() -> None:
+    assert parse_conditions(["warning, split_leak:0.1%", "html_residue"]) == (
+        Condition("warning", "warning"),
+        Condition("split_leak:0.1%", "split_leak", 0.001),
+        Condition("html_residue", "html_residue"),
+    )
+
+
+def test_errors_and_a_compromised_dataset_are_the_default() -> None:
+    assert [one.text for one in parse_conditions([])] == ["error", "compromised"]
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("0.1%", 0.001), ("0.001", 0.001), (".5", 0.5), ("100 %", 1), ("0", 0), ("1", 1), ("1.", 1)]
+)
+def test_a_share_is_a_percentage_or_a_fraction(text: str, share: float) -> None:
+    [condition] = parse_conditions([f"split_leak:{text}"])
+    assert condition.share == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("split_leek", ["no kind of finding is named 'split_leek'", "did you mean 'split_leak'"]),
+        ("warnings", ["did you mean 'warning'"]),
+        ("zzz", ["no kind of finding is named 'zzz'", "docs/findings.md"]),
+        ("", ["no kind of finding is named ''"]),
+        ("warning,", ["no kind of finding is named ''"]),
+        ("error:5%", ["error takes no share"]),
+        ("split_leak:", ["not a share", "0.1% or 0.001"]),
+        ("split_leak:many", ["not a share"]),
+        ("split_leak:-1", ["not a share"]),
+        ("split_leak:120%", ["not a share"]),
+        ("split_leak:1.5", ["not a share", "from 0% to 100%"]),
+        ("split_leak:nan", ["not a share"]),
+    ],
+)
+def test_a_condition_that_means_nothing_is_an_error_that_helps(text: str, words: list[str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_conditions([text])
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("condition", "met"),
+    [
+        ("error", False), ("warning", True), ("compromised", False), ("split_leak", True), ("split_leak:0.5%", True),
+        ("split_leak:0.51%", False), ("near_duplicate", True), ("near_duplicate:1%", False), ("html_residue", False),
+        ("near_leak:0", False),
+    ],
+)  # fmt: skip
+def test_a_condition_is_met_from_its_share_on_and_findings_that_differ_in_their_detail_add_up(
+    condition: str, *, met: bool
+) -> None:
+    assert met_conditions(parse_conditions([condition]), "warnings", LEAKS) == ([condition] if met else [])
+
+
+def test_errors_are_warnings_too() -> None:
+    errors = [Finding("null_text", "error", "default", "test", "text", 1, 0.1)]
+    assert met_conditions(parse_conditions(["warning,error,compromised"]), "defective", errors) == ["warning", "error"]
+
+
+@pytest.fixture
+def leaking(tmp_path: Path) -> Path:
+    """A dataset whose test split is its train split, with one label only in its texts."""
+    texts = [f"Number {number} is a text that is long enough to be one of its own." for number in range(40)]
+    table = pl.DataFrame({"text": texts, "label": [number % 2 for number in range(40)]})
+    return write_dataset(tmp_path / "leaking", {"default": {"train": table, "test": table}})
+
+
+def test_a_dataset_that_trains_on_its_test_set_is_compromised_and_fails(leaking: Path) -> None:
+    process = run("check", str(leaking), "--language", "eng-Latn")
+    assert process.returncode == 1
+    assert process.stdout.splitlines()[0] == "leaking: compromised, 1 warning: 40 of 40 test texts leak from train"
+    assert "fails     --fail-on compromised" in process.stdout
+
+
+@pytest.mark.parametrize(
+    ("conditions", "code"),
+    [
+        (["error"], 0), (["warning"], 1), (["html_residue"], 0), (["split_leak:100%"], 1), (["near_leak", "error"], 0),
+        (["near_leak,split_leak:0.1"], 1), (["near_leak", "split_leak"], 1),
+    ],
+)  # fmt: skip
+def test_fail_on_decides_the_exit_code(
+    conditions: list[str], code: int, leaking: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [word for condition in conditions for word in ("--fail-on", condition)]
+    monkeypatch.setattr(sys, "argv", ["check", str(leaking), "--json", *options])
+    assert check.main() == code
+    report = json.loads(capsys.readouterr().out)
+    assert report["verdict"]["state"] == "compromised"
+    assert bool(report["failed_on"]) == bool(code)
+
+
+def test_an_unknown_condition_is_a_usage_error_before_any_work(tmp_path: Path) -> None:
+    process = run("check", str(tmp_path / "nothing"), "--fail-on", "split_leek")
+    assert (process.returncode, process.stdout) == (2, "")
+    assert "did you mean 'split_leak'" in process.stderr
+    assert "no such folder" not in process.stderr

@@ -1,0 +1,264 @@
+"""Hand edits of a card on the Hub: shown, and never overwritten unless that is asked for. Repositories with data of
+somebody else: refused, or taken over after what they held got a tag.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders.errors import PublishError
+from pipelines.hub import foreign_edits, publishing
+from pipelines.hub.foreign_edits import TAG
+from pipelines.hub.planning import PublishOptions
+from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
+from tests.support.publishing import (
+    FAULTS,
+    REPO,
+    TERRA,
+    each_request,
+    first,
+    plan,
+    publish,
+    published_card,
+    verified_hash,
+)
+
+
+def edited(hub: LoopbackHub, old: str, new: str) -> bytes:
+    """The card on main with a text replaced."""
+    card = hub.tree(REPO)["README.md"].decode()
+    assert old in card
+    return card.replace(old, new, 1).encode()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        (
+            "\n## Before you use it\n",
+            "\n## Before you use it\n\nDo not use it for profiling.\n",
+            "+Do not use it for profiling.",
+        ),
+        ("license: mit", "license: cc-by-4.0", "+license: cc-by-4.0"),
+        ("tags:\n", "tags:\n- nli\n", "+- nli"),
+    ],
+    ids=["body", "licence", "tags"],
+)
+def test_a_hand_edited_card_is_shown_as_a_diff_and_not_overwritten(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, old: str, new: str, line: str
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    sha = hub.commit(REPO, {"README.md": edited(hub, old, new)})
+    edits = plan(hub, dataset, outcomes["2.0.0"], options).card_edits
+    assert edits[:2] == ("--- README.md of v1.0.0", "+++ README.md on main")
+    assert line in edits
+    with pytest.raises(PublishError, match="edited by hand since our last release") as caught:
+        publish(hub, dataset, outcomes["2.0.0"], options)
+    assert caught.value.exit_code == 5
+    assert line in str(caught.value)
+    assert "--overwrite-card" in str(caught.value)
+    assert hub.repos[REPO].branches["main"] == sha
+    publish(hub, dataset, outcomes["2.0.0"], replace(options, overwrite_card=True))
+    assert hub.tree(REPO)["README.md"] == published_card(outcomes["2.0.0"])
+
+
+def test_front_matter_keys_that_others_added_are_kept_and_do_not_count_as_edits(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    hub.commit(REPO, {"README.md": edited(hub, "license: mit", "viewer: false\nlicense: mit")})
+    assert plan(hub, dataset, outcomes["2.0.0"], options).card_edits == ()
+    publish(hub, dataset, outcomes["2.0.0"], options)
+    assert b"viewer: false" in hub.tree(REPO)["README.md"]
+
+
+def test_another_order_of_keys_and_other_line_ends_do_not_count_as_edits(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    card = edited(hub, "license: mit\n", "").replace(b"---\n", b"---\nlicense: 'mit'\n", 1).replace(b"\n", b"\r\n")
+    hub.commit(REPO, {"README.md": card})
+    assert plan(hub, dataset, outcomes["2.0.0"], options).card_edits == ()
+
+
+def test_a_card_that_was_deleted_is_written_again(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    hub.commit(REPO, {"README.md": None})
+    publish(hub, dataset, outcomes["2.0.0"], options)
+    assert hub.tree(REPO)["README.md"] == published_card(outcomes["2.0.0"])
+
+
+def test_an_edited_card_is_noticed_without_the_tag_of_its_version_too(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    hub.commit(REPO, {"README.md": edited(hub, "\n## Before you use it\n", "\n## Before you use it\n\nOne more.\n")})
+    del hub.repos[REPO].tags["v1.0.0"]
+    assert plan(hub, dataset, outcomes["2.0.0"], options).card_edits == (
+        "the card was edited; there is no tag with its text as it was published",
+    )
+
+
+def test_of_a_long_diff_forty_lines_are_shown_and_long_lines_are_cut(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    lines = "".join(f"{number} {'x' * 1_000}\n" for number in range(3_000))
+    hub.commit(REPO, {"README.md": edited(hub, "\n## Before you use it\n", f"\n## Before you use it\n{lines}")})
+    edits = plan(hub, dataset, outcomes["2.0.0"], options).card_edits
+    assert len(edits) == foreign_edits.MAX_DIFF + 1
+    assert max(map(len, edits)) == foreign_edits.MAX_WIDTH + 3
+    assert edits[-1].startswith("... and ")
+    assert edits[-1].endswith(" more lines")
+
+
+def test_an_edited_card_does_not_keep_an_older_version_from_its_branch(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["2.0.0"], options)
+    card = edited(hub, "\n## Before you use it\n", "\n## Before you use it\n\nOne more.\n")
+    hub.commit(REPO, {"README.md": card})
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    assert hub.tree(REPO)["README.md"] == card
+
+
+THEIRS: dict[str, bytes | None] = {
+    "README.md": b"---\nlicense: cc-by-4.0\nviewer: false\n---\nOur corpus.\n",
+    "data/dev.csv": b"a,b\n",
+    "data/dev-extra.jsonl": b"{}\n",
+    "data/train-00000-of-00001.parquet": b"PAR1",
+    "figure.png": b"PNG",
+    f"{TERRA}.py": b"raise SystemExit\n",
+    ".huggingface.yaml": b"configs: []\n",
+}
+
+
+@pytest.fixture
+def theirs(hub: LoopbackHub) -> str:
+    """The sha of main in a repository that somebody else filled."""
+    create_repository(hub)
+    return hub.commit(REPO, THEIRS)
+
+
+def create_repository(hub: LoopbackHub) -> None:
+    publishing.login(endpoint=hub.url, token=WRITER).api.create_repo(REPO, repo_type="dataset")
+
+
+@pytest.mark.usefixtures("theirs")
+def test_a_repository_with_data_of_somebody_else_is_refused(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    before = hub.state()[0]
+    with pytest.raises(PublishError, match="holds data, and no release of this package") as caught:
+        publish(hub, *first(releases()), options)
+    assert caught.value.exit_code == 5
+    assert caught.value.found == (
+        f"5 files: .huggingface.yaml, data/dev-extra.jsonl, data/dev.csv, data/train-00000-of-00001.parquet, {TERRA}.py"
+    )
+    assert "--take-over" in str(caught.value)
+    assert hub.state()[0] == before
+
+
+@pytest.mark.parametrize("data", ["manifest.json", "a.zip", "train/b.TXT", "c"])
+def test_any_file_but_texts_and_pictures_counts_as_data(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, data: str
+) -> None:
+    create_repository(hub)
+    hub.commit(REPO, {data: b"[]"})
+    with pytest.raises(PublishError, match="holds data") as caught:
+        publish(hub, *first(releases()), options)
+    assert caught.value.found == f"1 file: {data}"
+
+
+def test_a_repository_with_a_card_and_without_data_can_be_published_to(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> None:
+    create_repository(hub)
+    hub.commit(REPO, {"README.md": b"Coming soon.", "LICENSE": b"MIT", "figure.PNG": b"PNG", ".gitignore": b"x"})
+    publish(hub, *first(releases()), options)
+    assert verified_hash(hub.tree(REPO)) == verified_hash(hub.tree(REPO, "v1.0.0"))
+    assert TAG not in hub.repos[REPO].tags
+
+
+def test_with_permission_what_the_repository_held_gets_a_tag_and_nothing_of_it_loads_with_the_release(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str
+) -> None:
+    taking_over = replace(options, take_over=True)
+    planned = plan(hub, *first(releases()), taking_over)
+    assert planned.takes_over
+    deleted = {
+        "data/dev-extra.jsonl", "data/train-00000-of-00001.parquet", f"{TERRA}.py", ".huggingface.yaml"
+    }  # fmt: skip
+    assert set(planned.deletes) == deleted
+    published = publish(hub, *first(releases()), taking_over)
+    repository = hub.repos[REPO]
+    assert repository.moves[-3:] == [(TAG, theirs), ("main", published.commit), ("v1.0.0", published.commit)]
+    assert hub.tree(REPO, TAG) == hub.tree(REPO, theirs)
+    tree = hub.tree(REPO)
+    assert not tree.keys() & deleted
+    assert tree["data/dev.csv"] == THEIRS["data/dev.csv"], "no pattern of our card matches it"
+    assert tree["figure.png"] == THEIRS["figure.png"]
+    assert "viewer: false" in tree["README.md"].decode()
+    assert not publish(hub, *first(releases()), options).plan.takes_over
+
+
+def test_a_tag_of_an_earlier_take_over_at_another_commit_is_an_error(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str
+) -> None:
+    hub.repos[REPO].tags[TAG] = theirs
+    now = hub.commit(REPO, {"data/dev.csv": b"c,d\n"})
+    with pytest.raises(PublishError, match=f"the tag {TAG} is that of another commit") as caught:
+        publish(hub, *first(releases()), replace(options, take_over=True))
+    assert (caught.value.found, caught.value.expected) == (theirs, now)
+    assert hub.repos[REPO].branches["main"] == now
+
+
+def test_a_tag_of_an_earlier_take_over_that_somebody_creates_meanwhile_is_an_error_too(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str
+) -> None:
+    initial = hub.repos[REPO].commits[theirs].parent
+    assert initial is not None
+    hub.before_answer["/tag/"] = lambda: hub.repos[REPO].tags.update({TAG: initial})
+    with pytest.raises(PublishError, match="that of another commit"):
+        publish(hub, *first(releases()), replace(options, take_over=True))
+    assert hub.repos[REPO].branches["main"] == theirs
+
+
+@pytest.mark.usefixtures("theirs")
+def test_tags_of_somebody_else_do_not_make_a_version_an_older_one(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str
+) -> None:
+    hub.repos[REPO].tags["v3.0.0"] = theirs
+    published = publish(hub, *first(releases()), replace(options, take_over=True))
+    assert published.plan.branch == "main"
+    assert hub.repos[REPO].branches == {"main": published.commit}
+
+
+@pytest.mark.parametrize(
+    ("fault", "every"),
+    [("the answer is cut", False), *(pytest.param(fault, True, marks=pytest.mark.slow) for fault in FAULTS)],
+)
+def test_after_a_fault_at_any_request_of_a_take_over_the_next_run_finishes(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, theirs: str, fault: str, *, every: bool
+) -> None:
+    dataset, outcomes = releases()
+    taking_over = replace(options, take_over=True)
+    for number, run_options in each_request(hub, taking_over, (dataset, outcomes), "1.0.0", [], every=every):
+        hub.fail(number, FAULTS[fault])
+        try:
+            publish(hub, dataset, outcomes["1.0.0"], run_options)
+        except PublishError:
+            assert FAULTS[fault] == Fault(status=412), "the other faults pass, and retries succeed"
+        hub.stop_failing()
+        publish(hub, dataset, outcomes["1.0.0"], run_options)
+        repository = hub.repos[REPO]
+        assert repository.tags == {TAG: theirs, "v1.0.0": repository.branches["main"]}
+        assert repository.commits[repository.branches["main"]].parent == theirs
