@@ -13,7 +13,7 @@ from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 ROOT = Path(__file__).resolve().parent
-INSTALLATION = runpy.run_path(str(ROOT / "pipelines" / "installation.py"))
+INSTALLATION = runpy.run_path(str(ROOT / "pipelines" / "process" / "installation.py"))
 
 
 def write_commit(folder: Path) -> None:

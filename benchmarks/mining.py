@@ -7,7 +7,7 @@
 Vectors are random, of length one and 384 numbers, as multilingual-e5-small makes them; making them is not measured. Two programs
 run, each in a separate process:
 
-- ranking: pipelines.mining, from vectors in files to the Parquet file with the ranks 21 to 100;
+- ranking: pipelines.models.mining, from vectors in files to the Parquet file with the ranks 21 to 100;
 - script: all products of a batch of 1,000 queries at once, a full sort of each, and the same ranks.
 
 Their rankings are compared: single precision may put a pair of documents in another order.

@@ -30,7 +30,8 @@ SEEING_A_DATASET = (
     "tests/builders/test_spec.py",
     "tests/cards",
     "tests/pipelines/test_show.py",
-    "tests/pipelines/report",
+    "tests/pipelines/catalogue_pages",
+    "tests/pipelines/checking",
     "tests/pipelines/scaffold/test_dataset_gaps.py",
 )
 # Names of tests, as pytest reads them.

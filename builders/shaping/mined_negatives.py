@@ -1,8 +1,8 @@
 """Hard negatives that an embedding model found: a ranking made once and read as a raw file, and what a builder declares for it.
 
-`embedding-datasets decide DATASET --model MODEL` writes a file for each config (pipelines/mining/): a Parquet file with the
-column `candidates` (List(UInt32)), one row for each row of the table that was mined, in its order. A candidate is a place in the
-pool, which is builders.shaping.contrastive.document_pool of that table; they are in the order of their scores, from the first
+`embedding-datasets decide DATASET --model MODEL` writes a file for each config (pipelines/models/mining.py): a Parquet file with
+the column `candidates` (List(UInt32)), one row for each row of the table that was mined, in its order. A candidate is a place in
+the pool, which is builders.shaping.contrastive.document_pool of that table; they are in the order of their scores, from the first
 rank of the header to the last. The header (JSON, a key of the file's metadata, with its sha256 under another) says which
 model ranked what: docs/training.md describes it.
 

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 NAME = "embedding-datasets"
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 COMMIT_FILE = Path("pipelines", "commit.txt")  # written into wheels and source archives; a checkout has none
 # The files that decide what a build does. The ledger and the lock file change with the builds themselves.
 CODE = ("builders", "cards", "embedding_datasets", "pipelines", ":!pipelines/ledger.json", ":!pipelines/raw.lock.json")

@@ -123,7 +123,7 @@ def own_packages_first() -> Iterator[None]:
 
     A new process gets a copy of sys.path, but not the packages that are loaded here.
     """
-    folder = str(Path(__file__).parents[1])
+    folder = str(Path(__file__).parents[2])
     sys.path.insert(0, folder)
     try:
         yield

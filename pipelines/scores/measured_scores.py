@@ -26,7 +26,7 @@ HEAD = """\
 # Scores
 
 What baselines and models score on the datasets that were built here from their complete real files, times 100, in the main score
-of each task. This page is generated from `pipelines/report/measured_scores.json`; the scores of one release are in its
+of each task. This page is generated from `pipelines/scores/measured_scores.json`; the scores of one release are in its
 `scores.json` and on its card: `embedding-datasets score NAME`.
 
 A **baseline** understands nothing: it guesses, counts words, or reads one side of a pair. The **best baseline** is the best of
