@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from builders.errors import DatasetError, UsageError, error_line
-from pipelines.process import workers
+from pipelines.process import interrupts
 from pipelines.process.safe_text import SafeOutput, safe_text
 from pipelines.process.terminal import color_words, configure_logging, discard_output, has_colors
 
@@ -200,7 +200,7 @@ def run(main: Callable[[], int]) -> None:
     _open_streams()
     configure_logging()
     try:
-        workers.handle_signals(signal.SIGINT, signal.SIGTERM)  # what they raise is caught here
+        interrupts.handle_signals(signal.SIGINT, signal.SIGTERM)  # what they raise is caught here
         _refuse_undecodable(sys.argv)
         code = main()
         sys.stdout.flush()
@@ -208,12 +208,12 @@ def run(main: Callable[[], int]) -> None:
         print_error(error)
         code = error.exit_code
     except SystemExit:
-        if not workers.is_stopping():
+        if not interrupts.is_stopping():
             raise
-        code = workers.TERMINATED
+        code = interrupts.TERMINATED
     except KeyboardInterrupt:
         logger.info("interrupted")
-        code = workers.INTERRUPTED
+        code = interrupts.INTERRUPTED
     except BrokenPipeError:  # the reader of our results has closed, as `| head` does
         discard_output(1)
         code = READER_CLOSED
@@ -225,12 +225,12 @@ def run(main: Callable[[], int]) -> None:
         print_error(DatasetError("not enough memory", todo="run it on a machine with more, or with a lower --jobs"))
         code = 1
     except Exception:
-        if not workers.is_stopping():
+        if not interrupts.is_stopping():
             raise
         logger.info("interrupted")  # an import that a signal interrupts may fail with another error
-        code = workers.INTERRUPTED
-    if workers.is_stopping():
-        workers.end_process(code)  # a thread may compute for minutes
+        code = interrupts.INTERRUPTED
+    if interrupts.is_stopping():
+        interrupts.end_process(code)  # a thread may compute for minutes
     sys.exit(code)
 
 

@@ -13,6 +13,7 @@ from polars.datatypes import DataTypeClass
 
 from builders.errors import SourceError
 from builders.spec import Raw
+from builders.tasks import ColumnType
 
 LONGEST = 2_000  # characters of a file that a message quotes
 
@@ -242,3 +243,18 @@ def _parse_number(text: str) -> float | None:
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         return None
     return float(text)
+
+
+COLUMN_TYPES: dict[pl.DataType, ColumnType] = {
+    pl.String(): "string",
+    pl.Int64(): "int64",
+    pl.Float64(): "float64",
+    pl.Boolean(): "bool",
+    pl.List(pl.String()): "list<string>",
+    pl.List(pl.Int64()): "list<int64>",
+}
+
+
+def type_name(dtype: pl.DataType) -> ColumnType | None:
+    """The name of a polars type; None for one that a release may not hold."""
+    return COLUMN_TYPES.get(dtype)

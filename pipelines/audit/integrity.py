@@ -9,8 +9,8 @@ from dataclasses import replace
 import polars as pl
 
 from builders import tasks
+from builders.reading.values import COLUMN_TYPES, type_name
 from builders.shaping.labels import label_key
-from builders.tasks import NAMES, type_name
 from cards.manifest import Finding
 from pipelines.audit.findings import (
     FindingRows,
@@ -80,7 +80,7 @@ def _check_structure(layout: tasks.Layout, frames: Frames, splits: tuple[str, ..
         for column, dtype in schema.items():
             expected_type, name = layout.columns.get(column), type_name(dtype)
             if name is None or expected_type not in (None, name):
-                detail = f"{dtype}, expected {expected_type or 'one of ' + ', '.join(NAMES.values())}"
+                detail = f"{dtype}, expected {expected_type or 'one of ' + ', '.join(COLUMN_TYPES.values())}"
                 findings.append(_whole("wrong_type", layout.config, split, column, detail=detail))
             if layout.closed and column not in layout.columns:
                 findings.append(_whole("unexpected_column", layout.config, split, column))

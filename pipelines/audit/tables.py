@@ -1,4 +1,4 @@
-"""The tables of a dataset as the audit reads them: rows by name, texts as a model receives them, numbers that stand for texts.
+"""The tables of a dataset as the audit reads them: rows by name, texts as a model receives them, hashes of texts.
 
 What both the findings and the statistics need to read a table belongs here; nothing here judges a row.
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from builders import limits, tasks
 from builders.errors import SourceError, UsageError
-from builders.tasks import type_name
+from builders.reading.values import type_name
 from cards.front_matter import LANGUAGES, parse_front_matter
 from cards.manifest import Finding
 from pipelines.audit.tables import count_rows

@@ -7,11 +7,12 @@ import logging
 import os
 import re
 import sys
-from typing import Any, NoReturn
-
-from tqdm import tqdm
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipelines.process.safe_text import safe_text
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 LOGGERS = ("builders", "cards", "pipelines", "__main__")  # __main__: a command that runs as `embedding-datasets build`
 # Words that are coloured where they begin a line of a page or follow a name and a colon: they say how bad something is.

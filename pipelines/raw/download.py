@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import msgspec
-from tqdm import tqdm
 
 from builders.errors import MissingReason, SourceError
 from cards.manifest import INVALID_JSON
@@ -34,6 +33,7 @@ from pipelines.raw.requests import describe_end, describe_wait, https_check, sec
 
 if TYPE_CHECKING:
     import httpx
+    from tqdm import tqdm
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The raw files that several datasets lack: each one once, with who needs it, why it is not here, and how to get it."""
+"""The raw files that several datasets lack: each once, with who needs it, why it is missing, and how to get it."""
 
 import logging
 import re

@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 
 from builders.batches import prefetch
 from builders.errors import ReleaseError
-from builders.tasks import config_folder, type_name
+from builders.reading.values import type_name
+from builders.tasks import config_folder
 from cards.manifest import Column, File, Table
 from pipelines.process.files import file_sha256
 from pipelines.process.stages import stage

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from builders.errors import DatasetError, SourceError
-from pipelines.process import terminal, workers
+from pipelines.process import interrupts, terminal
 from pipelines.process.workers import hold_interrupts
 from pipelines.reproduction.plan import Rebuild
 
@@ -90,7 +90,7 @@ def build_in_clean_process(job: Job) -> None:
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
     try:
-        process.wait(workers.GRACE)
+        process.wait(interrupts.GRACE)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -10,7 +10,7 @@ from pathlib import Path
 from builders import catalogue
 from builders.errors import DatasetError
 from pipelines.make import BuildSettings, make
-from pipelines.process import workers
+from pipelines.process import interrupts
 from pipelines.process.files import write_atomically
 from pipelines.process.stages import show_stages
 from pipelines.process.terminal import configure_logging
@@ -22,7 +22,7 @@ PARTS = ("what", "where", "found", "expected", "todo")
 
 def run() -> None:
     """Build the job that a line on standard input describes, and write how it ended; it ends with its parent."""
-    workers.handle_signals(signal.SIGTERM)
+    interrupts.handle_signals(signal.SIGTERM)
     with os.fdopen(os.dup(0), "rb") as stream:
         values = json.loads(stream.readline())
     job = Job(**values | {"splits": values["splits"] and tuple(values["splits"])})
@@ -35,7 +35,7 @@ def run() -> None:
     except DatasetError as error:
         failure = {part: getattr(error, part) for part in PARTS}
     except SystemExit:  # terminated
-        workers.end_process(workers.TERMINATED)
+        interrupts.end_process(interrupts.TERMINATED)
     write_atomically(Path(job.folder, OUTCOME), json.dumps(failure))
     sys.stderr.flush()
 

@@ -10,8 +10,8 @@ import yaml
 
 from builders import tasks
 from builders.catalogue import Definition, Entry
+from builders.reading.values import type_name
 from builders.spec import Dropped, Prompts, Source, Tables, Version, dataset
-from builders.tasks import type_name
 from cards.evidence import Evidence
 from cards.manifest import Column, File, Finding, Manifest, RawEntry, Recipe, Table
 from cards.render import render
@@ -30,7 +30,7 @@ TASKS: dict[str, tasks.Task] = {
     "Contrastive": tasks.Contrastive(configs=("faq", "news")),
 }
 # A source and a dataset with prose in the package, and the languages of the texts.
-NAMES = {
+TYPE_NAMES = {
     "Retrieval": ("rubq", "rubq-retrieval", ("rus-Cyrl",)),
     "Reranking": ("rubq", "rubq-reranking", ("rus-Cyrl",)),
     "Classification": ("hh_rlhf", "hhrlhf-harmlessness-classification", ("eng-Latn",)),
@@ -45,7 +45,7 @@ NAMES = {
 
 def definition_for(task_type: str, **source: Any) -> Definition:
     """A dataset of a task type with three versions, as a builder would declare it. source: fields of its source."""
-    name, dataset_name, languages = NAMES[task_type]
+    name, dataset_name, languages = TYPE_NAMES[task_type]
 
     def recipe(raw: object, *, minimum: int = 9, words: tuple[str, ...] = ("a|b",)) -> Tables:
         """Every line that is `<d>` or <d> opens a document.

@@ -258,7 +258,7 @@ def driver_of(folder: Path, name: str, count: int, seconds: float) -> str:
         from pathlib import Path
         from tests.support.corpus_work import list_texts
         from tests.pipelines.decontamination.test_engines import results, written
-        from pipelines import interrupts
+        from pipelines.process import interrupts
         from pipelines.decontamination.corpora import open_corpus
         from pipelines.decontamination.engines import Engine
 

@@ -1,0 +1,62 @@
+"""Ctrl-C and termination: a command cleans up and ends within seconds.
+
+Ctrl-C and SIGTERM raise an exception in the main thread, so that staging folders are removed on the way out. That way can be
+blocked: by a thread that computes for minutes, or for ever by a lock of Python's importer that the exception left taken. So the
+first signal also starts a deadline, after which the process ends as it is; a second Ctrl-C ends it at once. What stays behind
+then is what a kill leaves, and the next command removes it.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes, as shells number them
+GRACE = 10.0  # seconds for cleaning up
+
+_stopping = threading.Event()
+
+
+def handle_signals(*numbers: signal.Signals) -> None:
+    """From now on, SIGINT raises KeyboardInterrupt and any other of these signals SystemExit, once, with a deadline."""
+    for number in numbers:
+        signal.signal(number, _stop)
+
+
+def is_stopping() -> bool:
+    """Whether a signal has arrived: an error after that may be its consequence."""
+    return _stopping.is_set()
+
+
+def end_process(code: int) -> None:
+    """End this process at once, without waiting for threads."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or there is none
+            stream.flush()
+    os._exit(code)
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    code = 128 + number
+    if _stopping.is_set():
+        if number == signal.SIGTERM:  # programs repeat it: a pool, for one, when the first of its workers has ended
+            return
+        os._exit(code)
+    _stopping.set()
+    # Errors in destructors and threads that the exception causes would only hide the reason.
+    sys.unraisablehook = _ignore
+    threading.excepthook = _ignore
+    threading.Thread(target=_end_after_grace, args=(code,), name="deadline", daemon=True).start()
+    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(code)
+
+
+def _ignore(_: object) -> None:
+    pass
+
+
+def _end_after_grace(code: int) -> None:
+    time.sleep(GRACE)
+    os._exit(code)
