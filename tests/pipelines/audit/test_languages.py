@@ -344,8 +344,8 @@ def watch(event, arguments):
         raise RuntimeError(f"{event} {arguments[0]}")
 
 sys.addaudithook(watch)
-from pipelines.audit import detectors
-guessers = (detectors.guess_fasttext, detectors.guess_langid, detectors.guess_langdetect)
+from pipelines.audit import languages
+guessers = (languages.guess_fasttext, languages.guess_langid, languages.guess_langdetect)
 print([guess(text) for text in sys.argv[1:] for guess in guessers])
 """
 
