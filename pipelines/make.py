@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,8 +19,9 @@ from pipelines.raw.locations import GOLDEN, find_input, golden_input, plan_file,
 from pipelines.release import fingerprint, folder, ledger
 from pipelines.release.comparison import describe_difference
 from pipelines.release.finding_files import write_findings
+from pipelines.release.fingerprint import earlier_recipes
 from pipelines.release.staging import checkpoint_dir, dataset_lock, recover_release, staged_release
-from pipelines.release.writing import write_release
+from pipelines.release.writing import write_again, write_release
 
 if TYPE_CHECKING:
     from builders.catalogue import Definition
@@ -102,14 +103,21 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
                     write_findings(findings_dir, check_release(release_dir, language_sample=SAMPLE).found)
                 return BuildResult(dataset.name, version, "up to date", release_dir, old, (), time.monotonic() - began)
             _refuse_to_replace_complete(release_dir, old, identity, force=settings.force)
-        checkpoints = checkpoint_dir(settings.raw.cache, identity) if dataset.checkpoints else nullcontext()
-        with checkpoints as own_dir, staged_release(release_dir) as staging_dir:
-            raw = {key: one.raw for key, one in inputs.items()}
-            scores, notes = _read_scores(release_dir)
-            manifest = write_release(
-                definition, identity, raw, staging_dir, own_dir, findings_dir=findings_dir, scores=scores
-            )
-            _refuse_other_content(release_dir, old, manifest, settings)
+        scores, notes = _read_scores(release_dir)
+        if old is not None and not settings.force and has_same_rows(release_dir, old, identity):
+            with staged_release(release_dir) as staging_dir:
+                manifest = write_again(
+                    definition, identity, old, release_dir, staging_dir, findings_dir=findings_dir, scores=scores
+                )
+            notes = (*notes, f"{manifest.name}: rows unchanged, card and manifest rewritten")
+        else:
+            checkpoints = checkpoint_dir(settings.raw.cache, identity) if dataset.checkpoints else nullcontext()
+            with checkpoints as own_dir, staged_release(release_dir) as staging_dir:
+                raw = {key: one.raw for key, one in inputs.items()}
+                manifest = write_release(
+                    definition, identity, raw, staging_dir, own_dir, findings_dir=findings_dir, scores=scores
+                )
+                _refuse_other_content(release_dir, old, manifest, settings)
     if scores is not None and scores.content_sha256 != manifest.content_sha256:
         notes = (f"{manifest.name}: other rows, so scores.json was removed: embedding-datasets score {manifest.name}",)
     notes = (*unfinished, *notes, *_record(manifest, settings.ledger))
@@ -191,6 +199,15 @@ def _is_sample(settings: BuildSettings) -> bool:
 def is_current(release_dir: Path, manifest: Manifest, identity: Identity) -> bool:
     """Whether a release is what a build with this identity would give, with all of its files."""
     return manifest.has_identity(identity) and folder.has_all_files(release_dir, manifest)
+
+
+def has_same_rows(release_dir: Path, old: Manifest, identity: Identity) -> bool:
+    """Whether a build with this identity would give a release again with the same rows, if with other documents."""
+    same = {identity.recipe.sha256, *dict(earlier_recipes(identity.dataset, identity.version)).values()}
+    recipe = replace(identity.recipe, sha256=old.recipe.sha256)
+    unchanged = replace(identity, recipe=recipe, report_sha256=old.report_sha256)
+    known = old.recipe.sha256 in same and is_current(release_dir, old, unchanged)
+    return known and not folder.verify_release(release_dir, old)
 
 
 def _record(manifest: Manifest, path: Path) -> tuple[str, ...]:

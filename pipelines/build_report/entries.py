@@ -87,7 +87,8 @@ def _obstacle(entry: DatasetReport, definition: Definition, locked: Collection[s
     """Why a version cannot enter the ledger yet; empty where it can."""
     if entry.version not in definition.dataset.versions:
         return "this checkout does not have the version"
-    if entry.recipe_sha256 != fingerprint.recipe_sha256(definition.entry.module):
+    earlier = (digest for _, digest in fingerprint.earlier_recipes(entry.dataset, entry.version))
+    if entry.recipe_sha256 not in (fingerprint.recipe_sha256(definition.entry.module), *earlier):
         return "built by another state of the recipe: build it again with this one"
     files = {f"{definition.source.name}/{file.name}": file for file in definition.source.files.values()}
     for reported in entry.files:

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,3 +69,11 @@ def locked(path: Path, what: str, *, activity: str = "writing", remove: bool = F
             # Deleted while held: a process that waits for the lock notices that its file is gone and creates a new one.
             path.unlink(missing_ok=True)
         lock.release()
+
+
+def link_or_copy(source: str | Path, target: str | Path) -> None:
+    """Give a file a second name; copy it where the file system cannot do that."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

@@ -7,6 +7,7 @@ process, whose code does not change either.
 import ast
 import hashlib
 import importlib.metadata
+import json
 import platform
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,8 @@ QUOTED = (
     "pipelines/release/contamination_map.json",
     "pipelines/release/published_figures.json",
 )
+# For each version of each dataset, the recipe digests of earlier states of this package that give it the same rows as this one.
+EARLIER = Path(__file__).with_name("earlier_recipes.json")
 # What turns the same rows into another card, manifest or Parquet file, with everything that these import.
 REPORT = ("pipelines.release.writing",)
 
@@ -28,6 +31,17 @@ REPORT = ("pipelines.release.writing",)
 def recipe_sha256(module: str, root: Path = ROOT) -> str:
     """SHA-256 of a builder and of every module of ours that it imports, directly or not, in the order of their paths."""
     return _sha256(sorted(_reached((module,), root)), root)
+
+
+@cache
+def earlier_recipes(dataset: str, version: str) -> tuple[tuple[str, str], ...]:
+    """What `recipe_sha256` gave in earlier states of this package that give a version the same rows, each with their version.
+
+    A move of code changes the digest. The rows are the same: tests build the hashes of the ledger again.
+    """
+    states = json.loads(EARLIER.read_text("utf-8"))
+    found = ((state["version"], state["recipes"].get(dataset, {}).get(version)) for state in states)
+    return tuple((package, digest) for package, digest in found if digest)
 
 
 def report_sha256(source: str, root: Path = ROOT) -> str:

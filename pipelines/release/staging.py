@@ -25,15 +25,16 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import polars as pl
 
 from builders.errors import ReleaseError
 from cards.manifest import Identity
+from pipelines.process import installation
 from pipelines.process.files import locked
 from pipelines.process.stages import stage
 from pipelines.release import fingerprint
@@ -182,7 +183,11 @@ def checkpoint_dir(cache: Path, identity: Identity) -> Iterator[Path]:
     """
     prefix = "sample-" if identity.sample else ""
     with dataset_lock(cache / "checkpoints", identity.dataset):
-        folder = cache / "checkpoints" / identity.dataset / f"{prefix}{_digest(identity)}"
+        of_dataset = cache / "checkpoints" / identity.dataset
+        folder = of_dataset / f"{prefix}{_digest(identity, fingerprint.tools())}"
+        before = [of_dataset / f"{prefix}{digest}" for digest in _earlier_digests(identity)]
+        if not folder.exists() and (left := next(filter(Path.is_dir, before), None)):
+            left.rename(folder)
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             logger.info("%s: resuming from the checkpoints in %s", identity.dataset, folder)
@@ -198,7 +203,14 @@ def checkpoint_dir(cache: Path, identity: Identity) -> Iterator[Path]:
                     empty.rmdir()
 
 
-def _digest(identity: Identity) -> str:
+def _earlier_digests(identity: Identity) -> Iterator[str]:
+    """The digests under which earlier states of this package kept the checkpoints of the same rows."""
+    for package, recipe in fingerprint.earlier_recipes(identity.dataset, identity.version):
+        tools = fingerprint.tools() | {installation.NAME: package}
+        yield _digest(replace(identity, recipe=replace(identity.recipe, sha256=recipe)), tools)
+
+
+def _digest(identity: Identity, tools: Mapping[str, str]) -> str:
     """SHA-256 over what the checkpoints follow from: the raw bytes, the recipe, and the libraries that write them."""
     inputs = {
         "dataset": identity.dataset,
@@ -206,7 +218,7 @@ def _digest(identity: Identity) -> str:
         "limit": identity.limit,
         "recipe": asdict(identity.recipe),
         "raw": [file.sha256 for file in identity.raw],
-        "tools": fingerprint.tools(),
+        "tools": dict(tools),
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 

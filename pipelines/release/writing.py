@@ -1,11 +1,12 @@
-"""A release written from raw files: recipe, Parquet, audit, statistics, card, Croissant, manifest."""
+"""A release written from raw files: recipe, Parquet, audit, statistics, card, Croissant, manifest; or from its own rows."""
 
 import encodings.utf_32_le  # noqa: F401 - a codec is imported when first used: not in a thread, where Ctrl-C can block it
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +15,7 @@ from builders import tasks
 from builders.catalogue import Definition
 from builders.errors import FindingsError, ReleaseError
 from builders.licenses import permits_derivatives
-from builders.spec import Raw, RawFiles, Tables
+from builders.spec import Dropped, Raw, RawFiles, Tables
 from cards.croissant import render_croissant
 from cards.evidence import Evidence
 from cards.manifest import FORMAT, Finding, Identity, Manifest, Table, encode
@@ -24,13 +25,14 @@ from pipelines.audit import integrity, quality, statistics
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.languages import sample_tables
 from pipelines.audit.quality import explain_findings, known_findings_of_splits, verify_known_findings
-from pipelines.audit.tables import hash_seed
+from pipelines.audit.tables import Frames, hash_seed
+from pipelines.process.files import link_or_copy
 from pipelines.process.stages import read_stages, stage
 from pipelines.release import fingerprint, folder, parquet
 from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.examples import choose_examples, quote_findings
 from pipelines.release.figures import count_agreeing
-from pipelines.release.finding_files import report_rows, write_findings
+from pipelines.release.finding_files import report_rows, reported_before, write_findings
 from pipelines.release.shared_texts import shared_with_others
 
 SCRATCH = ".scratch"  # inside the staging folder, which the next build removes if this one is killed
@@ -56,17 +58,62 @@ def write_release(
     findings that differ from the declared ones, ReleaseError for what cannot be written or does not read back.
     """
     tables, written = _run_recipe(definition, identity, raw, release_dir, checkpoints)
-    frames = folder.scan_tables(release_dir, written)
+    manifest = _manifest(identity, written, tables.dropped, tables.observed)
+    reported = partial(report_rows, tables.reported)
+    return _describe(definition, identity, manifest, release_dir, reported, findings_dir=findings_dir, scores=scores)
+
+
+def write_again(
+    definition: Definition,
+    identity: Identity,
+    old: Manifest,
+    old_dir: Path,
+    release_dir: Path,
+    *,
+    findings_dir: Path | None = None,
+    scores: Scores | None = None,
+) -> Manifest:
+    """Write a release with the rows of an earlier one into an empty folder: all but its data files is new.
+
+    old, old_dir: the earlier release; its data files are linked, and must hold the rows of its manifest. The rest is as for
+    `write_release`.
+    """
+    for table in old.tables:
+        for file in table.files:
+            (release_dir / file.path).parent.mkdir(exist_ok=True)
+            link_or_copy(old_dir / file.path, release_dir / file.path)
+    manifest = _manifest(identity, old.tables, old.dropped, old.observed)
+    reported = reported_before(old)
+    return _describe(
+        definition, identity, manifest, release_dir, lambda _: reported, findings_dir=findings_dir, scores=scores
+    )
+
+
+def _describe(
+    definition: Definition,
+    identity: Identity,
+    manifest: Manifest,
+    release_dir: Path,
+    reported: Callable[[Frames], list[FindingRows]],
+    *,
+    findings_dir: Path | None,
+    scores: Scores | None,
+) -> Manifest:
+    """Audit and describe the tables of a release, whose files are in its folder; the manifest, completed, is written last.
+
+    reported: the findings that the recipe reports.
+    """
+    frames = folder.scan_tables(release_dir, manifest.tables)
     with ThreadPoolExecutor(1) as background:  # large files take a while to delete
-        deleted = background.submit(shutil.rmtree, release_dir / SCRATCH)
-        found, described = _audit(definition, identity, written, frames, release_dir)
-        found += report_rows(tables.reported, frames)
+        deleted = background.submit(_remove_scratch, release_dir)
+        found, described = _audit(definition, identity, manifest.tables, frames, release_dir)
+        found += reported(frames)
         deleted.result()
     if findings_dir is not None:
         write_findings(findings_dir, found)
     _refuse_errors(identity, [one.finding for one in found])
     findings = _with_known(definition, identity, [one.finding for one in found])
-    manifest = _manifest(identity, tables, written, findings)
+    manifest = replace(manifest, findings=tuple(findings))
     folder.write_json(release_dir / folder.STATISTICS, described)
     with stage("card"):
         card = render(definition, manifest, described, _evidence(definition, manifest, described, frames, found))
@@ -79,6 +126,11 @@ def write_release(
     manifest = replace(manifest, documents=folder.describe_documents(release_dir))
     (release_dir / folder.MANIFEST).write_bytes(encode(manifest))
     return manifest
+
+
+def _remove_scratch(release_dir: Path) -> None:
+    if (release_dir / SCRATCH).is_dir():
+        shutil.rmtree(release_dir / SCRATCH)
 
 
 def _run_recipe(
@@ -103,7 +155,7 @@ def _run_recipe(
 def _audit(
     definition: Definition,
     identity: Identity,
-    written: list[Table],
+    written: Sequence[Table],
     frames: dict[str, dict[str, pl.LazyFrame]],
     release_dir: Path,
 ) -> tuple[list[FindingRows], dict[str, dict[str, object]]]:
@@ -130,7 +182,7 @@ def _audit(
             read_back.result()  # rows that differ from what was written explain every other error
 
 
-def _read_back(written: list[Table], release_dir: Path) -> None:
+def _read_back(written: Sequence[Table], release_dir: Path) -> None:
     for table in written:
         if parquet.hash_table(release_dir, table) != table.content_sha256:
             raise ReleaseError("the files do not read back as the rows that were written", where=table.location)
@@ -150,16 +202,19 @@ def _with_known(definition: Definition, identity: Identity, findings: list[Findi
     return explain_findings(findings, declared)
 
 
-def _manifest(identity: Identity, tables: Tables, written: list[Table], findings: Sequence[Finding]) -> Manifest:
+def _manifest(
+    identity: Identity, written: Sequence[Table], dropped: tuple[Dropped, ...], observed: Mapping[str, int]
+) -> Manifest:
+    """The manifest of a release without its findings and documents."""
     hashes = {(table.config, table.split): table.content_sha256 for table in written}
     return Manifest(
         format=FORMAT,
         **{one.name: getattr(identity, one.name) for one in fields(identity)},
         content_sha256=dataset_sha256(hashes),
         tables=tuple(written),
-        dropped=tables.dropped,
-        observed=dict(tables.observed),
-        findings=tuple(findings),
+        dropped=dropped,
+        observed=dict(observed),
+        findings=(),
         tools=fingerprint.tools_and_commit(),
         built_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )

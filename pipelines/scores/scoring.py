@@ -3,7 +3,6 @@
 Call pipelines.scores.results.require_packages before this module is imported.
 """
 
-import os
 import shutil
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from cards.scores import (
     metric_name,
     with_scores,
 )
+from pipelines.process.files import link_or_copy
 from pipelines.process.stages import stage
 from pipelines.process.tables import WIDTH, table, wrap
 from pipelines.release import folder
@@ -67,21 +67,13 @@ def record_scores(release_dir: Path, scores: Scores) -> Manifest:
             )
         with staged_release(release_dir) as staging_dir:
             others = shutil.ignore_patterns(folder.CARD, folder.SCORES, folder.MANIFEST)
-            shutil.copytree(release_dir, staging_dir, ignore=others, copy_function=_link, dirs_exist_ok=True)
+            shutil.copytree(release_dir, staging_dir, ignore=others, copy_function=link_or_copy, dirs_exist_ok=True)
             card = with_scores((release_dir / folder.CARD).read_text("utf-8"), scores)
             (staging_dir / folder.CARD).write_bytes(card.encode())
             (staging_dir / folder.SCORES).write_bytes(encode_scores(scores))
             manifest = replace(manifest, documents=folder.describe_documents(staging_dir))
             (staging_dir / folder.MANIFEST).write_bytes(encode(manifest))
     return manifest
-
-
-def _link(source: str, target: str) -> None:
-    """Give a file a second name; copy it where the file system cannot do that."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
 
 
 @dataclass(frozen=True)
