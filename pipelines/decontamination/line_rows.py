@@ -1,7 +1,6 @@
 """Rows of text files, as records with their bytes and their texts: CSV, TSV and JSON lines.
 
-named.
-
+Texts are in all columns of strings or lists of strings but ids, addresses and labels, or in the columns that are named.
 The formats of sentence-transformers (anchor, positive, negative_1, sentence1, score) and BGE (query, pos, neg) need no
 rules of their own: their texts are strings or lists of strings, and their labels have names that are known here.
 
