@@ -10,9 +10,7 @@ from pipelines import command
 if TYPE_CHECKING:
     import argparse
 
-    from pipelines.exporting.sets import Choices
-
-TRAINERS = ("sentence-transformers", "flagembedding", "medi")
+EXPORTING = Path(__file__).parent / "exporting"
 MOST_NEGATIVES = 7
 EXAMPLES = """\
   embedding-datasets export training --as sentence-transformers --to train    all sets that were built, in one mixture
@@ -27,13 +25,13 @@ releases and options give the same bytes."""
 
 def main() -> int:
     """Export what the command line names; returns 0."""
-    arguments = parser()
-    options = command.parse(arguments)
-    choices = _choices(arguments, options)
+    options = command.parse(parser())
     from pipelines.exporting.export import export_page, refuse_other_folder, write_export
     from pipelines.exporting.sets import find_releases, select_sets
+    from pipelines.exporting.trainers import find_trainer, make_choices
     from pipelines.process.stages import show_stages
 
+    choices = make_choices(find_trainer(options.trainer), options.negatives, options.positives, options.prefixes)
     refuse_other_folder(options.to)
     sets = select_sets(find_releases(options.names, options.releases), options.configs)
     with show_stages("export"):
@@ -53,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     )
     arguments.add_argument("names", nargs="+", metavar="NAME", help=names)
     arguments.add_argument(
-        "--as", dest="trainer", required=True, choices=TRAINERS, help="the trainer whose format is written"
+        "--as", dest="trainer", required=True, choices=_trainers(), help="the trainer whose format is written"
     )
     arguments.add_argument(
         "--to", type=Path, required=True, metavar="DIR", help="the folder to write: new, empty, or an older export"
@@ -85,25 +83,9 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _choices(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> Choices:
-    """The choices that the options make. Exits with a usage error for options that the format does not have."""
-    from pipelines.exporting.sets import Choices
-
-    trainer = options.trainer
-    if options.prefixes and trainer != "medi":
-        arguments.error("--prefixes is for --as medi")
-    if options.positives and trainer == "flagembedding":
-        arguments.error("--positives is not for flagembedding: a row has all of its positives")
-    if options.negatives == 0 and trainer == "flagembedding":
-        arguments.error("--negatives 0 is not for flagembedding, which cannot read rows without a negative")
-    if options.negatives not in (None, 1) and trainer == "medi":
-        arguments.error("--negatives is 1 for medi: a row has one negative")
-    if trainer == "medi":
-        return Choices(trainer, 1, options.positives or "first", options.prefixes or "text")
-    negatives = MOST_NEGATIVES if options.negatives is None else options.negatives
-    if trainer == "flagembedding":
-        return Choices(trainer, negatives, "all", "text")
-    return Choices(trainer, negatives, options.positives or "first", "apart")
+def _trainers() -> list[str]:
+    """The names of trainers: each has a template of its README.md. To import their records would take longer than --help."""
+    return sorted(path.name.removesuffix(".md.jinja") for path in (EXPORTING / "readme").glob("*.md.jinja"))
 
 
 def _config_names(text: str) -> tuple[str, ...]:

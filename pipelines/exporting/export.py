@@ -11,8 +11,8 @@ import orjson
 
 from builders.errors import ReleaseError, UsageError
 from cards.markdown import code, number
-from pipelines.exporting import trainers
 from pipelines.exporting.sets import GENERATOR, RECORD, Choices, ExportedSet, TrainingSet, describe_export, share
+from pipelines.exporting.trainers import TRAINING, find_trainer
 from pipelines.process.files import locked
 from pipelines.process.tables import WIDTH, table, wrap
 from pipelines.release.folder import CARD, MANIFEST, write_json
@@ -25,7 +25,7 @@ def render_readme(sets: Sequence[ExportedSet], choices: Choices) -> str:
     """The README.md of an export. Its front matter lists the files, so that `datasets` loads them by name."""
     total = sum(one.tally.rows for one in sets)
     manifests = {one.source.release.manifest.name: one.source.release.manifest for one in sets}
-    template = _environment().get_template(f"{choices.trainer}.md.jinja")
+    template = _environment().get_template(f"readme/{choices.trainer}.md.jinja")
     return template.render(sets=sets, choices=choices, total=total, share=share, releases=manifests.values())
 
 
@@ -43,13 +43,6 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-FORMATS = {
-    "sentence-transformers": trainers.write_sentence_transformers,
-    "flagembedding": trainers.write_flagembedding,
-    "medi": trainers.write_medi,
-}
-
-
 @dataclass(frozen=True)
 class Export:
     """An export as it was written. record: the content of its export.json."""
@@ -65,20 +58,20 @@ def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices) ->
     Raises UsageError for a folder that holds anything else, ReleaseError for a release that is damaged or has no row for this
     trainer, and for a full disk.
     """
-    target = target.absolute()
+    target, trainer = target.absolute(), find_trainer(choices.trainer)
     refuse_other_folder(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     with locked(target.parent / f".{target.name}.lock", target.name, remove=True):
         refuse_other_folder(target)
         with staged_folder(target, "the export", marker=RECORD) as folder:
-            written = FORMATS[choices.trainer](sets, folder, choices)
+            written = trainer.write(sets, folder, choices)
             if not any(one.tally.rows for one in written):
                 reasons = {reason for one in written for reason in one.tally.dropped}
                 found = ", ".join(sorted(reasons)) or "no rows"
                 todo = "choose another release or format"
                 raise ReleaseError(f"no row to export for {choices.trainer}", found=found, todo=todo)
-            if choices.trainer == "sentence-transformers":
-                write_json(folder / trainers.TRAINING, trainers.describe_training(written))
+            if trainer.describe is not None:
+                write_json(folder / TRAINING, trainer.describe(written))
             (folder / CARD).write_text(render_readme(written, choices), encoding="utf-8", newline="\n")
             releases = list({id(one.release): one.release for one in sets}.values())
             record = describe_export(folder, choices, releases, written)

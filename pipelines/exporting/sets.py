@@ -297,7 +297,10 @@ RECORD = "export.json"  # a folder that has it is an export, and holds what it l
 GENERATOR = "embedding-datasets export"
 DATA = "data"  # the folder of the files to train on: trainers that are given a folder read every file in it
 
-Trainer = Literal["sentence-transformers", "flagembedding", "medi"]
+
+MOST_NEGATIVES = 7
+Positives = Literal["first", "each", "all"]
+Prefixes = Literal["apart", "text", "instruction"]
 
 
 @dataclass(frozen=True)
@@ -309,10 +312,10 @@ class Choices:
     `text`, or as its `instruction`.
     """
 
-    trainer: Trainer
+    trainer: str
     negatives: int
-    positives: Literal["first", "each", "all"]
-    prefixes: Literal["apart", "text", "instruction"]
+    positives: Positives
+    prefixes: Prefixes
 
 
 @dataclass(frozen=True)

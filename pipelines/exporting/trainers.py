@@ -1,17 +1,21 @@
-"""The formats of trainers: FlagEmbedding, MEDI and INSTRUCTOR, sentence-transformers.
+"""The formats of trainers: sentence-transformers, FlagEmbedding, MEDI and INSTRUCTOR.
 
-The prompt is empty: without one, and without --query_instruction_for_retrieval, version 1.4.2 puts `None` before queries.
+A format is a record in TRAINERS, with the function that writes it, and the template of its README.md, `readme/<name>.md.jinja`:
+options, documentation and tests follow from these.
 
-FlagEmbedding draws one of the positives in each epoch, and repeats negatives where a row has fewer than it takes. It cannot take
+Of FlagEmbedding the prompt is empty: without one, and without --query_instruction_for_retrieval, version 1.4.2 puts `None`
+before queries.
+
+It draws one of the positives in each epoch, and repeats negatives where a row has fewer than it takes. It cannot take
 rows without any: they are dropped.
 
-A text is a pair of instruction and text. The rows of a task follow each other: a batch is a run of rows, and a run with rows of
-two tasks is skipped. INSTRUCTOR's train.py reads the task from `task_name` in some versions and from `task_id` in others. It
-refuses an instruction that does not begin with "Represent ", unless it is empty, and removes the space behind one. So the prefix
-is in the text unless the caller chooses otherwise.
+Of MEDI a text is a pair of instruction and text. The rows of a task follow each other: a batch is a run of rows, and a run with
+rows of two tasks is skipped. INSTRUCTOR's train.py reads the task from `task_name` in some versions and from `task_id` in
+others. It refuses an instruction that does not begin with "Represent ", unless it is empty, and removes the space behind one. So
+the prefix is in the text unless the caller chooses otherwise.
 
-Its losses take as many negatives of each row as there are columns, and a null is not a text. So rows with fewer negatives than
-asked for are in files of their own, by their number:
+The losses of sentence-transformers take as many negatives of each row as there are columns, and a null is not a text. So rows
+with fewer negatives than asked for are in files of their own, by their number:
 
     data/ru-wanli.parquet               anchor, positive, negative_1, ..., negative_7
     data/ru-wanli.3-negatives.parquet   anchor, positive, negative_1, ..., negative_3
@@ -19,7 +23,7 @@ asked for are in files of their own, by their number:
 To a trainer each file is a dataset, and a batch comes from one dataset.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +34,21 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.exporting.sets import BATCH, DATA, Choices, DataFile, ExportedSet, Tally, TrainingSet, read_pairs, share
+from builders.errors import UsageError
+from pipelines.exporting.sets import (
+    BATCH,
+    DATA,
+    MOST_NEGATIVES,
+    Choices,
+    DataFile,
+    ExportedSet,
+    Positives,
+    Prefixes,
+    Tally,
+    TrainingSet,
+    read_pairs,
+    share,
+)  # fmt: skip
 
 NO_NEGATIVE = "no negative"
 
@@ -218,3 +236,75 @@ def _name(one: TrainingSet, negatives: int, choices: Choices) -> str:
 
 def _path(one: TrainingSet, negatives: int, choices: Choices) -> str:
     return f"{DATA}/{_name(one, negatives, choices)}.parquet"
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """A trainer whose format is written.
+
+    write: the sets into a folder. describe: the content of training.json, for a trainer that reads one. negatives: the fewest and
+    the most of a row. positives, prefixes: what Choices may say, the default first. reasons: why an option has no other value.
+    files, row, prefix: of the table in docs/training.md.
+    """
+
+    name: str
+    write: Callable[[Sequence[TrainingSet], Path, Choices], list[ExportedSet]]
+    files: str
+    row: str
+    prefix: str
+    describe: Callable[[Sequence[ExportedSet]], dict[str, Any]] | None = None
+    negatives: tuple[int, int] = (0, MOST_NEGATIVES)
+    positives: tuple[Positives, ...] = ("first", "each")
+    prefixes: tuple[Prefixes, ...] = ("text",)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+TRAINERS = (
+    Trainer(
+        "sentence-transformers", write_sentence_transformers,
+        "Parquet, one or more a set",
+        "`anchor`, `positive`, `negative_1` to `negative_7`",
+        "apart: `prompts` in `training.json`, by dataset and column",
+        describe=describe_training, prefixes=("apart",),
+    ),
+    Trainer(
+        "flagembedding", write_flagembedding,
+        "JSON lines, one a set",
+        "`query`, `pos` (all positives), `neg`, an empty `prompt`",
+        "in the texts",
+        negatives=(1, MOST_NEGATIVES), positives=("all",),
+        reasons={"negatives": "it cannot read rows without a negative", "positives": "a row has all of its positives"},
+    ),
+    Trainer(
+        "medi", write_medi,
+        "one JSON array",
+        "`query`, `pos`, `neg` (the first of each), each with an instruction; `task_name` and `task_id`",
+        "in the texts; with `--prefixes instruction`, as instructions",
+        negatives=(1, 1), prefixes=("text", "instruction"), reasons={"negatives": "a row has one negative"},
+    ),
+)  # fmt: skip
+
+
+def find_trainer(name: str) -> Trainer:
+    """The trainer with this name."""
+    return next(trainer for trainer in TRAINERS if trainer.name == name)
+
+
+def make_choices(
+    trainer: Trainer, negatives: int | None, positives: Positives | None, prefixes: Prefixes | None
+) -> Choices:
+    """The choices that options make; None for what is left to the trainer.
+
+    Raises UsageError for what the format does not have.
+    """
+    few, most = trainer.negatives
+    if negatives is not None and not few <= negatives <= most:
+        numbers = str(most) if few == most else f"{few} to {most}"
+        raise UsageError(f"--negatives is {numbers} for {trainer.name}: {trainer.reasons['negatives']}")
+    if positives is not None and positives not in trainer.positives:
+        raise UsageError(f"--positives is not for {trainer.name}: {trainer.reasons['positives']}")
+    if prefixes is not None and len(trainer.prefixes) == 1:
+        with_choice = ", ".join(other.name for other in TRAINERS if len(other.prefixes) > 1)
+        raise UsageError(f"--prefixes is for --as {with_choice}")
+    number = most if negatives is None else negatives
+    return Choices(trainer.name, number, positives or trainer.positives[0], prefixes or trainer.prefixes[0])

@@ -9,12 +9,9 @@ import polars as pl
 
 from pipelines.exporting.export import Export, write_export
 from pipelines.exporting.sets import Choices, find_releases, select_sets
+from pipelines.exporting.trainers import TRAINERS, make_choices
 
-CHOICES = {
-    "sentence-transformers": Choices("sentence-transformers", 7, "first", "apart"),
-    "flagembedding": Choices("flagembedding", 7, "all", "text"),
-    "medi": Choices("medi", 1, "first", "text"),
-}
+CHOICES = {trainer.name: make_choices(trainer, None, None, None) for trainer in TRAINERS}
 
 
 def export(release_dirs: Sequence[Path], target: Path, choices: Choices) -> Export:

@@ -1,6 +1,7 @@
 """Each format holds what the release has, row for row."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +14,16 @@ from datasets import get_dataset_config_names, load_dataset
 
 from builders.errors import ReleaseError
 from cards.manifest import Table
+from pipelines.export import EXPORTING
 from pipelines.exporting.sets import BATCH
-from pipelines.exporting.trainers import TRAINING
+from pipelines.exporting.trainers import TRAINERS, TRAINING, Trainer, make_choices
 from pipelines.make import BuildResult
 from pipelines.release import folder
 from tests.support.exports import CHOICES, export, read_columns, read_lines
+from tests.support.paths import ROOT
 from tests.support.training_releases import SEARCH, pair, write_training_release
 
+TRAINING_PAGE = ROOT / "docs" / "training.md"
 COLUMNS, LINES, MEDI = (CHOICES[name] for name in ("sentence-transformers", "flagembedding", "medi"))
 FAQ = [
     pair("who", "a b", provided="c d", mined="e f g h i"),
@@ -239,3 +243,23 @@ def test_every_row_of_a_built_release_is_in_every_format(
 
 def release_rows(release_dir: Path, table: Table) -> list[dict[str, Any]]:
     return pl.concat([pl.read_parquet(release_dir / file.path) for file in table.files]).to_dicts()
+
+
+def test_a_trainer_is_a_record_with_a_template_and_a_row_in_the_documentation() -> None:
+    templates = {path.name.removesuffix(".md.jinja") for path in (EXPORTING / "readme").iterdir()}
+    assert {trainer.name for trainer in TRAINERS} == templates
+    rows = re.findall(r"^\| `([a-z-]+)` \| (.*) \| (.*) \| (.*) \|$", TRAINING_PAGE.read_text("utf-8"), re.MULTILINE)
+    documented = {row[0]: row[1:] for row in rows if row[0] in templates}
+    assert documented == {trainer.name: (trainer.files, trainer.row, trainer.prefix) for trainer in TRAINERS}
+
+
+@pytest.mark.parametrize("trainer", TRAINERS, ids=lambda trainer: trainer.name)
+def test_every_trainer_writes_what_its_defaults_say_and_is_called_so_in_its_readme(
+    trainer: Trainer, tmp_path: Path
+) -> None:
+    choices = make_choices(trainer, None, None, None)
+    assert (choices.trainer, choices.negatives) == (trainer.name, trainer.negatives[1])
+    rows = [pair("who", "a b", provided="c d"), pair("when", "e", provided="f")]
+    written = export([write_training_release(tmp_path, {"faq": rows})], tmp_path / "to", choices)
+    assert (written.record["format"], written.record["rows"]) == (trainer.name, 2)
+    assert "data/" in (tmp_path / "to" / "README.md").read_text("utf-8")
