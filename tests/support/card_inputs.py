@@ -30,7 +30,7 @@ TASKS: dict[str, tasks.Task] = {
     "Contrastive": tasks.Contrastive(configs=("faq", "news")),
 }
 # A source and a dataset with prose in the package, and the languages of the texts.
-TYPE_NAMES = {
+NAMES = {
     "Retrieval": ("rubq", "rubq-retrieval", ("rus-Cyrl",)),
     "Reranking": ("rubq", "rubq-reranking", ("rus-Cyrl",)),
     "Classification": ("hh_rlhf", "hhrlhf-harmlessness-classification", ("eng-Latn",)),
@@ -45,7 +45,7 @@ TYPE_NAMES = {
 
 def definition_for(task_type: str, **source: Any) -> Definition:
     """A dataset of a task type with three versions, as a builder would declare it. source: fields of its source."""
-    name, dataset_name, languages = TYPE_NAMES[task_type]
+    name, dataset_name, languages = NAMES[task_type]
 
     def recipe(raw: object, *, minimum: int = 9, words: tuple[str, ...] = ("a|b",)) -> Tables:
         """Every line that is `<d>` or <d> opens a document.
