@@ -83,11 +83,12 @@ def test_all_statistics_are_one_table_with_a_column_for_each_split() -> None:
     train = labels(3600, **{"0": 3})
     train["label_statistics"] = {"min_labels_per_text": 1, "new_figure": 2, **train["label_statistics"]}
     train |= {"text_statistics": LENGTHS | texts, "image_statistics": None}
+    train |= {"relevant_docs_statistics": {"max_relevant_docs_per_query": 4}}
     assert statistics_table(
         TASK, {"train": train, "test": {"num_samples": 2, "hf_subset_descriptive_stats": {"a": 1}}}
     ) == [
         ("rows", ["3,600", "2"]),
-        ("labels: fewest of a text", ["1", "–"]),
+        ("fewest labels of a text", ["1", "–"]),
         ("labels: new figure", ["2", "–"]),
         ("labels: `joy`", ["3", "–"]),
         ("text: shortest", ["3", "–"]),
@@ -96,6 +97,7 @@ def test_all_statistics_are_one_table_with_a_column_for_each_split() -> None:
         ("text: average length", ["12.35", "–"]),
         ("text: languages: texts with 30 letters or more", ["2,000", "–"]),
         ("text: languages: shares of the texts with 30 letters or more", ["ru 100.00 %, uk &lt;0.01 %", "–"]),
+        ("most relevant documents of a query", ["4", "–"]),
     ]
 
 
