@@ -37,7 +37,7 @@ from builders.spec import Dataset
 from builders.tasks import Task
 from cards import front_matter
 from cards.columns import describe_labels
-from cards.kind_names import kind_name
+from cards.kinds import kind_name
 from cards.manifest import Column, Finding, Manifest, RawEntry, Table
 from cards.render import read_filled_prose
 from cards.texts import Prose, bibtex, read_field

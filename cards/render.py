@@ -26,7 +26,7 @@ from cards import front_matter, markdown
 from cards.columns import DescribedColumn, all_labels, describe_columns, label_name
 from cards.evidence import Evidence, Quote, describe_comparison, read_rebuilds
 from cards.figures import label_shares, longer_candidates, statistics_table, text_lengths
-from cards.kind_names import kind_name
+from cards.kinds import kind_name
 from cards.manifest import SEVERITIES, Finding, Manifest, Severity
 from cards.markdown import CUT
 from cards.mteb_task import OR_FOLDER, MtebTask, mteb_task, unnamed_repository

@@ -23,8 +23,8 @@ from typing import Any
 import orjson
 import polars as pl
 
+from cards.kinds import KINDS
 from cards.manifest import Finding, Severity
-from pipelines.audit.kinds import KINDS
 from pipelines.audit.tables import Frames, Location, row_id
 
 DIGITS = 16

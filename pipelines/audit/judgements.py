@@ -22,10 +22,10 @@ from builders import tasks
 from builders.shaping.folding import fold_text
 from builders.shaping.text import WHITE_SPACE
 from builders.tasks import NEGATIVE_KINDS
+from cards.kinds import KINDS, LABEL_IMBALANCE_FACTOR, MIN_NEGATIVES, MIN_ORDER, MIN_ORDERED_ROWS
 from cards.manifest import Finding, Severity
 from pipelines.audit.duplicates import FOLDED_DETAIL
 from pipelines.audit.findings import EXAMPLES, FindingRows, findings_for_each, findings_where, without_rows
-from pipelines.audit.kinds import KINDS, LABEL_IMBALANCE_FACTOR, MIN_NEGATIVES, MIN_ORDER, MIN_ORDERED_ROWS
 from pipelines.audit.shortcuts import number_groups
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.survey import Surveys, texts_key

@@ -31,6 +31,7 @@ from builders import tasks
 from builders.shaping.sampling import hash_order
 from builders.shaping.text import is_mojibake
 from cards.front_matter import MIN_LETTERS
+from cards.kinds import LARGE_TABLE, SAMPLE
 from pipelines.audit.tables import Frames, model_inputs, row_id, text_layouts
 from pipelines.process.stages import counted, stage
 
@@ -145,8 +146,6 @@ def _langdetect_factory() -> detector_factory.DetectorFactory:
 
 SampledTexts = Mapping[tuple[str, str], pl.DataFrame]  # (config, split) -> the sampled texts of a table, with guesses
 
-LARGE_TABLE = 20_000  # rows: every text of a smaller table is looked at
-SAMPLE = 5_000  # rows of a large table
 MAX_CHARACTERS = 200  # of a text, from its start: more make no difference to the detectors
 MIN_CERTAINTY = 0.8  # of fasttext, for a text to count among those in a language
 SEED = "wrong_language"

@@ -40,10 +40,9 @@ from rensa import RMinHash
 
 from builders.batches import map_in_order
 from builders.shaping.folding import fold_text
+from cards.kinds import MIN_SHARED_PERCENT, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from pipelines.audit.shingles import (
     FACTORS,
-    SHINGLE_CHARACTERS,
-    SHINGLE_WORDS,
     Ragged,
     combine_kinds,
     hash_runs,
@@ -184,7 +183,6 @@ def count_shared(one: Ragged, other: Ragged) -> Array:
     return np.bincount(repeated.astype(np.int64), minlength=len(pairs))
 
 
-MIN_SHARED_PERCENT = 90
 MAX_NEIGHBOURS = 50
 COUNTER_BITS = 20  # numbers are counted by their first bits: an estimate of their frequency is enough
 SET_BITS, NUMBER_BITS = 24, 40  # of a uint64 that holds a set and a number

@@ -2,7 +2,7 @@
 
 This module only runs the families and sorts what they find. A new kind of finding goes into its family (texts, duplicates,
 leaks, labels, identical_pairs, leaking_columns, shortcuts, label_order, judgements, training_pairs, wrong_language for languages
-and scripts) and into pipelines.audit.kinds, which says what it means.
+and scripts) and into cards.kinds, which says what it means.
 
 Texts are compared whole and exactly, by the numbers that represent them (pipelines.audit.tables); only these numbers are
 all in memory at once. The text of a document is its title and text as mteb joins them. One kind is checked on a sample of large
@@ -18,6 +18,7 @@ import polars as pl
 from builders import tasks
 from builders.errors import FindingsError
 from builders.spec import KnownFinding
+from cards.kinds import KINDS, SAMPLE
 from cards.manifest import SEVERITIES, Finding
 from pipelines.audit.duplicates import (
     audit_duplicates,
@@ -27,8 +28,7 @@ from pipelines.audit.duplicates import (
 )
 from pipelines.audit.findings import FindingRows, with_examples
 from pipelines.audit.judgements import audit_judgements, audit_labels, audit_training_pairs, find_sorted_labels
-from pipelines.audit.kinds import KINDS
-from pipelines.audit.languages import SAMPLE, SampledTexts, sample_texts
+from pipelines.audit.languages import SampledTexts, sample_texts
 from pipelines.audit.shortcuts import find_candidate_shortcuts, find_label_shortcuts, find_leaking_columns
 from pipelines.audit.survey import Surveys, survey_tables
 from pipelines.audit.tables import Frames, hash_seed, model_inputs, text_layouts

@@ -23,9 +23,7 @@ import polars as pl
 
 from builders import tasks
 from builders.shaping.folding import fold_text
-from cards.manifest import Finding, Severity
-from pipelines.audit.findings import EXAMPLES, FindingRows, without_rows
-from pipelines.audit.kinds import (
+from cards.kinds import (
     KINDS,
     MAX_COMPARED,
     MIN_ASSOCIATION,
@@ -35,6 +33,8 @@ from pipelines.audit.kinds import (
     NUMBER_GROUPS,
     STANDARD_ERRORS,
 )
+from cards.manifest import Finding, Severity
+from pipelines.audit.findings import EXAMPLES, FindingRows, without_rows
 from pipelines.audit.tables import Frames, Location, list_candidates, model_input, read_column
 
 NO_LABEL = "no label"

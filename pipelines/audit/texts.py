@@ -13,9 +13,9 @@ import polars as pl
 from builders import tasks
 from builders.shaping.text import is_mojibake
 from cards.front_matter import LANGUAGES, language
+from cards.kinds import LENGTH_OUTLIER_FACTOR
 from pipelines.audit import text_patterns as patterns
 from pipelines.audit.findings import FindingRows, findings_where
-from pipelines.audit.kinds import LENGTH_OUTLIER_FACTOR
 from pipelines.audit.languages import foreign_languages
 from pipelines.audit.tables import Location, model_inputs
 from pipelines.audit.text_patterns import has_lookalike_word, repeats_a_sentence

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from builders import tasks
+from cards.kinds import KINDS
 from pipelines.audit.integrity import check_integrity
-from pipelines.audit.kinds import KINDS
 from tests.support.tables import (
     TASKS,
     PlantedFinding,

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import tasks
+from cards.kinds import KINDS
 from cards.manifest import Finding
 from pipelines.audit.findings import with_examples
 from pipelines.audit.judgements import audit_judgements, find_sorted_labels
-from pipelines.audit.kinds import KINDS
 from pipelines.audit.survey import survey_tables
 from pipelines.audit.tables import hash_seed
 from tests.support.tables import (
