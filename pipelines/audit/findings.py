@@ -126,6 +126,21 @@ def table_finding(kind: str, config: str, split: str = "", column: str = "", *, 
     return Finding(kind, KINDS[kind].severity, config, split, column, 1, 1.0, detail=detail)
 
 
+def summary_finding(
+    kind: str,
+    location: Location,
+    count: int,
+    share: float,
+    examples: Sequence[str] = (),
+    *,
+    detail: str = "",
+    severity: Severity | None = None,
+) -> FindingRows:
+    """A finding about labels, columns or a whole table, without rows. examples: in words; the first EXAMPLES are shown."""
+    severity = severity or KINDS[kind].severity
+    return without_rows(Finding(kind, severity, *location, count, share, tuple(examples[:EXAMPLES]), detail))
+
+
 def without_rows(finding: Finding) -> FindingRows:
     """A finding about something else than rows: a table, a column, labels."""
     return FindingRows(finding, pl.LazyFrame(schema={"position": pl.UInt32}))

@@ -1,16 +1,14 @@
 """Findings about shortcuts: a length, shared words, a position or another column that tells the label, although nobody meant it.
 
-A model never sees such a column, but it shows that texts with different labels differ in more than their label. An example is the
-origin of a text: a model that recognises the style of a newspaper then also knows that a text expresses no emotion.
+A model can use a shortcut in place of what the task asks for, so that a score says less. It never sees another column, but such a
+column shows that texts with different labels differ in more than their label. An example is the origin of a text: a model that
+recognises the style of a newspaper then also knows that a text expresses no emotion.
 
 The strength of a guess: of two rows, one with the label and one without, how often does the row with the label have the higher
 number, where equal numbers count half? 0.5 is chance, 1 is always, 0 is never. It is the area under the ROC curve (AUC), and
-U / mn of Mann and Whitney. It is computed from exact sums, so it does not depend on the order of the rows.
-
-Each strength comes with its standard error if number and label are unrelated, corrected for equal numbers.
-
-A model can use a shortcut in place of what the task asks for, so that a score says less. Candidates are compared within each
-query, and every query counts the same; scores (STS) by Spearman's rank correlation, the main score of that task.
+U / mn of Mann and Whitney. It is computed from exact sums, so it does not depend on the order of the rows. Each strength comes
+with its standard error if number and label are unrelated, corrected for equal numbers. Candidates are compared within each query,
+and every query counts the same; scores (STS) by Spearman's rank correlation, the main score of that task.
 
 Not looked for: shortcuts in retrieval, where a document that nobody judged is not irrelevant, and relevant articles may well be
 longer; and in bitext, where every text has its translation.
@@ -24,7 +22,6 @@ import polars as pl
 from builders import tasks
 from builders.shaping.folding import fold_text
 from cards.kinds import (
-    KINDS,
     MAX_COMPARED,
     MIN_ASSOCIATION,
     MIN_LABEL_ROWS,
@@ -33,8 +30,7 @@ from cards.kinds import (
     NUMBER_GROUPS,
     STANDARD_ERRORS,
 )
-from cards.manifest import Finding, Severity
-from pipelines.audit.findings import EXAMPLES, FindingRows, without_rows
+from pipelines.audit.findings import EXAMPLES, FindingRows, summary_finding
 from pipelines.audit.tables import Frames, Location, list_candidates, model_input, read_column
 
 NO_LABEL = "no label"
@@ -109,20 +105,19 @@ def _find_leaked_labels(values: pl.Series, labels: pl.Series, location: tuple[st
         gained=(2 * pl.col("both") - pl.col("rows")).clip(0).sum(),
     )
     degrees = values.n_unique() - 1
-    share = pl.col("with_label") / n
-    phi = (pl.col("squares") / n - share**2) / (share * (1 - share))
+    part = pl.col("with_label") / n
+    phi = (pl.col("squares") / n - part**2) / (part * (1 - part))
     corrected = (phi - degrees / (n - 1)).clip(0)
     smaller = min(degrees - degrees**2 / (n - 1), 1 - 1 / (n - 1))
     leaked = by_label.filter(pl.col("with_label").is_between(MIN_LABEL_ROWS, n - MIN_LABEL_ROWS)).with_columns(
         association=(corrected / smaller).sqrt(),
-        without=pl.max_horizontal(share, 1 - share),
-        guessed=1 - share + pl.col("gained") / n,
+        without=pl.max_horizontal(part, 1 - part),
+        guessed=1 - part + pl.col("gained") / n,
         chance=phi * n <= degrees + 3 * math.sqrt(2 * degrees),
     )
     leaked = leaked.filter(pl.col("association") >= MIN_ASSOCIATION, ~pl.col("chance"))
-    leaked = leaked.sort(
-        pl.col("association").round(9), "label", descending=[True, False]
-    )  # the two of a pair are tied
+    # Rounded, because the two labels of a pair are tied.
+    leaked = leaked.sort(pl.col("association").round(9), "label", descending=[True, False])
     if leaked.is_empty():
         return []
     best = leaked.row(0, named=True)
@@ -130,10 +125,9 @@ def _find_leaked_labels(values: pl.Series, labels: pl.Series, location: tuple[st
         f"{best['label']}: guessed right for {best['guessed']:.0%} of the rows from this column, for {best['without']:.0%}"
         f" without it; Cramér's V {best['association']:.2f}"
     )
-    severity, total = KINDS["label_leaking_column"].severity, by_label.height
-    examples = tuple(_describe_label(label, counts) for label in leaked["label"].head(EXAMPLES))
-    finding = Finding("label_leaking_column", severity, *location, len(leaked), len(leaked) / total, examples, detail)
-    return [without_rows(finding)]
+    examples = [_describe_label(label, counts) for label in leaked["label"].head(EXAMPLES)]
+    share = len(leaked) / by_label.height
+    return [summary_finding("label_leaking_column", location, len(leaked), share, examples, detail=detail)]
 
 
 def _describe_label(label: str, counts: pl.DataFrame) -> str:
@@ -391,14 +385,14 @@ def _find_labels(lengths: pl.Series, labels: pl.Series, location: Location) -> l
     ]
     if not told:
         return []
-    told.sort(key=lambda one: (-round(abs(one[1] - CHANCE), 9), one[0]))
+    told.sort(key=lambda guess: (-round(abs(guess[1] - CHANCE), 9), guess[0]))
     best, strength = told[0]
     detail = f"{best}: of two texts with and without it, {TEXT_LENGTH.describe_guess(strength, 'has it')}"
-    examples = tuple(
+    examples = [
         TEXT_LENGTH.describe_medians(label, lengths, labels.list.contains(label)) for label, _ in told[:EXAMPLES]
-    )
-    finding = Finding(TEXT_LENGTH.kind, "info", *location, len(told), len(told) / measured.height, examples, detail)
-    return [without_rows(finding)]
+    ]
+    share = len(told) / measured.height
+    return [summary_finding(TEXT_LENGTH.kind, location, len(told), share, examples, detail=detail, severity="info")]
 
 
 def _find_label_of_pairs(rule: Rule, rows: pl.DataFrame, name: str, location: Location) -> list[FindingRows]:
@@ -408,7 +402,8 @@ def _find_label_of_pairs(rule: Rule, rows: pl.DataFrame, name: str, location: Lo
     if not enough or not rule.is_telling(strength, error):
         return []
     detail = f"of two pairs with different labels, {rule.describe_guess(strength, f'has the label {name}')}"
-    return _of_table(rule, location, rows.height, rule.describe_medians(name, rows["number"], rows["label"]), detail)
+    medians = rule.describe_medians(name, rows["number"], rows["label"])
+    return [summary_finding(rule.kind, location, rows.height, 1.0, [medians], detail=detail)]
 
 
 def _find_order_of_scores(rule: Rule, rows: pl.DataFrame, location: Location) -> list[FindingRows]:
@@ -422,8 +417,8 @@ def _find_order_of_scores(rule: Rule, rows: pl.DataFrame, location: Location) ->
     detail = f"scores {rise} with {rule.name}: Spearman {correlation:.2f}, where 0 is chance and {end} order"
     groups = number_groups(scores)
     lowest = groups[int(scores.arg_sort()[0])]
-    example = rule.describe_medians(f"scores of {lowest}", numbers, groups == lowest)
-    return _of_table(rule, location, rows.height, example, detail)
+    medians = rule.describe_medians(f"scores of {lowest}", numbers, groups == lowest)
+    return [summary_finding(rule.kind, location, rows.height, 1.0, [medians], detail=detail)]
 
 
 def _find_relevance(rule: Rule, rows: pl.DataFrame, location: Location) -> list[FindingRows]:
@@ -433,11 +428,5 @@ def _find_relevance(rule: Rule, rows: pl.DataFrame, location: Location) -> list[
         return []
     guess = rule.describe_guess(strength, "is the relevant one")
     detail = f"of two candidates of a query, {guess}; {queries:,} queries"
-    example = rule.describe_medians("relevant", rows["number"], rows["label"])
-    return _of_table(rule, location, queries, example, detail)
-
-
-def _of_table(rule: Rule, location: Location, count: int, example: str, detail: str) -> list[FindingRows]:
-    """A finding about all rows of a table, or all its queries."""
-    severity: Severity = KINDS[rule.kind].severity
-    return [without_rows(Finding(rule.kind, severity, *location, count, 1.0, (example,), detail))]
+    medians = rule.describe_medians("relevant", rows["number"], rows["label"])
+    return [summary_finding(rule.kind, location, queries, 1.0, [medians], detail=detail)]
