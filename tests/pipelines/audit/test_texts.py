@@ -13,7 +13,7 @@ from cards.manifest import Finding
 from pipelines.audit import languages
 from pipelines.audit.quality import audit_tables
 from pipelines.audit.texts import DEFAULTS, SCRIPTS, TEXT_CONDITIONS, in_wrong_script, script
-from tests.support.tables import TASKS, audit_rows, clean_tables, combine, quality_findings, row_names, with_value
+from tests.support.tables import TASKS, audit_rows, row_names
 
 # Some of the texts here have white space around them.
 OF_ONE_TEXT = {"length_outlier", *(kind for kind, _ in TEXT_CONDITIONS)} - {"surrounding_whitespace"}
@@ -179,33 +179,6 @@ LONG, SHORT = "The queen lays two thousand eggs a day", "They swarm in May"
 )
 def test_a_sentence_of_twenty_characters_may_occur_once(text: str, is_found: bool) -> None:
     assert ("repeated_sentence" in kinds_of((text,))[text]) == is_found
-
-
-def test_sentences_that_two_texts_share_are_not_repeated() -> None:
-    tables = combine(*(with_value("default", "test", "sentences", row, f"{LONG}. {row}") for row in range(4)))
-    findings = quality_findings("Clustering", tables(clean_tables("Clustering")))
-    assert "repeated_sentence" not in {finding.kind for finding in findings}
-
-
-def test_repeated_sentences_are_not_looked_for_in_the_documents_of_retrieval() -> None:
-    change = with_value("corpus", "test", "text", 0, f"{LONG}. {LONG}.")
-    assert quality_findings("Retrieval", change(clean_tables("Retrieval"))) == []
-
-
-def test_ten_times_the_median_length_is_not_an_outlier() -> None:
-    change = combine(
-        with_value("corpus", "test", "text", 0, "b" * 70),
-        with_value("corpus", "test", "text", 2, "c" * 7),
-        with_value("corpus", "test", "title", 1, ""),
-        with_value("corpus", "test", "text", 1, "a" * 7),
-    )
-    assert quality_findings("Retrieval", change(clean_tables("Retrieval"))) == []
-
-
-def test_empty_texts_do_not_count_towards_the_median_length() -> None:
-    change = combine(*(with_value("default", "test", "sentences", row, "") for row in (0, 1, 2)))
-    findings = quality_findings("Clustering", change(clean_tables("Clustering")))
-    assert "length_outlier" not in {finding.kind for finding in findings}
 
 
 def wrong_script(texts: list[str], *expected: str) -> list[str]:
