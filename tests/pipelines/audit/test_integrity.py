@@ -191,6 +191,20 @@ PLANTED = [
         with_edit("default", "train", lambda frame: frame.filter(pl.col("label").list.contains(2))), "default/train.label", 2,
         2 / 3, ("red: 6", "green: 6"),
     ),
+    PlantedFinding(  # a label that no split has
+        "few_rows_of_label", "Classification",
+        combine(
+            *(
+                with_edit("default", split, lambda frame: frame.filter(pl.col("label") < 2))
+                for split in ("train", "validation", "test")
+            )
+        ),
+        "default/train.label", 1, 1 / 3, ("blue: 0",),
+    ),
+    PlantedFinding(  # examples are the first five in row order
+        "dangling_qrel", "Retrieval", with_rows("qrels", "test", *(("q1", f"x{number}", 1) for number in range(9, 0, -1))),
+        "qrels/test.corpus-id", 9, 9 / 12, ("q1 x9", "q1 x8", "q1 x7", "q1 x6", "q1 x5"),
+    ),
     *(
         PlantedFinding(
             kind, "Contrastive", with_value("faq", "train", column, 1, value), f"faq/train.{column}", 1, 1 / 4, ("question:1",)
@@ -204,6 +218,24 @@ PLANTED = [
         )
     ),
 ]  # fmt: skip
+# Changes with the kinds of all findings that they cause.
+CHANGES = {
+    "two lists that share a label": ("MultilabelClassification", with_edit("default", "test", lambda frame: frame.head(2)), []),
+    "few rows of a label in test": ("Classification", with_edit("default", "test", lambda frame: frame.head(3)), []),
+    "an empty list of candidates": (
+        "Reranking", with_value("top_ranked", "test", "corpus-ids", 0, []), ["positive_not_listed", "query_without_negative"],
+    ),
+    "a column that the task does not have": (
+        "Reranking", with_edit("corpus", "test", lambda frame: frame.with_columns(source=pl.lit("wiki"))), [],
+    ),
+    "rows are wrong too, but the structure is": (
+        "STS",
+        combine(
+            with_edit("default", "test", lambda frame: frame.drop("score")), with_value("default", "train", "id", 1, "a")
+        ),
+        ["missing_column"],
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("task_type", TASKS)
@@ -224,6 +256,12 @@ def test_a_planted_defect_is_reported_and_no_other(planted: PlantedFinding) -> N
     assert (finding.count, finding.share) == (planted.count, pytest.approx(planted.share))
     assert finding.examples == resolve_names(tables, finding.config, finding.split, planted.examples)
     assert planted.detail in ("", finding.detail)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_causes_exactly_these_kinds_of_findings(change: str) -> None:
+    task_type, plant, kinds = CHANGES[change]
+    assert [finding.kind for finding in integrity_findings(task_type, plant(clean_tables(task_type)))] == kinds
 
 
 TABLES = [(task_type, layout) for task_type, task in TASKS.items() for layout in tasks.layouts(task)]
@@ -286,26 +324,6 @@ def test_one_class_is_only_info_in_a_sample(task_type: str, column: str) -> None
     assert (finding.kind, finding.severity, finding.location) == ("one_class_only", "info", f"default/test.{column}")
 
 
-def test_two_lists_that_share_a_label_are_two_classes() -> None:
-    tables = with_edit("default", "test", lambda frame: frame.head(2))(clean_tables("MultilabelClassification"))
-    assert integrity_findings("MultilabelClassification", tables) == []
-
-
-def test_a_label_that_no_split_has_is_a_label_with_few_rows() -> None:
-    tables = combine(
-        *(
-            with_edit("default", split, lambda frame: frame.filter(pl.col("label") < 2))
-            for split in ("train", "validation", "test")
-        )
-    )(clean_tables("Classification"))
-    (finding,) = integrity_findings("Classification", tables)
-    assert (finding.kind, finding.location, finding.examples) == (
-        "few_rows_of_label",
-        "default/train.label",
-        ("blue: 0",),
-    )
-
-
 def test_a_label_without_training_rows_is_reported_in_each_later_split_and_nowhere_else() -> None:
     tables = with_edit("default", "train", lambda frame: frame.filter(pl.col("label") < 2))(
         clean_tables("Classification")
@@ -321,31 +339,3 @@ def test_a_label_without_training_rows_is_reported_in_each_later_split_and_nowhe
 def test_nothing_is_known_of_training_rows_without_the_train_split() -> None:
     test = clean_tables("Classification")["default"]["test"].filter(pl.col("label") < 2).lazy()
     assert check_integrity(TASKS["Classification"], {"default": {"test": test}}, ("test",)) == []
-
-
-def test_few_rows_of_a_label_matter_only_in_train() -> None:
-    tables = with_edit("default", "test", lambda frame: frame.head(3))(clean_tables("Classification"))
-    assert integrity_findings("Classification", tables) == []
-
-
-def test_an_empty_candidate_list_is_reported() -> None:
-    tables = with_value("top_ranked", "test", "corpus-ids", 0, [])(clean_tables("Reranking"))
-    assert "positive_not_listed" in {finding.kind for finding in integrity_findings("Reranking", tables)}
-
-
-def test_examples_are_the_first_five_in_row_order() -> None:
-    rows = [("q1", f"x{number}", 1) for number in range(9, 0, -1)]
-    (finding,) = integrity_findings("Retrieval", with_rows("qrels", "test", *rows)(clean_tables("Retrieval")))
-    assert (finding.count, finding.examples) == (9, ("q1 x9", "q1 x8", "q1 x7", "q1 x6", "q1 x5"))
-
-
-def test_extra_columns_are_allowed_outside_top_ranked() -> None:
-    extra_column = with_edit("corpus", "test", lambda frame: frame.with_columns(source=pl.lit("wiki")))
-    assert integrity_findings("Reranking", extra_column(clean_tables("Reranking"))) == []
-
-
-def test_rows_are_checked_only_if_the_structure_is_right() -> None:
-    broken = combine(
-        with_edit("default", "test", lambda frame: frame.drop("score")), with_value("default", "train", "id", 1, "a")
-    )
-    assert [finding.kind for finding in integrity_findings("STS", broken(clean_tables("STS")))] == ["missing_column"]

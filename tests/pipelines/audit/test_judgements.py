@@ -26,12 +26,11 @@ from tests.support.tables import (
 )
 
 
-def unjudged_twins(tables: Tables) -> tuple[int, tuple[str, ...]]:
-    (twins,) = (finding for finding in quality_findings("Retrieval", tables) if finding.kind == "unjudged_twin")
-    return twins.count, twins.examples
-
-
 def test_all_twins_are_counted_and_the_first_five_are_examples() -> None:
+    def unjudged_twins(tables: Tables) -> tuple[int, tuple[str, ...]]:
+        [twins] = (finding for finding in quality_findings("Retrieval", tables) if finding.kind == "unjudged_twin")
+        return twins.count, twins.examples
+
     texts = {"t0": "Wax They build with it.", **{f"t{number}": "Bees make honey." for number in (5, 4, 3, 2, 1)}}
     twins = with_rows("corpus", "test", *((name, "", text) for name, text in texts.items()))
     tables = combine(twins, with_rows("qrels", "test", ("q1", "t4", 0)))(clean_tables("Retrieval"))
@@ -95,26 +94,25 @@ def orders(task_type: str, labels: list[Any]) -> list[Finding]:
     return [one.finding for one in found]
 
 
-def test_blocks_of_a_label_are_reported_with_the_rows_that_follow_one_of_their_own() -> None:
+def test_blocks_of_a_label_are_reported_with_the_rows_that_follow_a_row_of_the_same_label() -> None:
     [finding] = orders("Classification", [number // 10 % 3 for number in range(120)])
     assert (finding.kind, finding.severity, finding.location) == ("label_sorted", "info", "default/test.label")
     assert (finding.count, finding.share) == (108, 108 / 120)
     assert finding.detail == "90% of the rows have the label of the row before, 33% in a random order"
-
-
-def test_scores_in_order_are_reported_and_scores_in_turns_are_not() -> None:
     assert [finding.count for finding in orders("STS", [number / 40 for number in range(200)])] == [190]
-    assert orders("STS", [number * 37 % 200 / 40 for number in range(200)]) == []
 
 
 @pytest.mark.parametrize(
-    "labels",
-    [[0, 1, 2] * 40, [0] * 120, [0] * 119 + [1], [0] * 49 + [1] * 50],
-    ids=["in turns", "one label", "one row of another label", "fewer than 100 rows"],
+    ("task_type", "labels"),
+    [
+        ("Classification", [0, 1, 2] * 40),
+        ("Classification", [0] * 120),
+        ("Classification", [0] * 119 + [1]),
+        ("Classification", [0] * 49 + [1] * 50),
+        ("STS", [number * 37 % 200 / 40 for number in range(200)]),
+        ("BitextMining", ["a"] * 120),
+    ],
+    ids=["in turns", "one label", "one row of another label", "fewer than 100 rows", "scores in turns", "no labels"],
 )
-def test_other_orders_are_not_reported(labels: list[int]) -> None:
-    assert orders("Classification", labels) == []
-
-
-def test_tasks_without_labels_have_no_order() -> None:
-    assert find_sorted_labels(TASKS["BitextMining"], pl.DataFrame({"id": ["a"] * 120}), ("en-de", "test", "")) == []
+def test_other_orders_are_not_reported(task_type: str, labels: list[Any]) -> None:
+    assert orders(task_type, labels) == []
