@@ -36,180 +36,6 @@ from pipelines.audit.tables import Frames, Location, list_candidates, model_inpu
 NO_LABEL = "no label"
 SHOWN_VALUES, SHOWN_CHARACTERS = 3, 40  # of a column, in an example
 
-
-def find_leaking_columns(task: tasks.Task, frames: Frames, split: str) -> list[FindingRows]:
-    """A finding for each column of a split that tells at least one label; none for tasks without labels."""
-    if not task.type.label:
-        return []
-    [layout], frame = task.type.layouts, frames["default"][split]
-    columns = [column for column in frame.collect_schema() if column not in layout.columns and column != "id"]
-    if not columns:
-        return []
-    rows = frame.select(task.type.label, *columns).collect(engine="streaming")
-    labels = row_labels(task, rows[task.type.label])
-    findings = []
-    for column in columns:
-        values = _values(rows[column])
-        if 1 < values.n_unique() < len(values):
-            findings += _find_leaked_labels(values, labels, ("default", split, column))
-    return findings
-
-
-def number_groups(numbers: pl.Series) -> pl.Series:
-    """Numbers as the names of at most NUMBER_GROUPS groups of about equal size; one group for each number if there are few.
-
-    Equal numbers are in one group, which is named after its lowest and its highest number.
-    """
-    if numbers.n_unique() <= NUMBER_GROUPS:
-        return numbers.cast(pl.String)
-    rank = (numbers.rank("min") - 1).cast(pl.Int64)
-    groups = pl.DataFrame({"number": numbers, "group": rank * NUMBER_GROUPS // len(numbers)})
-    ends = [pl.col("number").min().over("group"), pl.col("number").max().over("group")]
-    return groups.select(name=pl.format("{} to {}", *ends))["name"]
-
-
-def row_labels(task: tasks.Task, labels: pl.Series) -> pl.Series:
-    """The names of the labels of each row, as a list: of the only label, of several labels, or of a group of scores."""
-    names = pl.Series(tasks.label_names(task), dtype=pl.String)
-    if isinstance(task, tasks.MultilabelClassification):
-        name = pl.element().replace_strict(range(len(names)), names, default=None, return_dtype=pl.String)
-        named = labels.list.eval(name)
-        none = pl.Series([[NO_LABEL]], dtype=pl.List(pl.String))
-        return pl.select(pl.when(named.list.len() == 0).then(none).otherwise(named))[:, 0]
-    if len(names):
-        labels = labels.replace_strict(range(len(names)), names, default=None, return_dtype=pl.String)
-    return (number_groups(labels) if isinstance(task, tasks.STS) else labels).reshape((-1, 1)).arr.to_list()
-
-
-def _values(column: pl.Series) -> pl.Series:
-    """The values of a column as strings: lists joined, numbers in groups."""
-    if isinstance(column.dtype, pl.List):
-        return column.cast(pl.List(pl.String)).list.join(", ")
-    return number_groups(column) if column.dtype.is_numeric() else column.cast(pl.String)
-
-
-def _find_leaked_labels(values: pl.Series, labels: pl.Series, location: tuple[str, str, str]) -> list[FindingRows]:
-    """A finding for the labels that the values tell from all others, the label that leaks most first.
-
-    Each label is compared with all others. The chi-squared statistic of the table of values and of having the label is
-    (sum of n(value, label)^2 / n(value) - n p^2) / (p (1 - p)), where p is the share of rows with the label. Cramér's V with the
-    correction of Bergsma (2013) is 0 on average for a column without any relation to the labels, also if it has many values.
-    """
-    n = len(values)
-    rows = pl.DataFrame({"value": values, "label": labels})
-    counts = rows.explode("label").drop_nulls().group_by("value", "label").agg(both=pl.len().cast(pl.Float64))
-    counts = counts.join(rows.group_by("value").agg(rows=pl.len().cast(pl.Float64)), on="value")
-    by_label = counts.group_by("label").agg(
-        with_label=pl.col("both").sum(),
-        squares=(pl.col("both") ** 2 / pl.col("rows")).sum(),
-        gained=(2 * pl.col("both") - pl.col("rows")).clip(0).sum(),
-    )
-    degrees = values.n_unique() - 1
-    part = pl.col("with_label") / n
-    phi = (pl.col("squares") / n - part**2) / (part * (1 - part))
-    corrected = (phi - degrees / (n - 1)).clip(0)
-    smaller = min(degrees - degrees**2 / (n - 1), 1 - 1 / (n - 1))
-    leaked = by_label.filter(pl.col("with_label").is_between(MIN_LABEL_ROWS, n - MIN_LABEL_ROWS)).with_columns(
-        association=(corrected / smaller).sqrt(),
-        without=pl.max_horizontal(part, 1 - part),
-        guessed=1 - part + pl.col("gained") / n,
-        chance=phi * n <= degrees + 3 * math.sqrt(2 * degrees),
-    )
-    leaked = leaked.filter(pl.col("association") >= MIN_ASSOCIATION, ~pl.col("chance"))
-    # Rounded, because the two labels of a pair are tied.
-    leaked = leaked.sort(pl.col("association").round(9), "label", descending=[True, False])
-    if leaked.is_empty():
-        return []
-    best = leaked.row(0, named=True)
-    detail = (
-        f"{best['label']}: guessed right for {best['guessed']:.0%} of the rows from this column, for {best['without']:.0%}"
-        f" without it; Cramér's V {best['association']:.2f}"
-    )
-    examples = [_describe_label(label, counts) for label in leaked["label"].head(EXAMPLES)]
-    share = len(leaked) / by_label.height
-    return [summary_finding("label_leaking_column", location, len(leaked), share, examples, detail=detail)]
-
-
-def _describe_label(label: str, counts: pl.DataFrame) -> str:
-    """The share of a label in the values with the most rows too many or too few: `anger: 40% of forum, 2% of news`."""
-    having = counts.filter(pl.col("label") == label).select("value", "both")
-    values = counts.select("value", "rows").unique().join(having, on="value", how="left").fill_null(0)
-    expected = pl.col("rows") * values["both"].sum() / values["rows"].sum()
-    telling = values.with_columns(excess=(pl.col("both") - expected).abs().round(9))
-    telling = telling.sort("excess", "value", descending=[True, False]).head(SHOWN_VALUES)
-    telling = telling.with_columns(share=pl.col("both") / pl.col("rows")).sort(
-        ["share", "value"], descending=[True, False]
-    )
-    shares = [
-        f"{share:.0%} of {value[:SHOWN_CHARACTERS] or 'the empty value'}"
-        for value, share in telling.select("value", "share").iter_rows()
-    ]
-    return f"{label}: {', '.join(shares)}"
-
-
-def strength_of_labels(numbers: pl.Series, labels: pl.Series) -> pl.DataFrame:
-    """The strength of a number for each label against all other rows.
-
-    labels: of each row, a list. Columns: label (String), rows (with the label), others, strength, error. Rows without a number or
-    labels do not count.
-    """
-    rows = pl.DataFrame({"number": numbers, "label": labels}).drop_nulls()
-    n = rows.height
-    ranked = rows.with_columns(rank=pl.col("number").rank("average")).explode("label").drop_nulls()
-    by_label = ranked.group_by("label").agg(rows=pl.len().cast(pl.Float64), ranks=pl.col("rank").sum())
-    by_label = by_label.with_columns(others=n - pl.col("rows")).filter(pl.col("others") > 0).sort("label")
-    count, product = pl.col("rows"), pl.col("rows") * pl.col("others")
-    equal = rows["number"].value_counts()["count"].cast(pl.Float64)
-    spread = n + 1 - float((equal**3 - equal).sum()) / (n * max(n - 1, 1))
-    return by_label.select(
-        "label",
-        pl.col("rows", "others").cast(pl.Int64),
-        strength=(pl.col("ranks") - count * (count + 1) / 2) / product,
-        error=(spread / (12 * product)).sqrt(),
-    )
-
-
-def strength_within_groups(rows: pl.DataFrame) -> tuple[float, float, int]:
-    """The strength of a number within groups, on average over the groups with both kinds of rows; its error; and their number.
-
-    rows: group, number (without nulls) and label (Boolean). With no such group, the strength is that of chance.
-    """
-    label, below = pl.col("label"), pl.col("without").cum_sum() - pl.col("without")
-    levels = rows.group_by("group", "number").agg(
-        have=label.sum().cast(pl.Int64), without=(~label).sum().cast(pl.Int64)
-    )
-    levels = levels.sort("group", "number").with_columns(below=below)
-    equal = (pl.col("have") + pl.col("without")).cast(pl.Float64)
-    groups = levels.group_by("group").agg(
-        have=pl.col("have").sum(),
-        without=pl.col("without").sum(),
-        twice=(pl.col("have") * (2 * (pl.col("below") - pl.col("below").min()) + pl.col("without"))).sum(),
-        ties=(equal**3 - equal).sum(),
-    )
-    groups = groups.filter(pl.col("have") > 0, pl.col("without") > 0)
-    if groups.is_empty():
-        return 0.5, math.inf, 0
-    size, product = pl.col("have") + pl.col("without"), pl.col("have") * pl.col("without")
-    by_group = groups.select(
-        strength=pl.col("twice") / (2 * product),
-        variance=(size + 1 - pl.col("ties") / (size * (size - 1))) / (12 * product),
-    )
-    n = by_group.height
-    return math.fsum(by_group["strength"]) / n, math.sqrt(math.fsum(by_group["variance"])) / n, n
-
-
-def rank_correlation(one: pl.Series, other: pl.Series) -> float:
-    """Spearman's rank correlation of two columns without nulls; 0 if all values of one are equal."""
-    first, second = (2 * column.rank("average") - len(column) - 1 for column in (one, other))  # whole numbers around 0
-    ranks = pl.DataFrame({"first": first.cast(pl.Int128), "second": second.cast(pl.Int128)})
-    both, squares, others = ranks.select(
-        both=(pl.col("first") * pl.col("second")).sum(),
-        squares=(pl.col("first") ** 2).sum(),
-        others=(pl.col("second") ** 2).sum(),
-    ).row(0)
-    return both / math.sqrt(squares * others) if squares and others else 0.0
-
-
 OVERLAP = "overlap"  # the column of a survey with the shared words of a pair
 CHANCE = 0.5
 
@@ -299,19 +125,88 @@ LIST_RULES = (
 )
 
 
-def measure_overlap(first: pl.Expr, second: pl.Expr) -> pl.Expr:
-    """The share of the different words of two folded texts that are in both (Jaccard similarity); 0 if one text is empty."""
-    words, others = first.str.split(" "), second.str.split(" ")
-    both = words.list.set_intersection(others).list.len().cast(pl.Float64)
-    all_words = words.list.n_unique() + others.list.n_unique() - both
-    return pl.when((first == "") | (second == "")).then(0.0).otherwise(both / all_words)
+def find_leaking_columns(task: tasks.Task, frames: Frames, split: str) -> list[FindingRows]:
+    """A finding for each column of a split that tells at least one label; none for tasks without labels."""
+    if not task.type.label:
+        return []
+    [layout], frame = task.type.layouts, frames["default"][split]
+    columns = [column for column in frame.collect_schema() if column not in layout.columns and column != "id"]
+    if not columns:
+        return []
+    rows = frame.select(task.type.label, *columns).collect(engine="streaming")
+    labels = row_labels(task, rows[task.type.label])
+    findings = []
+    for column in columns:
+        values = _values(rows[column])
+        if 1 < values.n_unique() < len(values):
+            findings += _find_leaked_labels(values, labels, ("default", split, column))
+    return findings
 
 
-def measure_coverage(query: pl.Expr, text: pl.Expr) -> pl.Expr:
-    """The share of the different words of a folded query that are in a folded text; 0 if one of them is empty."""
-    words = query.str.split(" ")
-    both = words.list.set_intersection(text.str.split(" ")).list.len().cast(pl.Float64)
-    return pl.when((query == "") | (text == "")).then(0.0).otherwise(both / words.list.n_unique())
+def _values(column: pl.Series) -> pl.Series:
+    """The values of a column as strings: lists joined, numbers in groups."""
+    if isinstance(column.dtype, pl.List):
+        return column.cast(pl.List(pl.String)).list.join(", ")
+    return number_groups(column) if column.dtype.is_numeric() else column.cast(pl.String)
+
+
+def _find_leaked_labels(values: pl.Series, labels: pl.Series, location: tuple[str, str, str]) -> list[FindingRows]:
+    """A finding for the labels that the values tell from all others, the label that leaks most first.
+
+    Each label is compared with all others. The chi-squared statistic of the table of values and of having the label is
+    (sum of n(value, label)^2 / n(value) - n p^2) / (p (1 - p)), where p is the share of rows with the label. Cramér's V with the
+    correction of Bergsma (2013) is 0 on average for a column without any relation to the labels, also if it has many values.
+    """
+    n = len(values)
+    rows = pl.DataFrame({"value": values, "label": labels})
+    counts = rows.explode("label").drop_nulls().group_by("value", "label").agg(both=pl.len().cast(pl.Float64))
+    counts = counts.join(rows.group_by("value").agg(rows=pl.len().cast(pl.Float64)), on="value")
+    by_label = counts.group_by("label").agg(
+        with_label=pl.col("both").sum(),
+        squares=(pl.col("both") ** 2 / pl.col("rows")).sum(),
+        gained=(2 * pl.col("both") - pl.col("rows")).clip(0).sum(),
+    )
+    degrees = values.n_unique() - 1
+    part = pl.col("with_label") / n
+    phi = (pl.col("squares") / n - part**2) / (part * (1 - part))
+    corrected = (phi - degrees / (n - 1)).clip(0)
+    smaller = min(degrees - degrees**2 / (n - 1), 1 - 1 / (n - 1))
+    leaked = by_label.filter(pl.col("with_label").is_between(MIN_LABEL_ROWS, n - MIN_LABEL_ROWS)).with_columns(
+        association=(corrected / smaller).sqrt(),
+        without=pl.max_horizontal(part, 1 - part),
+        guessed=1 - part + pl.col("gained") / n,
+        chance=phi * n <= degrees + 3 * math.sqrt(2 * degrees),
+    )
+    leaked = leaked.filter(pl.col("association") >= MIN_ASSOCIATION, ~pl.col("chance"))
+    # Rounded, because the two labels of a pair are tied.
+    leaked = leaked.sort(pl.col("association").round(9), "label", descending=[True, False])
+    if leaked.is_empty():
+        return []
+    best = leaked.row(0, named=True)
+    detail = (
+        f"{best['label']}: guessed right for {best['guessed']:.0%} of the rows from this column, for {best['without']:.0%}"
+        f" without it; Cramér's V {best['association']:.2f}"
+    )
+    examples = [_describe_label(label, counts) for label in leaked["label"].head(EXAMPLES)]
+    share = len(leaked) / by_label.height
+    return [summary_finding("label_leaking_column", location, len(leaked), share, examples, detail=detail)]
+
+
+def _describe_label(label: str, counts: pl.DataFrame) -> str:
+    """The share of a label in the values with the most rows too many or too few: `anger: 40% of forum, 2% of news`."""
+    having = counts.filter(pl.col("label") == label).select("value", "both")
+    values = counts.select("value", "rows").unique().join(having, on="value", how="left").fill_null(0)
+    expected = pl.col("rows") * values["both"].sum() / values["rows"].sum()
+    telling = values.with_columns(excess=(pl.col("both") - expected).abs().round(9))
+    telling = telling.sort("excess", "value", descending=[True, False]).head(SHOWN_VALUES)
+    telling = telling.with_columns(share=pl.col("both") / pl.col("rows")).sort(
+        ["share", "value"], descending=[True, False]
+    )
+    shares = [
+        f"{share:.0%} of {value[:SHOWN_CHARACTERS] or 'the empty value'}"
+        for value, share in telling.select("value", "share").iter_rows()
+    ]
+    return f"{label}: {', '.join(shares)}"
 
 
 def find_label_shortcuts(task: tasks.Task, frames: Frames, survey: pl.DataFrame, split: str) -> list[FindingRows]:
@@ -336,42 +231,6 @@ def find_label_shortcuts(task: tasks.Task, frames: Frames, survey: pl.DataFrame,
             case _:
                 findings += _find_order_of_scores(rule, rows, location)
     return findings
-
-
-def find_candidate_shortcuts(frames: Frames, split: str, corpus_survey: pl.DataFrame) -> list[FindingRows]:
-    """The findings about shortcuts to the relevant candidates of the queries of a split.
-
-    corpus_survey: what pipelines.audit.survey read of the corpus of the split.
-    """
-    candidates = list_candidates(frames, split)
-    documents = corpus_survey.select(pl.col("length text").cast(pl.Int64).alias("length"))
-    documents = documents.with_columns(read_column(frames["corpus"][split], "id").alias("corpus-id"))
-    measured = (
-        candidates.join(documents, on="corpus-id").rename({"length": "number"}),
-        _cover_queries(candidates, frames, split),
-        candidates.with_columns(pl.col("place").cast(pl.Int64).alias("number")),
-    )
-    findings = []
-    for rule, rows in zip(LIST_RULES, measured, strict=True):
-        numbers = rows.select(group="list", number="number", label="relevant")
-        findings += _find_relevance(rule, numbers, ("top_ranked", split, rule.column))
-    return findings
-
-
-def _cover_queries(candidates: pl.DataFrame, frames: Frames, split: str) -> pl.DataFrame:
-    """The candidates with the share of the words of their query that they have, `number`; of many, those of every nth query."""
-    step = math.ceil(candidates.height / MAX_COMPARED)
-    some = candidates.filter(pl.col("list") % max(step, 1) == 0)
-    asked, listed = some.select("query-id").unique().lazy(), some.select("corpus-id").unique().lazy()
-    queries = frames["queries"][split].select(pl.col("id").alias("query-id"), query=pl.col("text"))
-    queries = queries.join(asked, on="query-id", how="semi").with_columns(fold_text(pl.col("query")))
-    documents = frames["corpus"][split].select(pl.col("id").alias("corpus-id"), text=model_input("corpus", "text"))
-    documents = documents.join(listed, on="corpus-id", how="semi").with_columns(fold_text(pl.col("text")))
-    pairs = some.lazy().join(queries, on="query-id").collect(engine="streaming")
-    covered = documents.join(pairs.lazy(), on="corpus-id").select(
-        "list", "relevant", number=measure_coverage(pl.col("query"), pl.col("text"))
-    )
-    return covered.collect(engine="streaming")
 
 
 def _find_labels(lengths: pl.Series, labels: pl.Series, location: Location) -> list[FindingRows]:
@@ -421,6 +280,42 @@ def _find_order_of_scores(rule: Rule, rows: pl.DataFrame, location: Location) ->
     return [summary_finding(rule.kind, location, rows.height, 1.0, [medians], detail=detail)]
 
 
+def find_candidate_shortcuts(frames: Frames, split: str, corpus_survey: pl.DataFrame) -> list[FindingRows]:
+    """The findings about shortcuts to the relevant candidates of the queries of a split.
+
+    corpus_survey: what pipelines.audit.survey read of the corpus of the split.
+    """
+    candidates = list_candidates(frames, split)
+    documents = corpus_survey.select(pl.col("length text").cast(pl.Int64).alias("length"))
+    documents = documents.with_columns(read_column(frames["corpus"][split], "id").alias("corpus-id"))
+    measured = (
+        candidates.join(documents, on="corpus-id").rename({"length": "number"}),
+        _cover_queries(candidates, frames, split),
+        candidates.with_columns(pl.col("place").cast(pl.Int64).alias("number")),
+    )
+    findings = []
+    for rule, rows in zip(LIST_RULES, measured, strict=True):
+        numbers = rows.select(group="list", number="number", label="relevant")
+        findings += _find_relevance(rule, numbers, ("top_ranked", split, rule.column))
+    return findings
+
+
+def _cover_queries(candidates: pl.DataFrame, frames: Frames, split: str) -> pl.DataFrame:
+    """The candidates with the share of the words of their query that they have, `number`; of many, those of every nth query."""
+    step = math.ceil(candidates.height / MAX_COMPARED)
+    some = candidates.filter(pl.col("list") % max(step, 1) == 0)
+    asked, listed = some.select("query-id").unique().lazy(), some.select("corpus-id").unique().lazy()
+    queries = frames["queries"][split].select(pl.col("id").alias("query-id"), query=pl.col("text"))
+    queries = queries.join(asked, on="query-id", how="semi").with_columns(fold_text(pl.col("query")))
+    documents = frames["corpus"][split].select(pl.col("id").alias("corpus-id"), text=model_input("corpus", "text"))
+    documents = documents.join(listed, on="corpus-id", how="semi").with_columns(fold_text(pl.col("text")))
+    pairs = some.lazy().join(queries, on="query-id").collect(engine="streaming")
+    covered = documents.join(pairs.lazy(), on="corpus-id").select(
+        "list", "relevant", number=measure_coverage(pl.col("query"), pl.col("text"))
+    )
+    return covered.collect(engine="streaming")
+
+
 def _find_relevance(rule: Rule, rows: pl.DataFrame, location: Location) -> list[FindingRows]:
     """A finding if a number tells the relevant candidates of queries. rows: group (the list), number, label (Boolean)."""
     strength, error, queries = strength_within_groups(rows)
@@ -430,3 +325,107 @@ def _find_relevance(rule: Rule, rows: pl.DataFrame, location: Location) -> list[
     detail = f"of two candidates of a query, {guess}; {queries:,} queries"
     medians = rule.describe_medians("relevant", rows["number"], rows["label"])
     return [summary_finding(rule.kind, location, queries, 1.0, [medians], detail=detail)]
+
+
+def measure_overlap(first: pl.Expr, second: pl.Expr) -> pl.Expr:
+    """The share of the different words of two folded texts that are in both (Jaccard similarity); 0 if one text is empty."""
+    words, others = first.str.split(" "), second.str.split(" ")
+    both = words.list.set_intersection(others).list.len().cast(pl.Float64)
+    all_words = words.list.n_unique() + others.list.n_unique() - both
+    return pl.when((first == "") | (second == "")).then(0.0).otherwise(both / all_words)
+
+
+def measure_coverage(query: pl.Expr, text: pl.Expr) -> pl.Expr:
+    """The share of the different words of a folded query that are in a folded text; 0 if one of them is empty."""
+    words = query.str.split(" ")
+    both = words.list.set_intersection(text.str.split(" ")).list.len().cast(pl.Float64)
+    return pl.when((query == "") | (text == "")).then(0.0).otherwise(both / words.list.n_unique())
+
+
+def row_labels(task: tasks.Task, labels: pl.Series) -> pl.Series:
+    """The names of the labels of each row, as a list: of the only label, of several labels, or of a group of scores."""
+    names = pl.Series(tasks.label_names(task), dtype=pl.String)
+    if isinstance(task, tasks.MultilabelClassification):
+        name = pl.element().replace_strict(range(len(names)), names, default=None, return_dtype=pl.String)
+        named = labels.list.eval(name)
+        none = pl.Series([[NO_LABEL]], dtype=pl.List(pl.String))
+        return pl.select(pl.when(named.list.len() == 0).then(none).otherwise(named))[:, 0]
+    if len(names):
+        labels = labels.replace_strict(range(len(names)), names, default=None, return_dtype=pl.String)
+    return (number_groups(labels) if isinstance(task, tasks.STS) else labels).reshape((-1, 1)).arr.to_list()
+
+
+def number_groups(numbers: pl.Series) -> pl.Series:
+    """Numbers as the names of at most NUMBER_GROUPS groups of about equal size; one group for each number if there are few.
+
+    Equal numbers are in one group, which is named after its lowest and its highest number.
+    """
+    if numbers.n_unique() <= NUMBER_GROUPS:
+        return numbers.cast(pl.String)
+    rank = (numbers.rank("min") - 1).cast(pl.Int64)
+    groups = pl.DataFrame({"number": numbers, "group": rank * NUMBER_GROUPS // len(numbers)})
+    ends = [pl.col("number").min().over("group"), pl.col("number").max().over("group")]
+    return groups.select(name=pl.format("{} to {}", *ends))["name"]
+
+
+def strength_of_labels(numbers: pl.Series, labels: pl.Series) -> pl.DataFrame:
+    """The strength of a number for each label against all other rows.
+
+    labels: of each row, a list. Columns: label (String), rows (with the label), others, strength, error. Rows without a number or
+    labels do not count.
+    """
+    rows = pl.DataFrame({"number": numbers, "label": labels}).drop_nulls()
+    n = rows.height
+    ranked = rows.with_columns(rank=pl.col("number").rank("average")).explode("label").drop_nulls()
+    by_label = ranked.group_by("label").agg(rows=pl.len().cast(pl.Float64), ranks=pl.col("rank").sum())
+    by_label = by_label.with_columns(others=n - pl.col("rows")).filter(pl.col("others") > 0).sort("label")
+    count, product = pl.col("rows"), pl.col("rows") * pl.col("others")
+    equal = rows["number"].value_counts()["count"].cast(pl.Float64)
+    spread = n + 1 - float((equal**3 - equal).sum()) / (n * max(n - 1, 1))
+    return by_label.select(
+        "label",
+        pl.col("rows", "others").cast(pl.Int64),
+        strength=(pl.col("ranks") - count * (count + 1) / 2) / product,
+        error=(spread / (12 * product)).sqrt(),
+    )
+
+
+def strength_within_groups(rows: pl.DataFrame) -> tuple[float, float, int]:
+    """The strength of a number within groups, on average over the groups with both kinds of rows; its error; and their number.
+
+    rows: group, number (without nulls) and label (Boolean). With no such group, the strength is that of chance.
+    """
+    label, below = pl.col("label"), pl.col("without").cum_sum() - pl.col("without")
+    levels = rows.group_by("group", "number").agg(
+        have=label.sum().cast(pl.Int64), without=(~label).sum().cast(pl.Int64)
+    )
+    levels = levels.sort("group", "number").with_columns(below=below)
+    equal = (pl.col("have") + pl.col("without")).cast(pl.Float64)
+    groups = levels.group_by("group").agg(
+        have=pl.col("have").sum(),
+        without=pl.col("without").sum(),
+        twice=(pl.col("have") * (2 * (pl.col("below") - pl.col("below").min()) + pl.col("without"))).sum(),
+        ties=(equal**3 - equal).sum(),
+    )
+    groups = groups.filter(pl.col("have") > 0, pl.col("without") > 0)
+    if groups.is_empty():
+        return 0.5, math.inf, 0
+    size, product = pl.col("have") + pl.col("without"), pl.col("have") * pl.col("without")
+    by_group = groups.select(
+        strength=pl.col("twice") / (2 * product),
+        variance=(size + 1 - pl.col("ties") / (size * (size - 1))) / (12 * product),
+    )
+    n = by_group.height
+    return math.fsum(by_group["strength"]) / n, math.sqrt(math.fsum(by_group["variance"])) / n, n
+
+
+def rank_correlation(one: pl.Series, other: pl.Series) -> float:
+    """Spearman's rank correlation of two columns without nulls; 0 if all values of one are equal."""
+    first, second = (2 * column.rank("average") - len(column) - 1 for column in (one, other))  # whole numbers around 0
+    ranks = pl.DataFrame({"first": first.cast(pl.Int128), "second": second.cast(pl.Int128)})
+    both, squares, others = ranks.select(
+        both=(pl.col("first") * pl.col("second")).sum(),
+        squares=(pl.col("first") ** 2).sum(),
+        others=(pl.col("second") ** 2).sum(),
+    ).row(0)
+    return both / math.sqrt(squares * others) if squares and others else 0.0
