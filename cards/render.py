@@ -29,7 +29,7 @@ from cards.figures import label_shares, longer_candidates, statistics_table, tex
 from cards.kinds import kind_name
 from cards.manifest import SEVERITIES, Finding, Manifest, Severity
 from cards.markdown import CUT
-from cards.mteb_task import OR_FOLDER, MtebTask, mteb_task, unnamed_repository
+from cards.mteb_task import OR_FOLDER, mteb_task, unnamed_repository
 from cards.texts import Prose, arxiv_papers, bibtex, citation_keys, fill_placeholders, read_prose, release_numbers
 
 CARDS = Path(__file__).parent
@@ -102,7 +102,7 @@ def render(
         repository=unnamed_repository(dataset.name),
         or_folder=OR_FOLDER,
         task_type=dataset.task.type,
-        task=_task_code(mteb_task(dataset, manifest)),
+        task=mteb_task(dataset, manifest),
         prefixes=_prefixes(manifest),
         built_in=built_in_tasks(dataset.name),
         namesakes=namesake_tasks(dataset.name),
@@ -134,7 +134,7 @@ def _template() -> jinja2.Template:
         keep_trailing_newline=True,
     )
     escapes = (markdown.plain, markdown.hand_written, markdown.code, markdown.block, markdown.fenced, markdown.link)
-    for escape in (*escapes, markdown.number, markdown.percent):
+    for escape in (*escapes, markdown.number, markdown.percent, python):
         environment.filters[escape.__name__] = escape
     return environment.get_template("dataset.md.jinja")
 
@@ -207,18 +207,11 @@ def _same_as_published(dataset: Dataset, manifest: Manifest, evidence: Evidence)
 
 def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:
     """The versions, the newest first: number, what changed, what each is good for."""
-    numbers = sorted(dataset.versions, key=version_key, reverse=True)
-    return [
-        (number, markdown.hand_written(dataset.versions[number].notes), _use(number, numbers)) for number in numbers
-    ]
-
-
-def _use(number: str, numbers: Sequence[str]) -> str:
-    if len(numbers) == 1:
-        return "for all results"
-    if number == numbers[0]:
-        return "for new results"
-    return "to compare with published results" if number.startswith("1.") else "to repeat results on it"
+    newest, *older = sorted(dataset.versions, key=version_key, reverse=True)
+    uses = {newest: "for new results" if older else "for all results"}
+    for number in older:
+        uses[number] = "to compare with published results" if number.startswith("1.") else "to repeat results on it"
+    return [(number, markdown.hand_written(dataset.versions[number].notes), use) for number, use in uses.items()]
 
 
 def _prefixes(manifest: Manifest) -> list[tuple[str, str, str]]:
@@ -227,31 +220,11 @@ def _prefixes(manifest: Manifest) -> list[tuple[str, str, str]]:
     return [(one.config, f"{one.rosberta[0]}: ", f"{one.rosberta[-1]}: ") for one in prompts]
 
 
-def _task_code(task: MtebTask | None) -> dict[str, Any] | None:
-    """The values of an mteb task as Python code."""
-    if task is None:
-        return None
-    return {
-        "name": task.name,
-        "type": task.type.name,
-        "split": task.split,
-        "description": _python(task.description),
-        "languages": _python(task.languages),
-        "prompt": _python(task.prompt) if task.prompt else None,
-        "settings": {name: _setting(value) for name, value in task.settings.items()},
-    }
-
-
-def _setting(value: float | str | None) -> str:
-    """An attribute of the class of an mteb task as Python code."""
+def python(value: Any) -> str:
+    """A value of an mteb task as Python code: the JSON of strings, lists and dicts of strings is valid Python."""
     if value is None:
         return "None  # all of them: mteb's default is 4 %"
-    return _python(value) if isinstance(value, str) else f"{value:g}"
-
-
-def _python(value: Any) -> str:
-    """A string, or a list or dict of strings, as Python code: their JSON is valid Python."""
-    return json.dumps(value, ensure_ascii=False)
+    return f"{value:g}" if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
 
 
 def example_table(task: tasks.Task, rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:

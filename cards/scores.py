@@ -280,21 +280,22 @@ def _order(baseline: Baseline) -> tuple[float, int]:
     return -baseline.score, names.index(baseline.name) if baseline.name in names else len(names)
 
 
+def _row(name: str, labels: str, score: str, share: float) -> str:
+    """A line of the table of scores. name: Markdown. share: the score, 0 to 1; no bar below 0."""
+    return f"| {name} | {labels} | {score} | {f'`{bar(share)}`' if share > 0 else ''} |\n"
+
+
 def _model_row(model: ModelScore, metric: str) -> str:
     name = f"**{markdown.plain(model.model)}** ({markdown.plain(model.weights)})"
     name += "" if model.metric == metric else f", {metric_name(model.metric)}"
-    return f"| {name} | as the task gives | **{model.score:.2f}** | {_bar(model.score)} |\n"
+    return _row(name, "as the task gives", f"**{model.score:.2f}**", model.score / 100)
 
 
 def _baseline_row(baseline: Baseline) -> str:
     name = BASELINES.get(baseline.name, markdown.plain(baseline.name))
-    detail = f" ({markdown.plain(baseline.detail)})" if baseline.detail else ""
-    auc = f" · AUC {baseline.auc:.1f}" if baseline.auc is not None else ""
-    return f"| {name}{detail}{auc} | {LABELS[baseline.labels]} | {baseline.score:.1f} | {_bar(baseline.score)} |\n"
-
-
-def _bar(score: float) -> str:
-    return f"`{bar(score / 100)}`" if score > 0 else ""
+    name += f" ({markdown.plain(baseline.detail)})" if baseline.detail else ""
+    name += f" · AUC {baseline.auc:.1f}" if baseline.auc is not None else ""
+    return _row(name, LABELS[baseline.labels], f"{baseline.score:.1f}", baseline.score / 100)
 
 
 def _details(scores: Scores) -> list[str]:

@@ -126,17 +126,16 @@ def audit_leaks(
             twin_split=pl.lit(earlier)
         )
         is_exact, is_folded, is_near = (pl.col(name).is_not_null() for name in ("exact", "folded twin", "near"))
-        exact = rows.with_columns(twin=pl.col("exact"))
-        findings += findings_where("split_leak", location, exact, is_exact, detail=detail)
-        folded = rows.with_columns(twin=pl.col("folded twin"))
         is_folded &= ~is_exact
-        findings += findings_where("split_leak", location, folded, is_folded, detail=f"{detail}, {FOLDED_DETAIL}")
-        near = rows.with_columns(twin=pl.col("near"))
-        is_near &= ~is_exact & pl.col("folded twin").is_null()
-        labels = different_labels(near.filter(is_near), surveys[earlier])
-        findings += findings_where(
-            "near_leak", location, near, is_near, detail=f"{detail}, {labels}" if labels else detail
-        )
+        is_near &= ~is_exact & ~is_folded
+        labels = different_labels(rows.filter(is_near).with_columns(twin="near"), surveys[earlier])
+        for kind, twin, condition, how in (
+            ("split_leak", "exact", is_exact, ""),
+            ("split_leak", "folded twin", is_folded, FOLDED_DETAIL),
+            ("near_leak", "near", is_near, labels),
+        ):
+            leaked, where = rows.with_columns(twin=pl.col(twin)), ", ".join(filter(None, (detail, how)))
+            findings += findings_where(kind, location, leaked, condition, detail=where)
         if isinstance(task, tasks.PairClassification | tasks.STS):
             findings += _find_leaking_pairs(layout, (earlier, later), surveys)
     return findings

@@ -1,8 +1,7 @@
 """The audit of a dataset that a reader can load: all findings but those of integrity; those that its builder declares are known.
 
-This module only runs the families and sorts what they find. A new kind of finding goes into its family (texts, duplicates,
-leaks, labels, identical_pairs, leaking_columns, shortcuts, label_order, judgements, training_pairs, wrong_language for languages
-and scripts) and into cards.kinds, which says what it means.
+This module only runs the families and sorts what they find. A new kind of finding is a record in cards.kinds, which says what it
+means, and a search in its family: texts, duplicates (leaks too), judgements (labels and training pairs too) or shortcuts.
 
 Texts are compared whole and exactly, by the numbers that represent them (pipelines.audit.tables); only these numbers are
 all in memory at once. The text of a document is its title and text as mteb joins them. One kind is checked on a sample of large
@@ -105,13 +104,12 @@ def _audit_families(
                 findings += audit_leaks(task, layout, group, near_duplicates)
         with stage("audit of labels"):
             findings += audit_labels(task, layout, frames, by_split)
-    if isinstance(task, tasks.Contrastive):
-        with stage("audit of training pairs"):
-            for config in task.configs:
-                for split in splits:
-                    findings += audit_training_pairs(frames[config][split], config, split)
     for split in splits:
-        if ("default", split) in surveys and not isinstance(task, tasks.Contrastive):
+        if isinstance(task, tasks.Contrastive):
+            with stage("audit of training pairs"):
+                for config in task.configs:
+                    findings += audit_training_pairs(frames[config][split], config, split)
+        elif ("default", split) in surveys:
             with stage("audit of labels"):
                 findings += find_identical_pairs(task, surveys["default", split], split)
                 findings += find_leaking_columns(task, frames, split)
@@ -120,7 +118,7 @@ def _audit_families(
         if ("corpus", split) in surveys:
             with stage("audit of judgements"):
                 findings += audit_judgements(task, frames, split, surveys["corpus", split], seed)
-        if ("corpus", split) in surveys and isinstance(task, tasks.Reranking):
+        if isinstance(task, tasks.Reranking):
             with stage("audit of candidates"):
                 findings += find_candidate_shortcuts(frames, split, surveys["corpus", split])
     return findings
@@ -129,8 +127,8 @@ def _audit_families(
 def _sort_findings(findings: list[FindingRows], task: tasks.Task, splits: tuple[str, ...]) -> list[FindingRows]:
     configs, kinds = [layout.config for layout in tasks.layouts(task)], list(KINDS)
 
-    def sort_key(one: FindingRows) -> tuple[int, int, int, int, str]:
-        finding = one.finding
+    def sort_key(found: FindingRows) -> tuple[int, int, int, int, str]:
+        finding = found.finding
         location = configs.index(finding.config), splits.index(finding.split), finding.column
         return SEVERITIES.index(finding.severity), kinds.index(finding.kind), *location
 
@@ -169,16 +167,12 @@ def known_findings_of_splits(known_findings: Sequence[KnownFinding], splits: Seq
     """The known findings that a release of some splits must have. Leaks are left out: they need all splits."""
     leaks = ("split_leak", "near_leak")
     within_a_split = [one for one in known_findings if one.kind not in leaks and not one.detail.startswith("in ")]
-    return tuple(one for one in within_a_split if _split(one) in splits)
+    return tuple(one for one in within_a_split if one.location.split("/")[1].split(".")[0] in splits)
 
 
 def _matches(finding: Finding, known_finding: KnownFinding) -> bool:
     is_same = (finding.kind, finding.location) == (known_finding.kind, known_finding.location)
     return is_same and known_finding.detail in ("", finding.detail)
-
-
-def _split(known_finding: KnownFinding) -> str:
-    return known_finding.location.split("/")[1].split(".")[0]
 
 
 def _describe(known_finding: KnownFinding) -> str:
