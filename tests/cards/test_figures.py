@@ -29,11 +29,8 @@ def test_labels_are_shown_by_name_the_most_frequent_first_with_bars_to_the_large
         LabelShare("(none)", ("6 `████████` 60.0\u00a0%", "–")),
         LabelShare("fear", ("–", "1 `███▍` 25.0\u00a0%")),
     ]
-
-
-def test_the_bars_of_a_single_split_are_wider() -> None:
-    [share] = label_shares(TASK, {"test": labels(2, **{"0": 2})})
-    assert share == LabelShare("joy", ("2 `████████████████████` 100.0\u00a0%",))
+    wider = LabelShare("joy", ("2 `████████████████████` 100.0\u00a0%",))
+    assert label_shares(TASK, {"test": labels(2, **{"0": 2})}) == [wider], "a single split has wider bars"
 
 
 def test_many_labels_are_summed_up_in_one_line() -> None:
@@ -70,9 +67,6 @@ def test_preferences_for_the_longer_candidate_are_a_sentence() -> None:
     splits = {"train": preferences(9, 0, 1.0), "dev": preferences(2, 0, 0.5), "test": preferences(3, 1, 0.0)}
     several = "100.0 % of 9 pairs in `train`, 50.0 % of 2 pairs in `dev` and 0.0 % of 2 pairs in `test`"
     assert longer_candidates(splits) == f"{before}{several}{after}"
-
-
-def test_other_candidates_have_no_sentence() -> None:
     same_length = preferences(2, 2, None)
     for values in (same_length, {"num_samples": 3}, {"top_ranked_statistics": None}, {"top_ranked_statistics": {}}):
         assert longer_candidates({"test": values}) == ""
