@@ -133,9 +133,8 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    escapes = (markdown.plain, markdown.hand_written, markdown.code, markdown.block, markdown.fenced, markdown.link)
-    for escape in (*escapes, markdown.number, markdown.percent, python):
-        environment.filters[escape.__name__] = escape
+    escapes = (markdown.plain, markdown.hand_written, markdown.code, markdown.fenced, markdown.link)
+    environment.filters |= {escape.__name__: escape for escape in (*escapes, markdown.number, python)}
     return environment.get_template("dataset.md.jinja")
 
 

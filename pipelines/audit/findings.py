@@ -55,8 +55,7 @@ def findings_where(
     severity: that of the kind, unless given. Examples are added later, by `with_examples`.
     """
     is_match = condition.fill_null(value=False)
-    counting = [pl.len().alias("total"), is_match.sum().alias("count")]
-    counted = rows.select(counting)
+    counted = rows.select(total=pl.len(), count=is_match.sum())
     total, count = (counted if isinstance(counted, pl.DataFrame) else counted.collect(engine="streaming")).row(0)
     if not count:
         return []

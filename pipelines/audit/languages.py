@@ -47,7 +47,6 @@ SEED = "wrong_language"
 HASHED_ROWS = 100_000  # rows hashed at a time, which bounds the memory
 BATCH_ROWS = 10_000
 UNDETERMINED = "und"  # ISO 639-3
-GUESS = pl.Struct({"language": pl.String, "probability": pl.Float64})
 # Languages between which the detectors waver, for any text in one of them: expecting one means expecting all.
 CLOSE = (
     {"en", "sco", "pcm"}, {"hr", "bs", "sh", "sr"}, {"no", "nb", "nn"}, {"id", "ms"}, {"zh", "yue", "wuu"},
@@ -149,15 +148,14 @@ def text_prefix(text: pl.Expr) -> pl.Expr:
 
 
 def guess_languages(texts: pl.Series) -> pl.Series:
-    """The best guess of fasttext for each text, of the type GUESS; null for null, null fields for a text without any clue."""
+    """The best guess of fasttext for each text, a struct of language and probability; null for null.
+
+    Both fields are null for a text without any clue.
+    """
     guesses = [None if text is None else guess_fasttext(text, 1) for text in texts]
     best = [guess[0] if guess else (None, None) for guess in guesses]
-    languages, probabilities = zip(*best, strict=True) if best else ((), ())
-    columns = {
-        "language": pl.Series(languages, dtype=pl.String),
-        "probability": pl.Series(probabilities, dtype=pl.Float64),
-    }
-    return pl.DataFrame(columns).select(pl.when(texts.is_not_null()).then(pl.struct(pl.all())).alias("guess"))["guess"]
+    frame = pl.DataFrame(best, {"language": pl.String, "probability": pl.Float64}, orient="row")
+    return frame.select(pl.when(texts.is_not_null()).then(pl.struct(pl.all())).alias("guess"))["guess"]
 
 
 def foreign_languages(texts: pl.Series, guesses: pl.Series, expected: Collection[str]) -> pl.Series:
@@ -183,9 +181,8 @@ def _foreign_language(text: str, expected: set[str]) -> str | None:
     vote = _is_foreign(first, expected, FASTTEXT)
     if vote is False:
         return None
-    second = guess_langid(text)
+    second, third = guess_langid(text), Guesses()
     votes = vote, _is_foreign(second, expected, LANGID)
-    third: Guesses = []
     if False in votes or True not in votes:
         return None
     if None in votes:

@@ -25,10 +25,8 @@ All numbers differ between versions of polars: never store them.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from rensa import RMinHash
 
@@ -37,6 +35,7 @@ from builders.shaping.folding import fold_text
 from cards.kinds import MIN_SHARED_PERCENT, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from pipelines.audit.shingles import (
     FACTORS,
+    Array,
     Ragged,
     combine_kinds,
     hash_runs,
@@ -49,8 +48,6 @@ from pipelines.audit.shingles import (
     take_rows,
 )
 from pipelines.process.stages import counted, stage
-
-Array = npt.NDArray[Any]
 
 BANDS, ROWS_PER_BAND, MIN_COMMON_BANDS = 14, 5, 2
 SEED = 1
@@ -197,18 +194,14 @@ def _read_sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array, a
     chunks = (chunk for batch in batches for chunk in batch.iter_slices(EXACT_ROWS))
     empty = _shingle_sets(pl.DataFrame(schema={"__row": pl.UInt32} | dict.fromkeys(texts, pl.String)))
     parts = [empty, *(map_in_order(_shingle_sets, chunks) if len(rows) else ())]
-    rows_of_sets, texts_of_sets, has_letters, is_long = (
-        np.concatenate(arrays)
-        for arrays in zip(*((one.rows, one.texts, one.has_letters, one.is_long) for one in parts), strict=True)
-    )
-    order = np.argsort(rows_of_sets, kind="stable")
+    order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
     columns = [stack_rows(column) for column in zip(*(part.columns for part in parts), strict=True)]
     return Sets(
-        rows_of_sets[order],
+        np.concatenate([part.rows for part in parts])[order],
         tuple(take_rows(column, order) for column in columns),
-        texts_of_sets[order],
-        has_letters[order],
-        is_long[order],
+        np.concatenate([part.texts for part in parts])[order],
+        np.concatenate([part.has_letters for part in parts])[order],
+        np.concatenate([part.is_long for part in parts])[order],
     )
 
 

@@ -70,20 +70,8 @@ LATIN_BESIDE_CYRILLIC = r"[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z]"
 
 _ALL = "|".join(
     (
-        *(
-            HTML,
-            ENCODING,
-            *MOJIBAKE_PATTERNS,
-            INVISIBLE,
-            BIDI,
-            STRAY_JOINER,
-            TREEBANK_BRACKET,
-            LINK_STUMP,
-            E_MAIL,
-            PHONE,
-            ROLE,
-        ),
-        LATIN_BESIDE_CYRILLIC,
+        *(HTML, ENCODING, *MOJIBAKE_PATTERNS, INVISIBLE, BIDI, STRAY_JOINER, TREEBANK_BRACKET, LINK_STUMP),
+        *(E_MAIL, PHONE, ROLE, LATIN_BESIDE_CYRILLIC),
     )
 )
 
@@ -97,8 +85,7 @@ def suspects(text: pl.Expr) -> pl.Expr:
 LATIN = "aceijopxyABCEHIJKMOPTXY"
 CYRILLIC = "асеіјорхуАВСЕНІЈКМОРТХУ"
 
-_LATIN_BESIDE_CYRILLIC = r"(?:[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z])"
-_WORD = rf"[\p{{L}}\p{{M}}]*{_LATIN_BESIDE_CYRILLIC}[\p{{L}}\p{{M}}]*"
+_WORD = rf"[\p{{L}}\p{{M}}]*(?:{LATIN_BESIDE_CYRILLIC})[\p{{L}}\p{{M}}]*"
 # A lower-case word, also with a capital at its start, or one in capitals; not two words without a space (`idА`, `SkyТеперь`).
 _ONE_WORD = r"^(?:\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lu}\p{M}]+)$"
 # Every letter of one of the scripts looks like one of the other; not `3D-шутер`, `PRщик` or `ахахf`.
