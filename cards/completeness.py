@@ -179,9 +179,9 @@ def _prose(definition: Definition) -> Iterator[Gap]:
         what = f"'# {dataset.name}' has sections of versions that do not exist"
         yield _gap(what, where, "rename or remove them", found=", ".join(sorted(unknown)))
     found = [
-        one
+        fault
         for version in dataset.versions
-        for one in _sentences(read_prose(path.stem, dataset.name, version), dataset.name)
+        for fault in _sentences(read_prose(path.stem, dataset.name, version), dataset.name)
     ]
     yield from (_gap(what, where, todo) for what, todo in dict.fromkeys(found))
 

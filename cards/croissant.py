@@ -165,7 +165,7 @@ def _describe_responsible_use(definition: Definition, manifest: Manifest, prose:
     """The properties of the RAI vocabulary that the card has words for."""
     source, task = definition.source, definition.dataset.task
     notes = definition.dataset.versions[manifest.version].notes
-    annotators = " and ".join(ANNOTATORS[one] for one in source.annotations if one in ANNOTATORS)
+    annotators = " and ".join(ANNOTATORS[name] for name in source.annotations if name in ANNOTATORS)
     return {
         "rai:dataCollection": "\n\n".join(_blocks(prose.provenance)),
         "rai:dataCollectionRawData": "\n\n".join(_blocks(prose.source)),

@@ -220,7 +220,7 @@ class Manifest:
 
     def has_identity(self, identity: Identity) -> bool:
         """Whether a build with this identity would give this release again."""
-        return all(getattr(self, one.name) == getattr(identity, one.name) for one in fields(identity))
+        return all(getattr(self, field.name) == getattr(identity, field.name) for field in fields(identity))
 
 
 def count_text(count: int, texts_checked: int | None) -> str:

@@ -216,7 +216,7 @@ def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:
 def _prefixes(manifest: Manifest) -> list[tuple[str, str, str]]:
     """For each config of training data, its name and the prefixes of queries and documents."""
     prompts = manifest.prompts.configs if manifest.prompts else ()
-    return [(one.config, f"{one.rosberta[0]}: ", f"{one.rosberta[-1]}: ") for one in prompts]
+    return [(prompt.config, f"{prompt.rosberta[0]}: ", f"{prompt.rosberta[-1]}: ") for prompt in prompts]
 
 
 def python(value: Any) -> str:
@@ -312,7 +312,7 @@ def describe_problems(
 
 def summarize(findings: Sequence[Finding]) -> str:
     """How many problems there are, in words: `2 warnings, 11 for information`."""
-    errors, warnings, others = (sum(one.severity == severity for one in findings) for severity in SEVERITIES)
+    errors, warnings, others = (sum(finding.severity == severity for finding in findings) for severity in SEVERITIES)
     parts = [
         f"{count} {word}{'s' if count > 1 else ''}"
         for count, word in ((errors, "error"), (warnings, "warning"))

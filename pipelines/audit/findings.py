@@ -75,7 +75,7 @@ def findings_for_each(
     """The findings of several conditions, each with its kind and location; the rows are read once if none is met."""
     is_met = {str(number): where.fill_null(value=False).any() for number, (_, _, where) in enumerate(conditions)}
     met = compress(conditions, rows.lazy().select(**is_met).collect(engine="streaming").row(0))
-    return [one for kind, location, where in met for one in findings_where(kind, location, rows, where)]
+    return [finding for kind, location, where in met for finding in findings_where(kind, location, rows, where)]
 
 
 def table_finding(kind: str, config: str, split: str = "", column: str = "", *, detail: str = "") -> Finding:

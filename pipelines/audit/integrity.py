@@ -33,7 +33,7 @@ def check_integrity(
     task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: bool = False
 ) -> list[Finding]:
     """The findings of `audit_integrity`, without their rows."""
-    return [one.finding for one in audit_integrity(task, frames, splits, sample=sample)]
+    return [found.finding for found in audit_integrity(task, frames, splits, sample=sample)]
 
 
 def audit_integrity(

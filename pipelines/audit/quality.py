@@ -138,7 +138,7 @@ def _sort_findings(findings: list[FindingRows], task: tasks.Task, splits: tuple[
 def explain_findings(findings: Sequence[Finding], known_findings: Sequence[KnownFinding]) -> list[Finding]:
     """The findings, the known ones with the reason why they stay (`why`)."""
     return [
-        replace(finding, why=next((one.why for one in known_findings if _matches(finding, one)), finding.why))
+        replace(finding, why=next((known.why for known in known_findings if _matches(finding, known)), finding.why))
         for finding in findings
     ]
 
@@ -152,13 +152,15 @@ def verify_known_findings(
 
     Raises FindingsError with the counts that differ.
     """
-    counts = [(one, sum(finding.count for finding in findings if _matches(finding, one))) for one in known_findings]
-    changes = [(one, count) for one, count in counts if count != one.count]
+    counts = [
+        (known, sum(finding.count for finding in findings if _matches(finding, known))) for known in known_findings
+    ]
+    changes = [(known, count) for known, count in counts if count != known.count]
     if changes:
         raise FindingsError(
             f"{release}: {len(changes)} of {len(known_findings)} known findings are not as declared",
-            found="; ".join(f"{_describe(one)}: {count:,}" for one, count in changes),
-            expected="; ".join(f"{_describe(one)}: {one.count:,}" for one, _ in changes),
+            found="; ".join(f"{_describe(known)}: {count:,}" for known, count in changes),
+            expected="; ".join(f"{_describe(known)}: {known.count:,}" for known, _ in changes),
             todo=f"inspect the rows, then fix the recipe in a new version or correct `known` in {module}",
         )
 
@@ -166,8 +168,10 @@ def verify_known_findings(
 def known_findings_of_splits(known_findings: Sequence[KnownFinding], splits: Sequence[str]) -> tuple[KnownFinding, ...]:
     """The known findings that a release of some splits must have. Leaks are left out: they need all splits."""
     leaks = ("split_leak", "near_leak")
-    within_a_split = [one for one in known_findings if one.kind not in leaks and not one.detail.startswith("in ")]
-    return tuple(one for one in within_a_split if one.location.split("/")[1].split(".")[0] in splits)
+    within_a_split = [
+        known for known in known_findings if known.kind not in leaks and not known.detail.startswith("in ")
+    ]
+    return tuple(known for known in within_a_split if known.location.split("/")[1].split(".")[0] in splits)
 
 
 def _matches(finding: Finding, known_finding: KnownFinding) -> bool:

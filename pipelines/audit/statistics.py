@@ -437,9 +437,11 @@ def describe_training(
         query, positive = (texts[config, split, column] for column in ("query", "positives"))
         sets[config] = TrainingSetStatistics(count_rows(frame), positives, by_kind, query, positive)
     return TrainingStatistics(
-        num_samples=sum(one.num_samples for one in sets.values()),
-        num_positives=sum(one.num_positives for one in sets.values()),
-        num_negatives={kind: sum(one.num_negatives[kind] for one in sets.values()) for kind in tasks.NEGATIVE_KINDS},
+        num_samples=sum(pairs.num_samples for pairs in sets.values()),
+        num_positives=sum(pairs.num_positives for pairs in sets.values()),
+        num_negatives={
+            kind: sum(pairs.num_negatives[kind] for pairs in sets.values()) for kind in tasks.NEGATIVE_KINDS
+        },
         training_sets=sets,
     )
 

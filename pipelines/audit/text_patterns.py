@@ -59,7 +59,7 @@ ROLE = rf"(?:\n|[.!?] )[ \t]*{_ROLE}"
 TRANSCRIPT = rf"\A\s*{_ROLE}"
 
 # Each is decided by the first or the last few characters of a text, whereas stripping a text takes time for each of its bytes.
-_SPACE = "".join(f"\\x{{{ord(one):X}}}" for one in WHITE_SPACE)
+_SPACE = "".join(f"\\x{{{ord(char):X}}}" for char in WHITE_SPACE)
 CHARACTER = f"[^{_SPACE}]"
 TWO_CHARACTERS = f"[^{_SPACE}][{_SPACE}]*[^{_SPACE}]"
 SPACE_FIRST = rf"\A[{_SPACE}]"
