@@ -102,7 +102,7 @@ class Prompts:
 class Reported:
     """Rows of a table, by their ids, that follow from a raw file: whether an index of benchmarks has their texts, for example.
 
-    kind, config, split, column, detail: of the finding (pipelines.audit.kinds).
+    kind, config, split, column, detail: of the finding (cards.kinds).
     """
 
     kind: str

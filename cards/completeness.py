@@ -5,27 +5,30 @@ A build refuses what it cannot do without, `embedding-datasets new` shows the li
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from builders.catalogue import Definition
 from builders.errors import ReleaseError
 from builders.licenses import LICENSES
 from builders.spec import read_docstring, version_key
-from cards import front_matter, texts
+from cards import front_matter
 from cards.texts import (
+    CITATIONS,
+    MARK,
     NOT_WRITTEN,
+    WRITE,
     Gap,
     Prose,
+    bibtex,
     citation_keys,
     fill_placeholders,
     gaps_error,
-    marked_lines,
     prose_gaps,
     prose_path,
     read_prose,
     release_numbers,
     split_sections,
-    text_gaps,
 )
 
 MAX_TITLE = 50  # characters that the Hub shows of a title
@@ -56,15 +59,28 @@ def require_complete(definition: Definition, version: str, *, sample: bool) -> t
 
 
 def find_text_gaps(definition: Definition) -> list[Gap]:
-    """All that the texts of a dataset lack: marks of `new`, docstring, terms, names, versions, prose, placeholders, citations.
+    """All that the texts of a dataset lack: docstring, citations, prose, marks of `new`, terms, names, versions, placeholders.
 
     Raises UsageError where Python runs without docstrings.
     """
     prose = list(prose_gaps(definition.source.name, definition.dataset.name))
-    gaps = [*text_gaps(definition), *prose, *_marks(definition), *_terms(definition), *_declaration(definition)]
+    gaps = [*_citations(definition), *prose, *_marks(definition), *_terms(definition), *_declaration(definition)]
     if not prose:
         gaps += [*_placeholders(definition), *_prose(definition)]
     return gaps
+
+
+def _citations(definition: Definition) -> Iterator[Gap]:
+    """A missing docstring, and citations that are not in citations.bib."""
+    if not read_docstring(definition.dataset.recipe):
+        what = f"the recipe {definition.dataset.recipe.__name__}() has no docstring"
+        todo = "say in its first line what the dataset asks, then how its tables are made and their columns"
+        yield _gap(what, str(definition.entry.path), todo)
+    for key in citation_keys(definition):
+        try:
+            bibtex(key)
+        except ReleaseError as error:
+            yield Gap(error.what, str(error.where), str(error.todo))
 
 
 def builder_files(definition: Definition) -> list[Path]:
@@ -78,15 +94,21 @@ def _marks(definition: Definition) -> Iterator[Gap]:
     for path in (*builder_files(definition), prose_path(definition.source.name)):
         if path.is_file():
             yield from marked_lines(path)
-    bibliography = texts.CITATIONS.read_text("utf-8")
+    bibliography = CITATIONS.read_text("utf-8")
     for key in citation_keys(definition):
-        try:
-            entry = texts.bibtex(key)
-        except ReleaseError:
-            continue
-        yield from marked_lines(
-            texts.CITATIONS, first=bibliography[: bibliography.index(entry)].count("\n") + 1, text=entry
-        )
+        with suppress(ReleaseError):
+            entry = bibtex(key)
+            first = bibliography[: bibliography.index(entry)].count("\n") + 1
+            yield from marked_lines(CITATIONS, first=first, text=entry)
+
+
+def marked_lines(path: Path, *, first: int = 1, text: str | None = None) -> Iterator[Gap]:
+    """The lines of a file that still have the mark. text: a part of the file, from the line `first` on; None for all of it."""
+    whole = path.read_text("utf-8", errors="replace") if text is None else text
+    for number, line in enumerate(whole.splitlines(), first):
+        if MARK in line:
+            words = line.split(MARK, 1)[1].strip(' :"},|')
+            yield Gap(NOT_WRITTEN, f"{path}:{number}", WRITE, expected=words or None, level="finish")
 
 
 def _terms(definition: Definition) -> Iterator[Gap]:
@@ -157,9 +179,9 @@ def _prose(definition: Definition) -> Iterator[Gap]:
         what = f"'# {dataset.name}' has sections of versions that do not exist"
         yield _gap(what, where, "rename or remove them", found=", ".join(sorted(unknown)))
     found = [
-        one
+        fault
         for version in dataset.versions
-        for one in _sentences(read_prose(path.stem, dataset.name, version), dataset.name)
+        for fault in _sentences(read_prose(path.stem, dataset.name, version), dataset.name)
     ]
     yield from (_gap(what, where, todo) for what, todo in dict.fromkeys(found))
 

@@ -166,8 +166,9 @@ def read_rebuilds(source: str, dataset: str, version: str, content_sha256: str, 
     paths = sorted((folder / source).glob(f"{dataset}-{version}-*.json"))
     known = [decode_rebuild(limits.read_at_most(path, limits.MAX_MANIFEST), str(path)) for path in paths]
     found = {
-        one.by: one
-        for one in sorted(known, key=lambda one: one.date)
-        if (one.dataset, one.version, one.content_sha256) == (dataset, version, content_sha256) and one.has_equal_rows
+        rebuild.by: rebuild
+        for rebuild in sorted(known, key=lambda rebuild: rebuild.date)
+        if (rebuild.dataset, rebuild.version, rebuild.content_sha256) == (dataset, version, content_sha256)
+        and rebuild.has_equal_rows
     }
-    return sorted(found.values(), key=lambda one: one.date)
+    return sorted(found.values(), key=lambda rebuild: rebuild.date)

@@ -1,6 +1,6 @@
 """The statistics of a release for reading: shares of labels and lengths of texts as bars, and all of them in one table."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,24 +47,26 @@ WORDS = {
     "average_text_length": "average length",
     "max_text_length": "longest",
     "unique_texts": "distinct",
-    "min_labels_per_text": "fewest of a text",
-    "average_label_per_text": "average of a text",
-    "max_labels_per_text": "most of a text",
-    "unique_labels": "different ones",
+    "text_length_quantiles": "length, shortest ",
+    **front_matter.LANGUAGE_FIGURES,
+    "min_labels_per_text": "fewest labels of a text",
+    "average_label_per_text": "labels of a text, on average",
+    "max_labels_per_text": "most labels of a text",
+    "unique_labels": "distinct labels",
     "min_score": "lowest score",
     "avg_score": "average score",
     "max_score": "highest score",
-    "num_relevant_docs": "all",
-    "min_relevant_docs_per_query": "fewest of a query",
-    "average_relevant_docs_per_query": "average of a query",
-    "max_relevant_docs_per_query": "most of a query",
-    "unique_relevant_docs": "different ones",
+    "num_relevant_docs": "relevant documents of all queries",
+    "min_relevant_docs_per_query": "fewest relevant documents of a query",
+    "average_relevant_docs_per_query": "relevant documents of a query, on average",
+    "max_relevant_docs_per_query": "most relevant documents of a query",
+    "unique_relevant_docs": "distinct relevant documents",
     "num_missing_query_ids": "judged queries that do not exist",
     "num_missing_corpus_ids": "judged documents that do not exist",
-    "num_top_ranked": "all",
-    "min_top_ranked_per_query": "fewest of a query",
-    "average_top_ranked_per_query": "average of a query",
-    "max_top_ranked_per_query": "most of a query",
+    "num_top_ranked": "candidates of all queries",
+    "min_top_ranked_per_query": "fewest candidates of a query",
+    "average_top_ranked_per_query": "candidates of a query, on average",
+    "max_top_ranked_per_query": "most candidates of a query",
     "preferences": "preferences",
     "num_pairs": "all",
     "num_positives": "positives",
@@ -163,33 +165,29 @@ def _share(count: int, rows: int, largest: float, width: int) -> str:
     return f"{count:,} `{bar(share / largest, width)}` {share * 100:.1f}{NO_BREAK}%" if count else "–"
 
 
-def _flat(task: Task, values: Mapping[str, Any], path: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
+def _flat(task: Task, values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """Name and value of every leaf of nested statistics; leaves that are None are skipped.
 
     A label is data: it is shown by its name, as code. Quantiles and language shares are one leaf.
     """
     for key, value in values.items():
         name = WORDS.get(key) or markdown.plain(key.replace("_", " "))
-        if key == REPEATED:
+        if key == REPEATED or value is None:
+            continue
+        if key == "labels" and isinstance(value, dict):
+            for label, figures in value.items():
+                yield ": ".join((*path, markdown.code(label_name(task, label)))), markdown.number(figures["count"])
+            continue
+        if isinstance(value, dict) and key not in ("text_length_quantiles", "shares"):
+            yield from _flat(task, value, (*path, name))
             continue
         if key == "text_length_quantiles":
-            ranks = " / ".join(str(int(quantile.removeprefix("p"))) for quantile in value)
-            yield _name(path, f"length, shortest {ranks} %"), " / ".join(map(markdown.number, value.values()))
-        elif path[-1:] == ("languages",) and key == "texts":
-            yield _name(path, front_matter.LANGUAGE_FIGURES[key]), markdown.number(value)
-        elif path[-1:] == ("languages",) and key == "shares":
-            shares = [f"{language} {markdown.percent(share)}" for language, share in value.items()]
-            yield _name(path, front_matter.LANGUAGE_FIGURES[key]), ", ".join(shares) or "–"
-        elif key == "labels" and isinstance(value, dict):
-            for label, figures in value.items():
-                yield _name(path, markdown.code(label_name(task, label))), markdown.number(figures["count"])
-        elif isinstance(value, dict):
-            yield from _flat(task, value, (*path, name))
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield _name(path, name), markdown.number(value)
-        elif value is not None:
-            yield _name(path, name), markdown.code(value)
-
-
-def _name(path: Sequence[str], name: str) -> str:
-    return ": ".join((*path, name))
+            name += " / ".join(str(int(quantile.removeprefix("p"))) for quantile in value) + " %"
+            shown = " / ".join(map(markdown.number, value.values()))
+        elif key == "shares":
+            shown = ", ".join(f"{language} {markdown.percent(share)}" for language, share in value.items()) or "–"
+        else:
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            shown = markdown.number(value) if is_number else markdown.code(value)
+        named = path[:-1] if path and path[-1] in name else path  # not `labels: fewest labels of a text`
+        yield ": ".join((*named, name)), shown

@@ -83,8 +83,17 @@ def metadata(definition: Definition, manifest: Manifest) -> dict[str, Any]:
             "embedding-datasets",
             task.name.lower(),
         ],
-        "configs": [_config(names[config], tables, default=config == first) for config, tables in configs.items()],
-        "dataset_info": [_info(names[config], tables, dataset.task) for config, tables in configs.items()],
+        "configs": [
+            {
+                "config_name": names[config],
+                "data_files": [
+                    {"split": table.split, "path": f"{config_folder(config)}/{table.split}-*"} for table in tables
+                ],
+                **({"default": True} if config == first else {}),
+            }
+            for config, tables in configs.items()
+        ],
+        "dataset_info": [_dataset_info(names[config], tables, dataset.task) for config, tables in configs.items()],
     }
 
 
@@ -124,14 +133,7 @@ def license_keys(source: str, license_id: str, homepage: str) -> dict[str, str]:
     return {"license": "other", "license_name": f"{source.replace('_', '-')}-terms", "license_link": homepage}
 
 
-def _config(name: str, tables: list[Table], *, default: bool) -> dict[str, Any]:
-    """A config and its files. default: it loads if no config is named."""
-    folder = config_folder(tables[0].config)
-    files = [{"split": table.split, "path": f"{folder}/{table.split}-*"} for table in tables]
-    return {"config_name": name, "data_files": files, **({"default": True} if default else {})}
-
-
-def _info(name: str, tables: list[Table], task: Task) -> dict[str, Any]:
+def _dataset_info(name: str, tables: list[Table], task: Task) -> dict[str, Any]:
     """Columns and sizes of a config.
 
     num_bytes is the size of the values; without it, `datasets` warns at every load that the card is malformed.
@@ -151,13 +153,10 @@ def _feature(column: Column, task: Task) -> dict[str, Any]:
     The names are in the card alone. The Parquet files hold numbers, and every reader but `datasets` gets these.
     """
     kind: Any = column.type.removeprefix("list<").removesuffix(">")
-    if column.name == task.type.label and kind == "int64" and (names := _class_names(task)):
+    names = () if isinstance(task, Classification) and task.bare_labels else label_names(task)
+    if column.name == task.type.label and kind == "int64" and names:
         kind = {"class_label": {"names": {str(number): name for number, name in enumerate(names)}}}
     return {"name": column.name, "list" if column.type.startswith("list<") else "dtype": kind}
-
-
-def _class_names(task: Task) -> tuple[str, ...]:
-    return () if isinstance(task, Classification) and task.bare_labels else label_names(task)
 
 
 FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?\r?\n)??---[ \t]*(?:\r?\n|\Z)", re.DOTALL)

@@ -104,7 +104,7 @@ class Recipe:
 class Finding:
     """A problem of the data.
 
-    kind: one of pipelines.audit.kinds. severity: `error` (no release is written), `warning` or `info`. config, split, column:
+    kind: one of cards.kinds. severity: `error` (no release is written), `warning` or `info`. config, split, column:
     where; empty for all. count: rows concerned. share: of the rows examined, 0 to 1. examples: up to five row names. detail: what
     tells it from other findings of its kind. why: why it stays, where a maintainer declared that (KnownFinding). texts_checked:
     of how many texts the count is, where not every text was checked; null, or missing in the file, where all were. twins: for
@@ -220,7 +220,7 @@ class Manifest:
 
     def has_identity(self, identity: Identity) -> bool:
         """Whether a build with this identity would give this release again."""
-        return all(getattr(self, one.name) == getattr(identity, one.name) for one in fields(identity))
+        return all(getattr(self, field.name) == getattr(identity, field.name) for field in fields(identity))
 
 
 def count_text(count: int, texts_checked: int | None) -> str:

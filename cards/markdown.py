@@ -26,15 +26,10 @@ def code(value: Any, limit: int = 120) -> str:
     A string has no quotes and JSON's escapes. Backticks, pipes and invisible characters are escaped too: they would end the span
     or the cell.
     """
-    text = _json(shorten(value, limit))
+    text = visible(json.dumps(shorten(value, limit), ensure_ascii=False))
     if isinstance(value, str) and value.strip():
         text = text[1:-1]
     return "`" + text.replace("`", "\\u0060").replace("|", "\\u007c") + "`"
-
-
-def block(value: Any, limit: int = 300) -> str:
-    """A value as a fenced block of indented JSON. Long strings and lists are cut, with […] at the end."""
-    return fenced(_json(shorten(value, limit), indent=2), "json")
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -79,11 +74,6 @@ def shorten(value: Any, limit: int, items: int = 10) -> Any:
     if isinstance(value, dict):
         return {key: shorten(item, limit, items) for key, item in value.items()}
     return value
-
-
-def _json(value: Any, indent: int | None = None) -> str:
-    """JSON without invisible characters."""
-    return visible(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 def visible(text: str) -> str:

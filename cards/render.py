@@ -26,163 +26,11 @@ from cards import front_matter, markdown
 from cards.columns import DescribedColumn, all_labels, describe_columns, label_name
 from cards.evidence import Evidence, Quote, describe_comparison, read_rebuilds
 from cards.figures import label_shares, longer_candidates, statistics_table, text_lengths
-from cards.kind_names import kind_name
+from cards.kinds import kind_name
 from cards.manifest import SEVERITIES, Finding, Manifest, Severity
 from cards.markdown import CUT
-from cards.mteb_task import OR_FOLDER, MtebTask, mteb_task, unnamed_repository
+from cards.mteb_task import OR_FOLDER, mteb_task, unnamed_repository
 from cards.texts import Prose, arxiv_papers, bibtex, citation_keys, fill_placeholders, read_prose, release_numbers
-
-HEAD, TAIL = 100, 60  # characters of a long text that are shown, at most
-SHARED = 60  # characters that all texts of a column begin with, from which on they are cut
-NEAR = 20  # characters in which a cut looks for the end of a word
-HIDDEN = re.compile(r"id|.+_id|label_text|lang|negative_kinds")  # columns that say nothing beside the others
-
-
-def example_table(task: tasks.Task, rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """The heading and the cells of a table of rows, as Markdown; empty without rows."""
-    columns = list(dict.fromkeys(name for row in rows for name in row if not HIDDEN.fullmatch(name)))
-    if not columns:
-        return []
-    shared = {name: _shared_beginning([row.get(name) for row in rows]) for name in columns}
-    return [
-        [markdown.plain(name) for name in columns],
-        *([_cell(task, name, row.get(name), shared[name]) for name in columns] for row in rows),
-    ]
-
-
-def _cell(task: tasks.Task, column: str, value: Any, shared: int) -> str:
-    if column == task.type.label and tasks.label_names(task):
-        keys = value if isinstance(value, list) else [value]
-        return ", ".join(markdown.plain(label_name(task, key)) for key in keys or [None])
-    if isinstance(value, str) and value.strip():
-        return markdown.plain(f"{CUT} {_cut(value[shared:])}" if shared else _cut(value))
-    if isinstance(task, tasks.Contrastive) and isinstance(value, list) and value:  # lists of whole documents
-        more = f" (and {len(value) - 1} more)" if len(value) > 1 else ""
-        return markdown.plain(_cut(value[0]) + more) or "–"
-    if isinstance(value, float):
-        return f"{value:g}"
-    shown = ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else value
-    return markdown.plain(shown) or "–"
-
-
-def _shared_beginning(values: Sequence[Any]) -> int:
-    """How many characters of the texts of a column are cut because all begin with them; the rest begins with a word."""
-    texts = [value for value in values if isinstance(value, str)]
-    if len(texts) < 2 or len(set(texts)) == 1:
-        return 0
-    first, last = min(texts), max(texts)  # what these two begin with, all do
-    differ = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
-    beginning = first[: next(differ, len(first))]
-    end = max(beginning.rfind(" "), beginning.rfind("\n")) + 1
-    return end if end > SHARED else 0
-
-
-def _cut(text: str) -> str:
-    """A text without its middle if it is long; whole words, where they are short enough."""
-    if len(text) <= HEAD + TAIL:
-        return text
-    head, tail = text[:HEAD], text[-TAIL:]
-    before = re.search(rf"\s\S{{0,{NEAR}}}$", head)
-    after = re.search(rf"^\S{{0,{NEAR}}}\s", tail)
-    return f"{head[: before.start()] if before else head} {CUT} {tail[after.end() :] if after else tail}"
-
-
-MARKS: Mapping[Severity, str] = {"error": "⛔", "warning": "⚠", "info": "ℹ"}
-SHOWN = 80  # characters of a text
-NO_BREAK = "\u00a0"  # a space at which a cell does not wrap
-WORDS_AROUND = 4  # of a difference
-WORD = re.compile(r"\S+")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A finding as a line of a table, in Markdown.
-
-    where: table and column. rows: count and share. example: a text, perhaps its twin, or the names of rows. why: why it stays.
-    """
-
-    mark: str
-    name: str
-    where: str
-    rows: str
-    example: str
-    why: str
-
-
-def describe_problems(
-    task: tasks.Task, findings: Sequence[Finding], quotes: Sequence[Quote | None], configs: Mapping[str, str]
-) -> list[Problem]:
-    """The findings, severe ones first. configs: how the card calls each config. quotes: by finding, or none at all."""
-    several_texts = {layout.config for layout in tasks.layouts(task) if len(layout.text) > 1}
-    texts = list(quotes) or [None] * len(findings)
-    pairs = sorted(zip(findings, texts, strict=True), key=lambda pair: SEVERITIES.index(pair[0].severity))
-    return [
-        Problem(
-            MARKS[finding.severity],
-            f"{kind_name(finding.kind)}{f' ({markdown.plain(finding.detail)})' if finding.detail else ''}",
-            _where(finding, configs, several_texts),
-            f"{finding.count_text} ({markdown.percent(finding.share).replace(' ', NO_BREAK)})",
-            _example(finding, quote),
-            markdown.hand_written(finding.why) if finding.why else "",
-        )
-        for finding, quote in pairs
-    ]
-
-
-def summarize(findings: Sequence[Finding]) -> str:
-    """How many problems there are, in words: `2 warnings, 11 for information`."""
-    errors, warnings, others = (sum(one.severity == severity for one in findings) for severity in SEVERITIES)
-    parts = [
-        f"{count} {word}{'s' if count > 1 else ''}"
-        for count, word in ((errors, "error"), (warnings, "warning"))
-        if count
-    ]
-    return ", ".join([*parts, *([f"{others} for information"] if others else [])])
-
-
-def _where(finding: Finding, configs: Mapping[str, str], several_texts: set[str]) -> str:
-    parts = [configs.get(finding.config, finding.config) if len(configs) > 1 else "", finding.split]
-    column = finding.column if finding.config in several_texts or not finding.split else ""
-    return " ".join(markdown.code(part) for part in (*parts, column) if part) or "–"
-
-
-def _example(finding: Finding, quote: Quote | None) -> str:
-    if quote is None:
-        return ", ".join(markdown.code(name) for name in finding.examples[:1]) or "–"
-    if quote.twin is None or quote.twin == quote.text:
-        return _quoted(quote.text)
-    own, twin = _differing(quote.text, quote.twin)
-    return f"{own}; {markdown.plain(finding.twins[0].partition(':')[0]) if finding.twins else 'the other'}: {twin}"
-
-
-def _quoted(text: str) -> str:
-    return f"“{markdown.plain(text[:SHOWN])}{'…' if len(text) > SHOWN else ''}”"
-
-
-def _differing(text: str, twin: str) -> tuple[str, str]:
-    """Two texts around the words in which they differ, which are bold."""
-    own, other = WORD.findall(text), WORD.findall(twin)
-    shorter = min(len(own), len(other))
-    start = next((at for at in range(shorter) if own[at] != other[at]), shorter)
-    end = next((at for at in range(shorter - start) if own[-1 - at] != other[-1 - at]), shorter - start)
-    return _around(own, start, end), _around(other, start, end)
-
-
-def _around(words: Sequence[str], start: int, end: int) -> str:
-    """Some words from `start` to `end` words before the last, in bold, with a few words before and after."""
-    stop = len(words) - end
-    before, after = words[max(0, start - WORDS_AROUND) : start], words[stop : stop + WORDS_AROUND]
-    changed = " ".join(words[start:stop])
-    shown = [
-        "…" if start > WORDS_AROUND else "",
-        markdown.plain(" ".join(before)),
-        f"**{markdown.plain(changed[:SHOWN])}**" if changed else "",
-        "…" if len(changed) > SHOWN else "",
-        markdown.plain(" ".join(after)) if len(changed) <= SHOWN else "",
-        "…" if stop + WORDS_AROUND < len(words) and len(changed) <= SHOWN else "",
-    ]
-    return f"“{' '.join(filter(None, shown))}”"
-
 
 CARDS = Path(__file__).parent
 # What one row of a table is called, and several; others are rows.
@@ -192,6 +40,16 @@ ROWS_ARE = {
     "qrels": ("judgement", "judgements"),
     "top_ranked": ("list of candidates", "lists of candidates"),
 }
+HEAD, TAIL = 100, 60  # characters of a long text that are shown, at most
+SHARED = 60  # characters that all texts of a column begin with, from which on they are cut
+NEAR = 20  # characters in which a cut looks for the end of a word
+HIDDEN = re.compile(r"id|.+_id|label_text|lang|negative_kinds")  # columns that say nothing beside the others
+
+MARKS: Mapping[Severity, str] = {"error": "⛔", "warning": "⚠", "info": "ℹ"}
+SHOWN = 80  # characters of a text
+NO_BREAK = "\u00a0"  # a space at which a cell does not wrap
+WORDS_AROUND = 4  # of a difference
+WORD = re.compile(r"\S+")
 
 
 def render(
@@ -244,7 +102,7 @@ def render(
         repository=unnamed_repository(dataset.name),
         or_folder=OR_FOLDER,
         task_type=dataset.task.type,
-        task=_task_code(mteb_task(dataset, manifest)),
+        task=mteb_task(dataset, manifest),
         prefixes=_prefixes(manifest),
         built_in=built_in_tasks(dataset.name),
         namesakes=namesake_tasks(dataset.name),
@@ -275,9 +133,8 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    escapes = (markdown.plain, markdown.hand_written, markdown.code, markdown.block, markdown.fenced, markdown.link)
-    for escape in (*escapes, markdown.number, markdown.percent):
-        environment.filters[escape.__name__] = escape
+    escapes = (markdown.plain, markdown.hand_written, markdown.code, markdown.fenced, markdown.link)
+    environment.filters |= {escape.__name__: escape for escape in (*escapes, markdown.number, python)}
     return environment.get_template("dataset.md.jinja")
 
 
@@ -349,48 +206,160 @@ def _same_as_published(dataset: Dataset, manifest: Manifest, evidence: Evidence)
 
 def _versions(dataset: Dataset) -> list[tuple[str, str, str]]:
     """The versions, the newest first: number, what changed, what each is good for."""
-    numbers = sorted(dataset.versions, key=version_key, reverse=True)
-    return [
-        (number, markdown.hand_written(dataset.versions[number].notes), _use(number, numbers)) for number in numbers
-    ]
-
-
-def _use(number: str, numbers: Sequence[str]) -> str:
-    if len(numbers) == 1:
-        return "for all results"
-    if number == numbers[0]:
-        return "for new results"
-    return "to compare with published results" if number.startswith("1.") else "to repeat results on it"
+    newest, *older = sorted(dataset.versions, key=version_key, reverse=True)
+    uses = {newest: "for new results" if older else "for all results"}
+    for number in older:
+        uses[number] = "to compare with published results" if number.startswith("1.") else "to repeat results on it"
+    return [(number, markdown.hand_written(dataset.versions[number].notes), use) for number, use in uses.items()]
 
 
 def _prefixes(manifest: Manifest) -> list[tuple[str, str, str]]:
     """For each config of training data, its name and the prefixes of queries and documents."""
     prompts = manifest.prompts.configs if manifest.prompts else ()
-    return [(one.config, f"{one.rosberta[0]}: ", f"{one.rosberta[-1]}: ") for one in prompts]
+    return [(prompt.config, f"{prompt.rosberta[0]}: ", f"{prompt.rosberta[-1]}: ") for prompt in prompts]
 
 
-def _task_code(task: MtebTask | None) -> dict[str, Any] | None:
-    """The values of an mteb task as Python code."""
-    if task is None:
-        return None
-    return {
-        "name": task.name,
-        "type": task.type.name,
-        "split": task.split,
-        "description": _python(task.description),
-        "languages": _python(task.languages),
-        "prompt": _python(task.prompt) if task.prompt else None,
-        "settings": {name: _setting(value) for name, value in task.settings.items()},
-    }
-
-
-def _setting(value: float | str | None) -> str:
-    """An attribute of the class of an mteb task as Python code."""
+def python(value: Any) -> str:
+    """A value of an mteb task as Python code: the JSON of strings, lists and dicts of strings is valid Python."""
     if value is None:
         return "None  # all of them: mteb's default is 4 %"
-    return _python(value) if isinstance(value, str) else f"{value:g}"
+    return f"{value:g}" if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
 
 
-def _python(value: Any) -> str:
-    """A string, or a list or dict of strings, as Python code: their JSON is valid Python."""
-    return json.dumps(value, ensure_ascii=False)
+def example_table(task: tasks.Task, rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """The heading and the cells of a table of rows, as Markdown; empty without rows."""
+    columns = list(dict.fromkeys(name for row in rows for name in row if not HIDDEN.fullmatch(name)))
+    if not columns:
+        return []
+    shared = {name: _shared_beginning([row.get(name) for row in rows]) for name in columns}
+    return [
+        [markdown.plain(name) for name in columns],
+        *([_cell(task, name, row.get(name), shared[name]) for name in columns] for row in rows),
+    ]
+
+
+def _cell(task: tasks.Task, column: str, value: Any, shared: int) -> str:
+    if column == task.type.label and tasks.label_names(task):
+        keys = value if isinstance(value, list) else [value]
+        return ", ".join(markdown.plain(label_name(task, key)) for key in keys or [None])
+    if isinstance(value, str) and value.strip():
+        return markdown.plain(f"{CUT} {_cut(value[shared:])}" if shared else _cut(value))
+    if isinstance(task, tasks.Contrastive) and isinstance(value, list) and value:  # lists of whole documents
+        more = f" (and {len(value) - 1} more)" if len(value) > 1 else ""
+        return markdown.plain(_cut(value[0]) + more) or "–"
+    if isinstance(value, float):
+        return f"{value:g}"
+    shown = ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else value
+    return markdown.plain(shown) or "–"
+
+
+def _shared_beginning(values: Sequence[Any]) -> int:
+    """How many characters of the texts of a column are cut because all begin with them; the rest begins with a word."""
+    texts = [value for value in values if isinstance(value, str)]
+    if len(texts) < 2 or len(set(texts)) == 1:
+        return 0
+    first, last = min(texts), max(texts)  # what these two begin with, all do
+    differ = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    beginning = first[: next(differ, len(first))]
+    end = max(beginning.rfind(" "), beginning.rfind("\n")) + 1
+    return end if end > SHARED else 0
+
+
+def _cut(text: str) -> str:
+    """A text without its middle if it is long; whole words, where they are short enough."""
+    if len(text) <= HEAD + TAIL:
+        return text
+    head, tail = text[:HEAD], text[-TAIL:]
+    before = re.search(rf"\s\S{{0,{NEAR}}}$", head)
+    after = re.search(rf"^\S{{0,{NEAR}}}\s", tail)
+    return f"{head[: before.start()] if before else head} {CUT} {tail[after.end() :] if after else tail}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A finding as a line of a table, in Markdown.
+
+    where: table and column. rows: count and share. example: a text, perhaps its twin, or the names of rows. why: why it stays.
+    """
+
+    mark: str
+    name: str
+    where: str
+    rows: str
+    example: str
+    why: str
+
+
+def describe_problems(
+    task: tasks.Task, findings: Sequence[Finding], quotes: Sequence[Quote | None], configs: Mapping[str, str]
+) -> list[Problem]:
+    """The findings, severe ones first. configs: how the card calls each config. quotes: by finding, or none at all."""
+    several_texts = {layout.config for layout in tasks.layouts(task) if len(layout.text) > 1}
+    texts = list(quotes) or [None] * len(findings)
+    pairs = sorted(zip(findings, texts, strict=True), key=lambda pair: SEVERITIES.index(pair[0].severity))
+    return [
+        Problem(
+            MARKS[finding.severity],
+            f"{kind_name(finding.kind)}{f' ({markdown.plain(finding.detail)})' if finding.detail else ''}",
+            _where(finding, configs, several_texts),
+            f"{finding.count_text} ({markdown.percent(finding.share).replace(' ', NO_BREAK)})",
+            _example(finding, quote),
+            markdown.hand_written(finding.why) if finding.why else "",
+        )
+        for finding, quote in pairs
+    ]
+
+
+def summarize(findings: Sequence[Finding]) -> str:
+    """How many problems there are, in words: `2 warnings, 11 for information`."""
+    errors, warnings, others = (sum(finding.severity == severity for finding in findings) for severity in SEVERITIES)
+    parts = [
+        f"{count} {word}{'s' if count > 1 else ''}"
+        for count, word in ((errors, "error"), (warnings, "warning"))
+        if count
+    ]
+    return ", ".join([*parts, *([f"{others} for information"] if others else [])])
+
+
+def _where(finding: Finding, configs: Mapping[str, str], several_texts: set[str]) -> str:
+    parts = [configs.get(finding.config, finding.config) if len(configs) > 1 else "", finding.split]
+    column = finding.column if finding.config in several_texts or not finding.split else ""
+    return " ".join(markdown.code(part) for part in (*parts, column) if part) or "–"
+
+
+def _example(finding: Finding, quote: Quote | None) -> str:
+    if quote is None:
+        return ", ".join(markdown.code(name) for name in finding.examples[:1]) or "–"
+    if quote.twin is None or quote.twin == quote.text:
+        return _quoted(quote.text)
+    own, twin = _differing(quote.text, quote.twin)
+    return f"{own}; {markdown.plain(finding.twins[0].partition(':')[0]) if finding.twins else 'the other'}: {twin}"
+
+
+def _quoted(text: str) -> str:
+    return f"“{markdown.plain(text[:SHOWN])}{'…' if len(text) > SHOWN else ''}”"
+
+
+def _differing(text: str, twin: str) -> tuple[str, str]:
+    """Two texts around the words in which they differ, which are bold."""
+    own, other = WORD.findall(text), WORD.findall(twin)
+    shorter = min(len(own), len(other))
+    start = next((at for at in range(shorter) if own[at] != other[at]), shorter)
+    end = next((at for at in range(shorter - start) if own[-1 - at] != other[-1 - at]), shorter - start)
+    return _around(own, start, end), _around(other, start, end)
+
+
+def _around(words: Sequence[str], start: int, end: int) -> str:
+    """Some words from `start` to `end` words before the last, in bold, with a few words before and after."""
+    stop = len(words) - end
+    before, after = words[max(0, start - WORDS_AROUND) : start], words[stop : stop + WORDS_AROUND]
+    changed = " ".join(words[start:stop])
+    shown = [
+        "…" if start > WORDS_AROUND else "",
+        markdown.plain(" ".join(before)),
+        f"**{markdown.plain(changed[:SHOWN])}**" if changed else "",
+        "…" if len(changed) > SHOWN else "",
+        markdown.plain(" ".join(after)) if len(changed) <= SHOWN else "",
+        "…" if stop + WORDS_AROUND < len(words) and len(changed) <= SHOWN else "",
+    ]
+    return f"“{' '.join(filter(None, shown))}”"

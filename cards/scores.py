@@ -138,18 +138,19 @@ class Scores:
     @property
     def chance(self) -> float | None:
         """What a random answer scores; None where no baselines were computed."""
-        return next((one.score for one in self.baselines if one.name == "chance"), None)
+        return next((baseline.score for baseline in self.baselines if baseline.name == "chance"), None)
 
     @property
     def best_baseline(self) -> Baseline | None:
         """The best baseline that sees no more labels than a model does; the first of equal ones."""
-        fair = [one for one in self.baselines if one.labels != "all"]
-        return max(fair, key=lambda one: one.score, default=None)
+        fair = [baseline for baseline in self.baselines if baseline.labels != "all"]
+        return max(fair, key=lambda baseline: baseline.score, default=None)
 
     @property
     def best_model(self) -> ModelScore | None:
         """The model with the highest score in the metric of the baselines; the first of equal ones."""
-        return max((one for one in self.models if one.metric == self.metric), key=lambda one: one.score, default=None)
+        comparable = [model for model in self.models if model.metric == self.metric]
+        return max(comparable, key=lambda model: model.score, default=None)
 
 
 def decode_scores(data: bytes, where: str) -> Scores:
@@ -232,10 +233,12 @@ def summarize_scores(scores: Scores) -> str:
 def score_section(scores: Scores) -> str:
     """The section Scores of a card, in Markdown, with an empty line at its end."""
     lines = [HEADING, "\n", f"{_introduction(scores)}\n", "\n"]
-    lines += [f"- ⚠ {describe_shortcut(one)}\n" for one in scores.shortcuts] + (["\n"] if scores.shortcuts else [])
+    lines += [f"- ⚠ {describe_shortcut(shortcut)}\n" for shortcut in scores.shortcuts] + (
+        ["\n"] if scores.shortcuts else []
+    )
     lines += ["| | labels seen | score | |\n", "| --- | --- | ---: | --- |\n"]
-    lines += [_model_row(one, scores.metric) for one in sorted(scores.models, key=lambda one: -one.score)]
-    lines += [_baseline_row(one) for one in sorted(scores.baselines, key=_order)]
+    lines += [_model_row(model, scores.metric) for model in sorted(scores.models, key=lambda model: -model.score)]
+    lines += [_baseline_row(baseline) for baseline in sorted(scores.baselines, key=_order)]
     lines += ["\n", *_details(scores)]
     return "".join(lines)
 
@@ -268,7 +271,7 @@ def _introduction(scores: Scores) -> str:
         what = "above" if points >= 0 else "below"
         model = markdown.plain(scores.best_model.model)
         text += f" The best model here, {model}, is **{abs(points):.1f} points {what}** the best baseline ({name})"
-        text += " that sees as few labels." if any(one.labels == "all" for one in scores.baselines) else "."
+        text += " that sees as few labels." if any(baseline.labels == "all" for baseline in scores.baselines) else "."
     elif scores.baselines:
         text += " Baselines understand nothing: what a model scores above them counts."
     return text
@@ -280,21 +283,22 @@ def _order(baseline: Baseline) -> tuple[float, int]:
     return -baseline.score, names.index(baseline.name) if baseline.name in names else len(names)
 
 
+def _row(name: str, labels: str, score: str, share: float) -> str:
+    """A line of the table of scores. name: Markdown. share: the score, 0 to 1; no bar below 0."""
+    return f"| {name} | {labels} | {score} | {f'`{bar(share)}`' if share > 0 else ''} |\n"
+
+
 def _model_row(model: ModelScore, metric: str) -> str:
     name = f"**{markdown.plain(model.model)}** ({markdown.plain(model.weights)})"
     name += "" if model.metric == metric else f", {metric_name(model.metric)}"
-    return f"| {name} | as the task gives | **{model.score:.2f}** | {_bar(model.score)} |\n"
+    return _row(name, "as the task gives", f"**{model.score:.2f}**", model.score / 100)
 
 
 def _baseline_row(baseline: Baseline) -> str:
     name = BASELINES.get(baseline.name, markdown.plain(baseline.name))
-    detail = f" ({markdown.plain(baseline.detail)})" if baseline.detail else ""
-    auc = f" · AUC {baseline.auc:.1f}" if baseline.auc is not None else ""
-    return f"| {name}{detail}{auc} | {LABELS[baseline.labels]} | {baseline.score:.1f} | {_bar(baseline.score)} |\n"
-
-
-def _bar(score: float) -> str:
-    return f"`{bar(score / 100)}`" if score > 0 else ""
+    name += f" ({markdown.plain(baseline.detail)})" if baseline.detail else ""
+    name += f" · AUC {baseline.auc:.1f}" if baseline.auc is not None else ""
+    return _row(name, LABELS[baseline.labels], f"{baseline.score:.1f}", baseline.score / 100)
 
 
 def _details(scores: Scores) -> list[str]:
@@ -320,7 +324,7 @@ def _details(scores: Scores) -> list[str]:
         )
     options = [
         *(["--baselines"] if scores.baselines and scores.models else []),
-        *(f"--model {one.model}" for one in scores.models),
+        *(f"--model {model.model}" for model in scores.models),
     ]
     again = markdown.code(" ".join(["embedding-datasets score", f"{scores.dataset}@{scores.version}", *options]))
     return [*lines, f"- Again: {again}\n", "\n", "</details>\n", "\n"]

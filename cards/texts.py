@@ -17,51 +17,11 @@ import jinja2
 from builders import tasks
 from builders.catalogue import Definition
 from builders.errors import DatasetError, ReleaseError
-from builders.spec import VERSION, read_docstring
+from builders.spec import VERSION
 from cards import markdown
 
-CITATIONS = Path(__file__).parent / "citations.bib"
-
-
-def bibtex(key: str) -> str:
-    """An entry of citations.bib.
-
-    Raises ReleaseError for an unknown key, and for an entry with unbalanced braces.
-    """
-    text = CITATIONS.read_text("utf-8")
-    start = re.search(rf"(?m)^@\w+\{{{re.escape(key)},", text)
-    if start is None:
-        raise ReleaseError(
-            f"no entry {key!r} to cite", where=str(CITATIONS), todo="add it, or correct the key in the builder"
-        )
-    end = _closing_brace(text, start.start())
-    if end is None:
-        raise ReleaseError(f"unbalanced braces in the entry {key!r}", where=str(CITATIONS), todo="close its braces")
-    return text[start.start() : end + 1]
-
-
-def read_field(entry: str, name: str) -> str:
-    """The value of a field without its outer braces, as BibTeX; empty where the entry lacks it."""
-    start = re.search(rf"(?m)^\s*{name}\s*=\s*(?=\{{)", entry)
-    end = _closing_brace(entry, start.end()) if start else None
-    return entry[start.end() + 1 : end].strip() if start and end else ""
-
-
-def arxiv_papers(entries: Iterable[str]) -> list[str]:
-    """The addresses on arXiv of entries with an `eprint`. The Hub lists a dataset with each paper that its card links so."""
-    identifiers = [read_field(entry, "eprint") for entry in entries]
-    return [f"https://arxiv.org/abs/{identifier}" for identifier in identifiers if identifier]
-
-
-def _closing_brace(text: str, start: int) -> int | None:
-    """The position of the brace that closes the first one from `start` on; None where none does."""
-    depth = 0
-    for brace in re.compile(r"[{}]").finditer(text, start):
-        depth += 1 if brace[0] == "{" else -1
-        if not depth:
-            return brace.start()
-    return None
-
+CARDS = Path(__file__).parent
+CITATIONS = CARDS / "citations.bib"
 
 NOT_WRITTEN = "not written yet"
 MARK = "TODO(new)"  # in every text that `embedding-datasets new` leaves for a person to write
@@ -90,15 +50,6 @@ class Gap:
         return "; ".join([self.what, *details])
 
 
-def marked_lines(path: Path, *, first: int = 1, text: str | None = None) -> Iterator[Gap]:
-    """The lines of a file that still have the mark. text: a part of the file, from the line `first` on; None for all of it."""
-    whole = path.read_text("utf-8", errors="replace") if text is None else text
-    for number, line in enumerate(whole.splitlines(), first):
-        if MARK in line:
-            words = line.split(MARK, 1)[1].strip(' :"},|')
-            yield Gap(NOT_WRITTEN, f"{path}:{number}", WRITE, expected=words or None, level="finish")
-
-
 def gaps_error(kind: type[DatasetError], name: str, source: str, gaps: Sequence[Gap]) -> DatasetError:
     """One error for some gaps: that of the gap itself if there is one, else a list of all of them; lines with a mark by file."""
     if len(gaps) == 1:
@@ -120,13 +71,9 @@ def gaps_error(kind: type[DatasetError], name: str, source: str, gaps: Sequence[
     )
 
 
-CARDS = Path(__file__).parent
 WRITE_PROSE = "write it; docs/adding-a-dataset.md shows a whole file"
 INCOMPLETE = "the prose for the card is incomplete"
-VERSION_SECTION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
-SOURCE_PARTS = ("", "Provenance")
-DATASET_PARTS = ("", "Decided", "Limits")
-OPTIONAL_PARTS = ("Choices", "Columns")
+OF_A_VERSION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
 
 
 @dataclass(frozen=True)
@@ -171,22 +118,6 @@ def read_prose(source: str, dataset: str, version: str) -> Prose:
     )
 
 
-def text_gaps(definition: Definition) -> Iterator[Gap]:
-    """The docstring and citations that a card lacks.
-
-    Raises UsageError where Python runs without docstrings.
-    """
-    if not read_docstring(definition.dataset.recipe):
-        what = f"the recipe {definition.dataset.recipe.__name__}() has no docstring"
-        todo = "say in its first line what the dataset asks, then how its tables are made and their columns"
-        yield Gap(what, str(definition.entry.path), todo, level="finish")
-    for key in citation_keys(definition):
-        try:
-            bibtex(key)
-        except ReleaseError as error:
-            yield Gap(error.what, str(error.where), str(error.todo))
-
-
 def prose_gaps(source: str, dataset: str) -> Iterator[Gap]:
     """What the prose of a dataset lacks: the file, sections, or a card that shows them."""
     path = prose_path(source)
@@ -195,19 +126,8 @@ def prose_gaps(source: str, dataset: str) -> Iterator[Gap]:
         yield Gap("no prose for the card", str(path), WRITE_PROSE, expected)
         return
     sections = split_sections(path.read_text("utf-8"), "# ")
-    yield from _part_gaps(path, sections, source, SOURCE_PARTS)
-    yield from _part_gaps(path, sections, dataset, DATASET_PARTS, OPTIONAL_PARTS)
-
-
-def prose_path(source: str) -> Path:
-    """The file with the prose of a source and its datasets."""
-    return CARDS / "prose" / f"{source}.md"
-
-
-def citation_keys(definition: Definition) -> tuple[str, ...]:
-    """The citation keys of the source, the dataset and the benchmark, without repetitions."""
-    benchmark = definition.dataset.benchmark.citations if definition.dataset.benchmark else ()
-    return tuple(dict.fromkeys((*definition.source.citations, *definition.dataset.citation, *benchmark)))
+    yield from _part_gaps(path, sections, source, ("", "Provenance"))
+    yield from _part_gaps(path, sections, dataset, ("", "Decided", "Limits"), ("Choices", "Columns"))
 
 
 def _part_gaps(
@@ -222,21 +142,18 @@ def _part_gaps(
         if not parts.get(heading):
             expected = f"'## {heading}' in '# {name}'" if heading else f"a first paragraph in '# {name}'"
             yield Gap(INCOMPLETE, str(path), WRITE_PROSE, expected)
-    known = {*required, *optional}
-    if unknown := [part for part in parts if part not in known and not _replaces(part, known)]:
-        yield Gap(
-            f"'# {name}' has sections that no card shows",
-            str(path),
-            "rename or remove them",
-            ", ".join(f"'## {part}'" for part in (*filter(None, required), *optional))
-            + ", or one of these for a version: '## Decided in 2.0.0'",
-            ", ".join(f"'## {part}'" for part in unknown),
-        )
+    known = [heading for heading in (*required, *optional) if heading]
+    versions = [heading for heading in parts if OF_A_VERSION.fullmatch(heading) and heading.split()[0] in known]
+    if unknown := [heading for heading in parts if heading not in ("", *known, *versions)]:
+        expected = ", ".join(f"'## {heading}'" for heading in known)
+        expected += ", or one of these for a version: '## Decided in 2.0.0'"
+        found = ", ".join(f"'## {heading}'" for heading in unknown)
+        yield Gap(f"'# {name}' has sections that no card shows", str(path), "rename or remove them", expected, found)
 
 
-def _replaces(heading: str, known: set[str]) -> bool:
-    """Whether a section is one of a version, for one of the known sections: `Limits of 2.0.0`."""
-    return VERSION_SECTION.fullmatch(heading) is not None and heading.split(maxsplit=1)[0] in known
+def prose_path(source: str) -> Path:
+    """The file with the prose of a source and its datasets."""
+    return CARDS / "prose" / f"{source}.md"
 
 
 def split_sections(text: str, mark: str) -> dict[str, str]:
@@ -251,7 +168,54 @@ def split_sections(text: str, mark: str) -> dict[str, str]:
     return {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
 
+def citation_keys(definition: Definition) -> tuple[str, ...]:
+    """The citation keys of the source, the dataset and the benchmark, without repetitions."""
+    benchmark = definition.dataset.benchmark.citations if definition.dataset.benchmark else ()
+    return tuple(dict.fromkeys((*definition.source.citations, *definition.dataset.citation, *benchmark)))
+
+
+def bibtex(key: str) -> str:
+    """An entry of citations.bib.
+
+    Raises ReleaseError for an unknown key, and for an entry with unbalanced braces.
+    """
+    text = CITATIONS.read_text("utf-8")
+    start = re.search(rf"(?m)^@\w+\{{{re.escape(key)},", text)
+    if start is None:
+        raise ReleaseError(
+            f"no entry {key!r} to cite", where=str(CITATIONS), todo="add it, or correct the key in the builder"
+        )
+    end = _closing_brace(text, start.start())
+    if end is None:
+        raise ReleaseError(f"unbalanced braces in the entry {key!r}", where=str(CITATIONS), todo="close its braces")
+    return text[start.start() : end + 1]
+
+
+def read_field(entry: str, name: str) -> str:
+    """The value of a field without its outer braces, as BibTeX; empty where the entry lacks it."""
+    start = re.search(rf"(?m)^\s*{name}\s*=\s*(?=\{{)", entry)
+    end = _closing_brace(entry, start.end()) if start else None
+    return entry[start.end() + 1 : end].strip() if start and end else ""
+
+
+def arxiv_papers(entries: Iterable[str]) -> list[str]:
+    """The addresses on arXiv of entries with an `eprint`. The Hub lists a dataset with each paper that its card links so."""
+    identifiers = [read_field(entry, "eprint") for entry in entries]
+    return [f"https://arxiv.org/abs/{identifier}" for identifier in identifiers if identifier]
+
+
+def _closing_brace(text: str, start: int) -> int | None:
+    """The position of the brace that closes the first one from `start` on; None where none does."""
+    depth = 0
+    for brace in re.compile(r"[{}]").finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return brace.start()
+    return None
+
+
 _ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701 - Markdown, not HTML
+_compile = cache(_ENVIRONMENT.from_string)
 
 
 def release_numbers(
@@ -278,11 +242,6 @@ def fill_placeholders(text: str, numbers: Mapping[str, Mapping[str, Any]], where
         return _compile(text).render(numbers)
     except jinja2.TemplateError as error:
         raise ValueError(f"{where}: {error.message}") from error
-
-
-@cache
-def _compile(text: str) -> jinja2.Template:
-    return _ENVIRONMENT.from_string(text)
 
 
 def _as_text(value: Any) -> str:

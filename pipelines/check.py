@@ -93,7 +93,7 @@ def main() -> int:
 
 
 def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
-    from pipelines.audit.languages import SAMPLE
+    from cards.kinds import SAMPLE
     from pipelines.checking.columns import parse_column_map
     from pipelines.checking.datasets import ForeignOptions
     from pipelines.checking.targets import check_target

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from builders.catalogue import needed_files, requested_splits
 from builders.errors import ReleaseError
 from cards.completeness import require_complete
+from cards.kinds import SAMPLE
 from cards.manifest import Identity, Recipe, options_as_read
-from pipelines.audit.languages import SAMPLE
 from pipelines.checking.checks import check_release
 from pipelines.process.stages import stage
 from pipelines.raw.locations import GOLDEN, find_input, golden_input, plan_file, require_golden

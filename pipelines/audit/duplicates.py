@@ -1,10 +1,7 @@
-"""Findings about texts that occur more than once: in a split, on both sides of a pair, in two splits.
+"""Findings about texts that occur more than once: in a split, on both sides of a pair, in two splits (leaks).
 
-What occurs in two splits is a leak and belongs in pipelines.audit.duplicates.
-
-A model gives both sides one embedding, so such a pair always has the highest similarity, and no model can agree with its score.
-
-Every two splits are compared separately; the detail of a finding begins with `in <earlier split>`.
+A model gives two equal texts one embedding. So a pair of equal sides always has the highest similarity, and no model can agree
+with a lower score. Every two splits are compared separately; the detail of a leak begins with `in <earlier split>`.
 """
 
 from collections.abc import Mapping
@@ -23,6 +20,31 @@ FOLDED_DETAIL = "ignoring case, punctuation, white space and Unicode form"
 # (split, earlier split) -> for the rows of the first that are near-duplicates of a row of the second (if both are the same split,
 # of an earlier row): `position`, `twin` (the position of that row) and `is_same` (whether the texts are equal after folding).
 NearDuplicates = Mapping[tuple[str, str], pl.DataFrame]
+
+
+def find_near_duplicates_by_split(
+    layout: tasks.Layout, frames: Mapping[str, pl.LazyFrame], surveys: Surveys
+) -> NearDuplicates:
+    """The near-duplicates among the different texts of some splits of a table, which are compared in this order.
+
+    frames: by split.
+    """
+    texts = model_inputs(layout)
+    columns = sorted({name for text in texts.values() for name in text.meta.root_names()})
+    rows = pl.concat([frames[split].select(columns) for split in surveys])
+    compared = [survey["texts"].is_first_distinct() for survey in surveys.values()]
+    numbers = [pl.repeat(number, len(mask), dtype=pl.UInt32, eager=True) for number, mask in enumerate(compared)]
+    matches = find_near_duplicates(rows, texts, pl.concat(numbers), pl.concat(compared))
+    near_duplicates, start, starts = {}, 0, []
+    for split, survey in surveys.items():
+        starts.append(start)
+        own = matches.filter(pl.col("row").is_between(start, start + survey.height, closed="left"))
+        for number, earlier in enumerate(list(surveys)[: len(starts)]):
+            near_duplicates[split, earlier] = own.filter(split=number).select(
+                position=pl.col("row") - start, twin=pl.col("earlier") - starts[number], is_same="is_same"
+            )
+        start += survey.height
+    return near_duplicates
 
 
 def audit_duplicates(
@@ -60,42 +82,6 @@ def audit_duplicates(
     return findings
 
 
-def different_labels(rows: pl.DataFrame, twins: pl.DataFrame) -> str:
-    """How many rows have another label or score than their twin, in words; empty where the task has none.
-
-    rows: `twin` and, where the task has labels, `label`. twins: the survey of the rows that `twin` names.
-    """
-    if "label" not in twins.columns or rows.is_empty():
-        return ""
-    different = (rows["label"] != twins["label"].gather(rows["twin"])).sum()
-    return f"{different:,} with another label than the text that they resemble" if different else "with the same label"
-
-
-def find_near_duplicates_by_split(
-    layout: tasks.Layout, frames: Mapping[str, pl.LazyFrame], surveys: Surveys
-) -> NearDuplicates:
-    """The near-duplicates among the different texts of some splits of a table, which are compared in this order.
-
-    frames: by split.
-    """
-    texts = model_inputs(layout)
-    columns = sorted({name for text in texts.values() for name in text.meta.root_names()})
-    rows = pl.concat([frames[split].select(columns) for split in surveys])
-    compared = [survey["texts"].is_first_distinct() for survey in surveys.values()]
-    numbers = [pl.repeat(number, len(mask), dtype=pl.UInt32, eager=True) for number, mask in enumerate(compared)]
-    matches = find_near_duplicates(rows, texts, pl.concat(numbers), pl.concat(compared))
-    near_duplicates, start, starts = {}, 0, []
-    for split, survey in surveys.items():
-        starts.append(start)
-        own = matches.filter(pl.col("row").is_between(start, start + survey.height, closed="left"))
-        for number, earlier in enumerate(list(surveys)[: len(starts)]):
-            near_duplicates[split, earlier] = own.filter(split=number).select(
-                position=pl.col("row") - start, twin=pl.col("earlier") - starts[number], is_same="is_same"
-            )
-        start += survey.height
-    return near_duplicates
-
-
 def _with_first(survey: pl.DataFrame, key: pl.Expr, split: str) -> pl.LazyFrame:
     """The rows with `is_repeated` and, as their twin, the first row with the same key; lazy, as it is rarely needed."""
     return survey.lazy().select(
@@ -114,41 +100,15 @@ def _find_swapped_pairs(layout: tasks.Layout, split: str, survey: pl.DataFrame) 
     return findings_where("swapped_pair", (layout.config, split, ""), rows, pl.col("twin") < pl.col("position"))
 
 
-def find_identical_pairs(task: tasks.Task, survey: pl.DataFrame, split: str) -> list[FindingRows]:
-    """A finding for the pairs of a split with equal sides and less than the highest score, and one for those equal after folding.
+def different_labels(rows: pl.DataFrame, twins: pl.DataFrame) -> str:
+    """How many rows have another label or score than their twin, in words; empty where the task has none.
 
-    In pair classification the lower of the two labels takes the place of such a score. None for other tasks.
+    rows: `twin` and, where the task has labels, `label`. twins: the survey of the rows that `twin` names.
     """
-    match task:
-        case tasks.STS(high=high):
-            top = f"the highest is {high:g}"
-        case tasks.PairClassification(names=names):
-            high, top = 1, "labelled 0" if names[0] == "0" else f"labelled 0 ({names[0]})"
-        case _:
-            return []
-    label = task.type.label
-    pairs = survey.select(
-        "position",
-        equal=pl.col("hash sentence1") == pl.col("hash sentence2"),
-        folded=pl.col("folded sentence1") == pl.col("folded sentence2"),
-        score="label",
-        low=pl.col("label") < high,
-    )
-    findings = []
-    for condition, words in ((pl.col("equal"), ""), (pl.col("folded") & ~pl.col("equal"), FOLDED_DETAIL)):
-        is_low = condition & pl.col("low")
-        detail = f"{_score_range(pairs.filter(is_low)['score'])}, {top}" if isinstance(task, tasks.STS) else top
-        detail = "; ".join(filter(None, (words, detail)))
-        findings += findings_where("identical_pair", ("default", split, label), pairs, is_low, detail=detail)
-    return findings
-
-
-def _score_range(scores: pl.Series) -> str:
-    """`score 4.8`, or `scores 3.2 to 4.8`."""
-    if scores.n_unique() < 2:
-        return "".join(f"score {score:g}" for score in scores.head(1))
-    lowest, highest = scores.sort().gather([0, -1])
-    return f"scores {lowest:g} to {highest:g}"
+    if "label" not in twins.columns or rows.is_empty():
+        return ""
+    different = (rows["label"] != twins["label"].gather(rows["twin"])).sum()
+    return f"{different:,} with another label than the text that they resemble" if different else "with the same label"
 
 
 def audit_leaks(
@@ -166,17 +126,16 @@ def audit_leaks(
             twin_split=pl.lit(earlier)
         )
         is_exact, is_folded, is_near = (pl.col(name).is_not_null() for name in ("exact", "folded twin", "near"))
-        exact = rows.with_columns(twin=pl.col("exact"))
-        findings += findings_where("split_leak", location, exact, is_exact, detail=detail)
-        folded = rows.with_columns(twin=pl.col("folded twin"))
         is_folded &= ~is_exact
-        findings += findings_where("split_leak", location, folded, is_folded, detail=f"{detail}, {FOLDED_DETAIL}")
-        near = rows.with_columns(twin=pl.col("near"))
-        is_near &= ~is_exact & pl.col("folded twin").is_null()
-        labels = different_labels(near.filter(is_near), surveys[earlier])
-        findings += findings_where(
-            "near_leak", location, near, is_near, detail=f"{detail}, {labels}" if labels else detail
-        )
+        is_near &= ~is_exact & ~is_folded
+        labels = different_labels(rows.filter(is_near).with_columns(twin="near"), surveys[earlier])
+        for kind, twin, condition, how in (
+            ("split_leak", "exact", is_exact, ""),
+            ("split_leak", "folded twin", is_folded, FOLDED_DETAIL),
+            ("near_leak", "near", is_near, labels),
+        ):
+            leaked, where = rows.with_columns(twin=pl.col(twin)), ", ".join(filter(None, (detail, how)))
+            findings += findings_where(kind, location, leaked, condition, detail=where)
         if isinstance(task, tasks.PairClassification | tasks.STS):
             findings += _find_leaking_pairs(layout, (earlier, later), surveys)
     return findings
@@ -216,3 +175,40 @@ def _with_twin(rows: pl.DataFrame, key: str, twin: str, earlier: pl.DataFrame, e
     firsts = earlier.select(earlier_key.alias(key), pl.col("position").alias(twin))
     firsts = firsts.unique(key, keep="first", maintain_order=True)
     return rows.join(firsts, on=key, how="left", maintain_order="left")
+
+
+def find_identical_pairs(task: tasks.Task, survey: pl.DataFrame, split: str) -> list[FindingRows]:
+    """A finding for the pairs of a split with equal sides and less than the highest score, and one for those equal after folding.
+
+    In pair classification the lower of the two labels takes the place of such a score. None for other tasks.
+    """
+    match task:
+        case tasks.STS(high=high):
+            top = f"the highest is {high:g}"
+        case tasks.PairClassification(names=names):
+            high, top = 1, "labelled 0" if names[0] == "0" else f"labelled 0 ({names[0]})"
+        case _:
+            return []
+    label = task.type.label
+    pairs = survey.select(
+        "position",
+        equal=pl.col("hash sentence1") == pl.col("hash sentence2"),
+        folded=pl.col("folded sentence1") == pl.col("folded sentence2"),
+        score="label",
+        low=pl.col("label") < high,
+    )
+    findings = []
+    for condition, words in ((pl.col("equal"), ""), (pl.col("folded") & ~pl.col("equal"), FOLDED_DETAIL)):
+        is_low = condition & pl.col("low")
+        detail = f"{_score_range(pairs.filter(is_low)['score'])}, {top}" if isinstance(task, tasks.STS) else top
+        detail = "; ".join(filter(None, (words, detail)))
+        findings += findings_where("identical_pair", ("default", split, label), pairs, is_low, detail=detail)
+    return findings
+
+
+def _score_range(scores: pl.Series) -> str:
+    """`score 4.8`, or `scores 3.2 to 4.8`."""
+    if scores.n_unique() < 2:
+        return "".join(f"score {score:g}" for score in scores.head(1))
+    lowest, highest = scores.sort().gather([0, -1])
+    return f"scores {lowest:g} to {highest:g}"

@@ -1,17 +1,11 @@
-"""Findings from conditions: how many rows of a table meet one, their share, and which rows these are, by their names.
+"""Findings from conditions: how many rows of a table meet a condition, their share, and which rows these are, by their names.
+
+Every family of findings (integrity, texts, duplicates, judgements, shortcuts) makes its findings here.
 
 A row is named by its own id where its table has one: `id`, `query-id`, or `query-id` and `corpus-id`. Any other row is named by
 its values: the first 16 hex digits of the SHA-256 of its values as a JSON list without spaces, in UTF-8, in the order of the
 columns. The second of two equal rows has `-2` behind that, the third `-3`. Names are computed where they are needed and never
 stored with the rows.
-
-Every family of findings (integrity, texts, duplicates, leaks, labels, judgements, wrong_language) makes its findings here.
-
-- `row`: the name of the row (pipelines.audit.findings); `column` and `detail`: those of the finding.
-- the columns of the table, with the row's values; null where the row is not in the table (an unjudged pair). A column that has
-  one of the names used here gets a `_` behind its own.
-- `twin_split` and `twin`: the split and the name of the row that makes it a finding; `twin <column>`: the values of that row.
-  Only for kinds that compare rows.
 """
 
 import hashlib
@@ -23,45 +17,9 @@ from typing import Any
 import orjson
 import polars as pl
 
+from cards.kinds import KINDS
 from cards.manifest import Finding, Severity
-from pipelines.audit.kinds import KINDS
 from pipelines.audit.tables import Frames, Location, row_id
-
-DIGITS = 16
-
-
-def name_rows(frame: pl.LazyFrame, positions: pl.Series) -> pl.Series:
-    """The names of the rows at some positions of a table, in the order of the positions, which may repeat; null for a null."""
-    name = row_id(frame.collect_schema().names())
-    numbered = frame.with_row_index("__position")
-    wanted = positions.drop_nulls().unique().implode()
-    if name is not None:
-        rows = numbered.filter(pl.col("__position").is_in(wanted)).select("__position", __name=name.cast(pl.String))
-        names = rows.collect(engine="streaming")
-    else:
-        names = _names_from_values(numbered, wanted)
-    asked = pl.DataFrame({"__position": positions}, schema={"__position": names.schema["__position"]})
-    return asked.join(names, on="__position", how="left", maintain_order="left")["__name"].alias("row")
-
-
-def hash_values(values: Sequence[Any]) -> str:
-    """The name of a row with these values that has no id, if no earlier row is equal."""
-    return hashlib.sha256(orjson.dumps(values)).hexdigest()[:DIGITS]
-
-
-def _names_from_values(numbered: pl.LazyFrame, wanted: pl.Series) -> pl.DataFrame:
-    """Position and name of the rows at the wanted positions, and of all rows that are equal to one of them."""
-    # The hashes of polars differ from version to version; they only say which rows may be equal.
-    hashed = numbered.with_columns(__hash=pl.struct(pl.exclude("__position")).hash(0))
-    hashes = hashed.filter(pl.col("__position").is_in(wanted)).select("__hash").collect(engine="streaming")["__hash"]
-    rows = hashed.filter(pl.col("__hash").is_in(hashes.unique().implode())).drop("__hash").collect(engine="streaming")
-    rows = rows.sort("__position")
-    digests = [hash_values(values) for values in rows.drop("__position").iter_rows()]
-    named = rows.select("__position", digest=pl.Series(digests, dtype=pl.String))
-    copy = pl.int_range(1, pl.len() + 1).over("digest")
-    name = pl.when(copy == 1).then("digest").otherwise(pl.format("{}-{}", "digest", copy))
-    return named.select("__position", __name=name)
-
 
 EXAMPLES = 5
 ROW_COLUMNS = ("position", "row", "twin_split", "twin")
@@ -97,8 +55,7 @@ def findings_where(
     severity: that of the kind, unless given. Examples are added later, by `with_examples`.
     """
     is_match = condition.fill_null(value=False)
-    counting = [pl.len().alias("total"), is_match.sum().alias("count")]
-    counted = rows.select(counting)
+    counted = rows.select(total=pl.len(), count=is_match.sum())
     total, count = (counted if isinstance(counted, pl.DataFrame) else counted.collect(engine="streaming")).row(0)
     if not count:
         return []
@@ -118,12 +75,27 @@ def findings_for_each(
     """The findings of several conditions, each with its kind and location; the rows are read once if none is met."""
     is_met = {str(number): where.fill_null(value=False).any() for number, (_, _, where) in enumerate(conditions)}
     met = compress(conditions, rows.lazy().select(**is_met).collect(engine="streaming").row(0))
-    return [one for kind, location, where in met for one in findings_where(kind, location, rows, where)]
+    return [finding for kind, location, where in met for finding in findings_where(kind, location, rows, where)]
 
 
 def table_finding(kind: str, config: str, split: str = "", column: str = "", *, detail: str = "") -> Finding:
     """A finding about a whole table or column, which counts once."""
     return Finding(kind, KINDS[kind].severity, config, split, column, 1, 1.0, detail=detail)
+
+
+def summary_finding(
+    kind: str,
+    location: Location,
+    count: int,
+    share: float,
+    examples: Sequence[str] = (),
+    *,
+    detail: str = "",
+    severity: Severity | None = None,
+) -> FindingRows:
+    """A finding about labels, columns or a whole table, without rows. examples: in words; the first EXAMPLES are shown."""
+    severity = severity or KINDS[kind].severity
+    return without_rows(Finding(kind, severity, *location, count, share, tuple(examples[:EXAMPLES]), detail))
 
 
 def without_rows(finding: Finding) -> FindingRows:
@@ -168,7 +140,14 @@ OWN_COLUMNS = ("row", "column", "detail", "twin_split", "twin")
 
 
 def list_rows(one: FindingRows, limit: int | None = None) -> pl.DataFrame:
-    """The rows of a finding with their values and those of their twins, see above. limit: only the first so many."""
+    """The rows of a finding with their values and those of their twins. limit: only the first so many. Columns:
+
+    - `row`: the name of the row; `column` and `detail`: those of the finding.
+    - the columns of the table, with the row's values; null where the row is not in the table (an unjudged pair). A column with a
+      name that is used here gets a `_` at its end.
+    - `twin_split` and `twin`: the split and the name of the row that makes it a finding; `twin <column>`: the values of that row.
+      Only for kinds that compare rows.
+    """
     rows = (one.rows if limit is None else one.rows.head(limit)).collect(engine="streaming")
     head = {"column": pl.lit(one.finding.column), "detail": pl.lit(one.finding.detail)}
     if "row" in rows.columns:
@@ -213,3 +192,39 @@ def _values(table: pl.LazyFrame, positions: pl.Series) -> pl.DataFrame:
     asked = pl.DataFrame({"__position": positions.cast(pl.UInt32)})
     rows = asked.join(numbered.collect(engine="streaming"), on="__position", how="left", maintain_order="left")
     return rows.drop("__position")
+
+
+DIGITS = 16
+
+
+def name_rows(frame: pl.LazyFrame, positions: pl.Series) -> pl.Series:
+    """The names of the rows at some positions of a table, in the order of the positions, which may repeat; null for a null."""
+    name = row_id(frame.collect_schema().names())
+    numbered = frame.with_row_index("__position")
+    wanted = positions.drop_nulls().unique().implode()
+    if name is not None:
+        rows = numbered.filter(pl.col("__position").is_in(wanted)).select("__position", __name=name.cast(pl.String))
+        names = rows.collect(engine="streaming")
+    else:
+        names = _names_from_values(numbered, wanted)
+    asked = pl.DataFrame({"__position": positions}, schema={"__position": names.schema["__position"]})
+    return asked.join(names, on="__position", how="left", maintain_order="left")["__name"].alias("row")
+
+
+def hash_values(values: Sequence[Any]) -> str:
+    """The name of a row with these values that has no id, if no earlier row is equal."""
+    return hashlib.sha256(orjson.dumps(values)).hexdigest()[:DIGITS]
+
+
+def _names_from_values(numbered: pl.LazyFrame, wanted: pl.Series) -> pl.DataFrame:
+    """Position and name of the rows at the wanted positions, and of all rows that are equal to one of them."""
+    # The hashes of polars differ from version to version; they only say which rows may be equal.
+    hashed = numbered.with_columns(__hash=pl.struct(pl.exclude("__position")).hash(0))
+    hashes = hashed.filter(pl.col("__position").is_in(wanted)).select("__hash").collect(engine="streaming")["__hash"]
+    rows = hashed.filter(pl.col("__hash").is_in(hashes.unique().implode())).drop("__hash").collect(engine="streaming")
+    rows = rows.sort("__position")
+    digests = [hash_values(values) for values in rows.drop("__position").iter_rows()]
+    named = rows.select("__position", digest=pl.Series(digests, dtype=pl.String))
+    copy = pl.int_range(1, pl.len() + 1).over("digest")
+    name = pl.when(copy == 1).then("digest").otherwise(pl.format("{}-{}", "digest", copy))
+    return named.select("__position", __name=name)

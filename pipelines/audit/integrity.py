@@ -24,12 +24,16 @@ from pipelines.audit.judgements import check_training_labels, check_training_pai
 from pipelines.audit.tables import Frames, count_rows, read_column
 from pipelines.process.stages import stage
 
+LabelledTask = (
+    tasks.Classification | tasks.MultilabelClassification | tasks.PairClassification | tasks.STS | tasks.Clustering
+)
+
 
 def check_integrity(
     task: tasks.Task, frames: Frames, splits: tuple[str, ...], *, sample: bool = False
 ) -> list[Finding]:
     """The findings of `audit_integrity`, without their rows."""
-    return [one.finding for one in audit_integrity(task, frames, splits, sample=sample)]
+    return [found.finding for found in audit_integrity(task, frames, splits, sample=sample)]
 
 
 def audit_integrity(
@@ -109,28 +113,18 @@ def _check_rows(layout: tasks.Layout, split: str, frame: pl.LazyFrame) -> list[F
 
 
 def _check_task(task: tasks.Task, frames: Frames, split: str, *, sample: bool) -> list[FindingRows]:
+    """The rules of a task type, for one split."""
     match task:
         case tasks.Retrieval():
             return _check_judgements(frames, split)
         case tasks.Reranking():
             return _check_judgements(frames, split) + _check_candidates(frames, split)
-        case tasks.Classification(labels=labels):
-            return _check_labels(frames["default"][split], split, labels, sample=sample)
-        case tasks.MultilabelClassification(labels=labels):
-            return _check_label_lists(frames["default"][split], split, labels, sample=sample)
-        case tasks.PairClassification():
-            return _check_pair_labels(frames["default"][split], split, sample=sample)
-        case tasks.STS(low=low, high=high):
-            outside = ~pl.col("score").is_between(low, high) | pl.col("score").is_nan()
-            location = ("default", split, "score")
-            return findings_where("score_out_of_range", location, frames["default"][split], outside)
-        case tasks.Clustering():
-            detail = "clustering needs at least two clusters"
-            return _check_class_count(frames["default"][split], split, "labels", detail, sample=sample)
         case tasks.BitextMining():
             return []
         case tasks.Contrastive(configs=configs):
-            return [one for config in configs for one in check_training_pairs(frames[config][split], config, split)]
+            tables = [(frames[config][split], config) for config in configs]
+            return [finding for frame, config in tables for finding in check_training_pairs(frame, config, split)]
+    return _check_labels(task, frames["default"][split], split, sample=sample)
 
 
 def _check_judgements(frames: Frames, split: str) -> list[FindingRows]:
@@ -184,46 +178,38 @@ def _check_candidates(frames: Frames, split: str) -> list[FindingRows]:
     ]
 
 
-def _check_labels(frame: pl.LazyFrame, split: str, labels: tuple[str, ...], *, sample: bool) -> list[FindingRows]:
-    """Labels outside the task's, names that belong to another label, splits with only one label."""
-    label = pl.col("label")
-    is_outside = ~label.is_between(0, len(labels) - 1)
-    name = label.replace_strict(dict(enumerate(labels)), default=None, return_dtype=pl.String)
-    return [
-        *findings_where("label_out_of_range", ("default", split, "label"), frame, is_outside),
-        *findings_where("label_text_differs", ("default", split, "label_text"), frame, pl.col("label_text") != name),
-        *_check_class_count(frame, split, "label", "a classifier needs at least two labels", sample=sample),
-    ]
-
-
-def _check_label_lists(frame: pl.LazyFrame, split: str, labels: tuple[str, ...], *, sample: bool) -> list[FindingRows]:
-    """Lists with a label outside the task's, lists that do not ascend, splits with only one list."""
-    location, label = ("default", split, "label"), pl.col("label")
-    is_outside = label.list.eval(~pl.element().is_between(0, len(labels) - 1)).list.any()
-    is_unordered = label.list.eval(pl.element().diff() <= 0).list.any()
-    return [
-        *findings_where("label_out_of_range", location, frame, is_outside),
-        *findings_where("label_unordered", location, frame, is_unordered),
-        *_check_class_count(frame, split, "label", "all rows have the same list of labels", sample=sample),
-    ]
-
-
-def _check_pair_labels(frame: pl.LazyFrame, split: str, *, sample: bool) -> list[FindingRows]:
-    """Labels of pairs other than 0 and 1, and splits with only one of them."""
-    is_outside = ~pl.col("labels").is_in([0, 1])
-    return [
-        *findings_where("label_out_of_range", ("default", split, "labels"), frame, is_outside),
-        *_check_class_count(frame, split, "labels", "average precision needs both classes", sample=sample),
-    ]
-
-
-def _check_class_count(frame: pl.LazyFrame, split: str, column: str, detail: str, *, sample: bool) -> list[FindingRows]:
-    """Splits whose rows have fewer than two different labels, or lists of labels."""
-    label = label_key(column, frame.collect_schema()[column])
-    if frame.select(label.n_unique()).collect(engine="streaming").item() >= 2:
-        return []
-    finding = table_finding("one_class_only", "default", split, column, detail=detail)
-    return [without_rows(replace(finding, severity="info") if sample else finding)]
+def _check_labels(task: LabelledTask, frame: pl.LazyFrame, split: str, *, sample: bool) -> list[FindingRows]:
+    """Labels and scores outside the task's, label names of other labels, lists that do not ascend, splits with only one label."""
+    label = pl.col(task.type.label)
+    match task:
+        case tasks.STS(low=low, high=high):
+            location = ("default", split, "score")
+            return findings_where("score_out_of_range", location, frame, ~label.is_between(low, high) | label.is_nan())
+        case tasks.Classification(labels=labels):
+            name = label.replace_strict(dict(enumerate(labels)), default=None, return_dtype=pl.String)
+            conditions = [
+                ("label_out_of_range", "label", ~label.is_between(0, len(labels) - 1)),
+                ("label_text_differs", "label_text", pl.col("label_text") != name),
+            ]
+            detail = "a classifier needs at least two labels"
+        case tasks.MultilabelClassification(labels=labels):
+            is_outside = label.list.eval(~pl.element().is_between(0, len(labels) - 1)).list.any()
+            is_unordered = label.list.eval(pl.element().diff() <= 0).list.any()
+            conditions = [("label_out_of_range", "label", is_outside), ("label_unordered", "label", is_unordered)]
+            detail = "all rows have the same list of labels"
+        case tasks.PairClassification():
+            conditions = [("label_out_of_range", "labels", ~label.is_in([0, 1]))]
+            detail = "average precision needs both classes"
+        case tasks.Clustering():
+            conditions = []
+            detail = "clustering needs at least two clusters"
+    located = [(kind, ("default", split, column), where) for kind, column, where in conditions]
+    findings = findings_for_each(frame, located) if located else []
+    key = label_key(task.type.label, frame.collect_schema()[task.type.label])
+    if frame.select(key.n_unique()).collect(engine="streaming").item() >= 2:
+        return findings
+    one_class = table_finding("one_class_only", "default", split, task.type.label, detail=detail)
+    return [*findings, without_rows(replace(one_class, severity="info") if sample else one_class)]
 
 
 def _whole(kind: str, config: str, split: str = "", column: str = "", *, detail: str = "") -> FindingRows:

@@ -1,19 +1,11 @@
 """Findings about what rows say of texts: labels, relevance judgements, and the positives and negatives of training data.
 
-Labels that the task does not have are integrity findings; judgements of retrieval are in pipelines.audit.judgements.
-
-Training and scores do not depend on the order of rows, but the first rows of such a split do not represent it.
-
-mteb trains its classifiers on 8 texts of each label, or on fewer if there are fewer: a warning, not an error. A label that train
-lacks is never predicted, so every row of another split that has it counts as wrong.
-
-queries with the id of a document.
-
-Judgements that a reader cannot use (dangling, repeated, negative) are integrity findings.
-
-Integrity is what a trainer cannot work with: no query, no positive, negatives of an unknown kind. The others are findings.
+What a reader or a trainer cannot use is an integrity finding: unknown labels, dangling, repeated or negative judgements, training
+rows without a query or positive, negatives of an unknown kind (`check_...`). Everything else is found by `audit_...`.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 
 import polars as pl
@@ -22,10 +14,10 @@ from builders import tasks
 from builders.shaping.folding import fold_text
 from builders.shaping.text import WHITE_SPACE
 from builders.tasks import NEGATIVE_KINDS
-from cards.manifest import Finding, Severity
+from cards.kinds import LABEL_IMBALANCE_FACTOR, MIN_NEGATIVES, MIN_ORDER, MIN_ORDERED_ROWS
+from cards.manifest import Severity
 from pipelines.audit.duplicates import FOLDED_DETAIL
-from pipelines.audit.findings import EXAMPLES, FindingRows, findings_for_each, findings_where, without_rows
-from pipelines.audit.kinds import KINDS, LABEL_IMBALANCE_FACTOR, MIN_NEGATIVES, MIN_ORDER, MIN_ORDERED_ROWS
+from pipelines.audit.findings import EXAMPLES, FindingRows, findings_for_each, findings_where, summary_finding
 from pipelines.audit.shortcuts import number_groups
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.survey import Surveys, texts_key
@@ -60,7 +52,7 @@ def audit_labels(task: tasks.Task, layout: tasks.Layout, frames: Frames, surveys
 def find_conflicting_labels(rows: pl.DataFrame, location: Location, keys: dict[str, pl.Expr]) -> list[FindingRows]:
     """The findings for the texts with two or more labels.
 
-    rows: `label`, and `position` or another name of the row. keys: what texts are compared by, from narrow to wide, each with the
+    rows: `position`, `label` and `twin_split`. keys: what texts are compared by, from narrow to wide, each with the
     detail of its finding. A text that has two labels by a narrow key is not counted again by a wider one.
     """
     findings, conflicts = [], pl.lit(value=False)
@@ -69,9 +61,7 @@ def find_conflicting_labels(rows: pl.DataFrame, location: Location, keys: dict[s
         several = pl.col("label").n_unique().over("__key") > 1
         is_new = several & ~conflicts.any().over("__key")
         groups = rows.with_columns(is_new=is_new, __other=pl.col("label") != pl.col("label").first().over("__key"))
-        if "position" in rows.columns:
-            twin = pl.when("__other").then("position").drop_nulls().first().over("__key")
-            groups = groups.with_columns(twin=twin)
+        groups = groups.with_columns(twin=pl.when("__other").then("position").drop_nulls().first().over("__key"))
         texts = groups.filter(pl.col("__key").is_first_distinct())
         findings += findings_where("conflicting_label", location, texts, pl.col("is_new"), detail=detail)
         rows = rows.with_columns(__conflict=several | conflicts)
@@ -105,19 +95,18 @@ def _find_label_imbalance(task: tasks.Task, frame: pl.LazyFrame, location: Locat
     if location[1] == "train" and isinstance(task, tasks.Classification | tasks.MultilabelClassification):
         counts = {name: count for name, count in counts.items() if count}
     highest = max(counts.values(), default=0)
-    rare = tuple(f"{name}: {count}" for name, count in counts.items() if LABEL_IMBALANCE_FACTOR * count < highest)
+    rare = [f"{name}: {count}" for name, count in counts.items() if LABEL_IMBALANCE_FACTOR * count < highest]
     if not rare:
         return []
-    severity, share = KINDS["label_imbalance"].severity, len(rare) / len(counts)
     detail = f"the most frequent label has {highest} rows"
-    finding = Finding("label_imbalance", severity, *location, len(rare), share, rare[:EXAMPLES], detail=detail)
-    return [without_rows(finding)]
+    return [summary_finding("label_imbalance", location, len(rare), len(rare) / len(counts), rare, detail=detail)]
 
 
 def find_sorted_labels(task: tasks.Task, survey: pl.DataFrame, location: Location) -> list[FindingRows]:
     """A finding for a split whose rows are sorted by label, or in blocks of one label; none for tasks without labels.
 
-    In a random order, the sum of the squared shares of the labels is the share of rows with the label of the row before.
+    Training and scores do not depend on the order of rows, but the first rows of such a split do not represent it. In a random
+    order, the sum of the squared shares of the labels is the share of rows with the label of the row before.
     """
     n = survey.height
     if not task.type.label or n < MIN_ORDERED_ROWS:
@@ -128,11 +117,10 @@ def find_sorted_labels(task: tasks.Task, survey: pl.DataFrame, location: Locatio
     if expected == 1 or (count / n - expected) / (1 - expected) < MIN_ORDER:
         return []
     detail = f"{count / n:.0%} of the rows have the label of the row before, {expected:.0%} in a random order"
-    finding = Finding("label_sorted", KINDS["label_sorted"].severity, *location, count, count / n, detail=detail)
-    return [without_rows(finding)]
+    return [summary_finding("label_sorted", location, count, count / n, detail=detail)]
 
 
-MIN_TRAIN_ROWS = 8
+MIN_TRAIN_ROWS = 8  # texts of each label that mteb trains its classifiers on
 
 
 def check_training_labels(
@@ -140,8 +128,8 @@ def check_training_labels(
 ) -> list[FindingRows]:
     """The findings about the labels of a classification's train split; none without one, and none for other tasks.
 
-    A label without any train row is reported where it occurs, in the other splits; as a rare label of train only if no split has
-    it. sample: whether the rows are a sample, where both kinds are only info.
+    A label without any train row is never predicted: it is reported where it occurs, in the other splits, and as a rare label of
+    train only if no split has it. sample: whether the rows are a sample, where both kinds are only info.
     """
     if not isinstance(task, tasks.Classification | tasks.MultilabelClassification) or "train" not in splits:
         return []
@@ -149,6 +137,7 @@ def check_training_labels(
     counts = {split: count_labels(table, "label") for split, table in tables.items()}
     train = counts.pop("train")
     missing = [label for label in range(len(task.labels)) if label not in train]
+    severity: Severity | None = "info" if sample else None
     findings, elsewhere = [], set[int]()
     for split, by_label in counts.items():
         here = [label for label in missing if label in by_label]
@@ -162,7 +151,7 @@ def check_training_labels(
             tables[split],
             _has_label(task, here),
             detail=detail,
-            severity="info" if sample else None,
+            severity=severity,
         )
     rare = [
         f"{name}: {train.get(label, 0)}"
@@ -170,10 +159,8 @@ def check_training_labels(
         if train.get(label, 0) < MIN_TRAIN_ROWS and label not in elsewhere
     ]
     if rare:
-        severity: Severity = "info" if sample else KINDS["few_rows_of_label"].severity
         location, share = ("default", "train", "label"), len(rare) / len(task.labels)
-        finding = Finding("few_rows_of_label", severity, *location, len(rare), share, tuple(rare[:EXAMPLES]))
-        findings.append(without_rows(finding))
+        findings.append(summary_finding("few_rows_of_label", location, len(rare), share, rare, severity=severity))
     return findings
 
 
@@ -187,12 +174,7 @@ def _has_label(task: tasks.Task, labels: list[int]) -> pl.Expr:
 def audit_judgements(
     task: tasks.Task, frames: Frames, split: str, corpus_survey: pl.DataFrame, seed: int
 ) -> list[FindingRows]:
-    """The findings about the relevance judgements of a split; none for a task other than retrieval and reranking.
-
-    seed: the one that the hashes of the survey were computed with.
-    """
-    if not isinstance(task, tasks.Retrieval | tasks.Reranking):
-        return []
+    """The findings about the relevance judgements of a split. seed: the one that the hashes of the survey were computed with."""
     corpus_survey = corpus_survey.with_columns(read_column(frames["corpus"][split], "id").alias("corpus-id"))
     documents = corpus_survey.select("texts", "corpus-id")
     judgements = frames["qrels"][split].select("query-id", "corpus-id", "score")
@@ -236,12 +218,10 @@ def _find_unjudged_twins(qrels: pl.DataFrame, pool: pl.DataFrame, by: list[str],
         return twins.join(judged, on=["query-id", "corpus-id"], how="anti", maintain_order="left")
 
     name = row_id(["query-id", "corpus-id"])
-    examples = tuple(list_twins(texts.head(EXAMPLES)).head(EXAMPLES).select(row=name)["row"])
-    severity, share = KINDS["unjudged_twin"].severity, count / (count + positives)
-    finding = Finding("unjudged_twin", severity, "qrels", split, "", count, share, examples)
-    schema = {"row": pl.String}
-    rows = pl.defer(lambda: list_twins(texts).select(row=name), schema=schema)
-    return [FindingRows(finding, rows)]
+    examples = list_twins(texts.head(EXAMPLES)).head(EXAMPLES).select(row=name)["row"].to_list()
+    found = summary_finding("unjudged_twin", ("qrels", split, ""), count, count / (count + positives), examples)
+    rows = pl.defer(lambda: list_twins(texts).select(row=name), schema={"row": pl.String})
+    return [replace(found, rows=rows)]
 
 
 def _find_queries_in_corpus(frames: Frames, split: str, corpus_survey: pl.DataFrame, seed: int) -> list[FindingRows]:
@@ -272,7 +252,6 @@ def _find_shared_ids(frames: Frames, split: str, documents: pl.Series, qrels: pl
 
 
 NUMBER = r"^\s*[+-]?\d+(?:[.,\s]\d+)*\s*%?\s*$"
-DOCUMENTS = ("positives", "negatives")
 
 
 def check_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[FindingRows]:
@@ -298,91 +277,74 @@ def audit_training_pairs(frame: pl.LazyFrame, config: str, split: str) -> list[F
     """
     has_mined = "mined" in frame.collect_schema().names()
     mined = (pl.col("mined") if has_mined else pl.lit([], pl.List(pl.String))).list.len().alias("mined")
-    texts = frame.select("query", *DOCUMENTS, mined).with_row_index("position").collect(engine="streaming")
-    queries = texts.select("position", text="query")
-    positives, negatives = (_explode(texts, column) for column in DOCUMENTS)
-    compared = {
-        ("negative_is_positive", "negatives"): (negatives, positives),
-        ("positive_is_query", "positives"): (positives, queries),
-    }
+    rows = frame.select("query", "positives", "negatives", mined).with_row_index("position").collect(engine="streaming")
+    texts = {"query": rows.select("position", text="query")}
+    texts |= {column: _explode(rows, column) for column in ("positives", "negatives")}
+    exact, folded = (
+        _matching_rows(sides) for sides in (texts, {column: _fold(side) for column, side in texts.items()})
+    )
     findings = []
-    for (kind, column), (some, others) in compared.items():
-        findings += _find_rows(kind, (config, split, column), texts, _equal_rows(some, others))
-    findings += _find_rows("duplicate_negative", (config, split, "negatives"), texts, _repeating_rows(negatives))
-    for column, some in (("query", queries), ("positives", positives), ("negatives", negatives)):
-        numbers = some.filter(pl.col("text").str.contains(NUMBER))["position"]
-        findings += findings_where("number_text", (config, split, column), texts, _is_in(numbers))
+    for (kind, column), positions in exact.items():
+        location, is_exact = (config, split, column), _is_in(positions)
+        findings += findings_where(kind, location, rows, is_exact)
+        is_folded = _is_in(folded[kind, column]) & ~is_exact
+        findings += findings_where(kind, location, rows, is_folded, detail=FOLDED_DETAIL)
+    for column, side in texts.items():
+        numbers = side.filter(pl.col("text").str.contains(NUMBER))["position"]
+        findings += findings_where("number_text", (config, split, column), rows, _is_in(numbers))
     count = pl.col("negatives").list.len() + pl.col("mined")
-    lengths = texts.select(least=count.min(), most=count.max()).row(0)
-    detail = f"{lengths[0]} to {lengths[1]} in a row" if lengths[0] < lengths[1] else f"{lengths[0]} in every row"
+    least, most = rows.select(least=count.min(), most=count.max()).row(0)
+    detail = f"{least} to {most} in a row" if least < most else f"{least} in every row"
     location = (config, split, "negatives")
-    findings += findings_where("too_few_negatives", location, texts, count < MIN_NEGATIVES, detail=detail)
-    findings += _find_text_conditions((config, split, "positives"), texts, positives.filter(pl.col("place") > 0))
-    return findings + _find_text_conditions(location, texts, negatives)
+    findings += findings_where("too_few_negatives", location, rows, count < MIN_NEGATIVES, detail=detail)
+    later_positives = texts["positives"].filter(pl.col("place") > 0)
+    findings += _find_text_conditions((config, split, "positives"), rows, later_positives, "in a later positive")
+    return findings + _find_text_conditions(location, rows, texts["negatives"])
 
 
-def _explode(texts: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The texts of a column of lists: position of the row, place in its list, text."""
-    lists = texts.select("position", text=column).filter(pl.col("text").list.len() > 0)
+def _explode(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The texts of a column of lists: position of the row, text, place in its list."""
+    lists = rows.select("position", text=column).filter(pl.col("text").list.len() > 0)
     return lists.explode("text").with_columns(place=pl.int_range(pl.len()).over("position"))
 
 
-def _fold(table: pl.DataFrame) -> pl.DataFrame:
-    """The same rows with folded texts; each different text is folded once, as a random negative is one in many rows."""
-    folded = table.select(pl.col("text").unique()).with_columns(folded=fold_text(pl.col("text")))
-    joined = table.select("position", "text").join(folded, on="text", maintain_order="left")
-    return joined.select("position", text="folded")
+def _fold(side: pl.DataFrame) -> pl.DataFrame:
+    """The same rows with folded texts; each distinct text is folded once, because random negatives recur in many rows."""
+    folded = side.select(pl.col("text").unique()).with_columns(folded=fold_text(pl.col("text")))
+    return side.join(folded, on="text", maintain_order="left").select("position", text="folded")
 
 
-def _equal_rows(some: pl.DataFrame, others: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """The positions of the rows that have a text of both tables, exactly and after folding."""
-    folded, folded_others = map(_fold, (some, others))
-    return tuple(  # type: ignore[return-value]
-        one.join(other, on=["position", "text"], how="semi")["position"].unique()
-        for one, other in ((some, others), (folded, folded_others))
-    )
+def _matching_rows(sides: Mapping[str, pl.DataFrame]) -> dict[tuple[str, str], pl.Series]:
+    """The positions of the rows with equal texts, by kind and column. sides: `position` and `text` of each column's texts."""
 
+    def equal(some: str, others: str) -> pl.Series:
+        return sides[some].join(sides[others], on=["position", "text"], how="semi")["position"].unique()
 
-def _repeating_rows(some: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """The positions of the rows that have a text twice, exactly and after folding."""
     is_repeated = ~pl.struct("position", "text").is_first_distinct()
-    folded = _fold(some)
-    return some.filter(is_repeated)["position"].unique(), folded.filter(is_repeated)["position"].unique()
-
-
-def _find_rows(
-    kind: str, location: tuple[str, str, str], texts: pl.DataFrame, rows: tuple[pl.Series, pl.Series]
-) -> list[FindingRows]:
-    """The findings for rows that meet a condition exactly, and for those that meet it only after folding."""
-    if rows[1].is_empty():  # equal texts are equal after folding
-        return []
-    exact, folded = map(_is_in, rows)
-    return [
-        *findings_where(kind, location, texts, exact),
-        *findings_where(kind, location, texts, folded & ~exact, detail=FOLDED_DETAIL),
-    ]
+    return {
+        ("negative_is_positive", "negatives"): equal("negatives", "positives"),
+        ("positive_is_query", "positives"): equal("positives", "query"),
+        ("duplicate_negative", "negatives"): sides["negatives"].filter(is_repeated)["position"].unique(),
+    }
 
 
 def _find_text_conditions(
-    location: tuple[str, str, str], texts: pl.DataFrame, documents: pl.DataFrame
+    location: Location, rows: pl.DataFrame, documents: pl.DataFrame, detail: str = ""
 ) -> list[FindingRows]:
     """The findings about single documents of a column of lists: the rows that have such a document."""
     if documents.is_empty():
         return []
     text, suspect = pl.col("text"), pl.col("suspect")
     forms = TextForms(received=text, own=text, suspect=suspect, of_retrieval=True)
-    different = documents.select(text.unique()).with_columns(suspect=suspects(text))
+    distinct = documents.select(text.unique()).with_columns(suspect=suspects(text))
     conditions = {f"{kind} {part}": applies(forms) for (kind, part), applies in TEXT_CONDITIONS.items()}
-    marked = different.select("text", **conditions).filter(pl.any_horizontal(list(conditions)))
-    if marked.is_empty():
-        return []
+    marked = distinct.select("text", **conditions).filter(pl.any_horizontal(list(conditions)))
     marked = documents.select("position", "text").join(marked, on="text").drop("text")
     findings = []
     for kind in dict.fromkeys(kind for kind, _ in TEXT_CONDITIONS):
-        columns = [f"{one} {part}" for one, part in TEXT_CONDITIONS if one == kind]
+        columns = [column for column in conditions if column.startswith(f"{kind} ")]
         positions = marked.filter(pl.any_horizontal(columns))["position"].unique()
-        detail = "in a later positive" if location[2] == "positives" else ""
-        findings += findings_where(kind, location, texts, _is_in(positions), detail=detail)
+        findings += findings_where(kind, location, rows, _is_in(positions), detail=detail)
     return findings
 
 

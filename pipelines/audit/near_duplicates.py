@@ -1,49 +1,41 @@
-"""Near-duplicates: texts that are nearly the same as an earlier one, proposed by MinHash and then compared.
-
-Each row gets BANDS numbers, each made of ROWS_PER_BAND minimal hashes. Rows that agree in MIN_COMMON_BANDS bands are candidates.
-
-An example: two minimal hashes are equal with the probability of the Jaccard similarity, so two texts with similarity 0.9 agree in
-a band with probability 0.9^5 = 0.59, and in fewer than 2 of 14 bands with 0.41^14 + 14 * 0.59 * 0.41^13 = 0.00008: one pair in
-12,000 is missed. With similarity 0.5 a pair agrees in a band with probability 0.03, and one pair in fifteen are candidates.
-
-They are numbers that two texts share if they share a shingle. The numbers differ between versions of polars: never store them.
-
-Two sets are nearly the same if they share at least MIN_SHARED_PERCENT of the numbers that either has (Jaccard similarity). Let
-the numbers of all sets be sorted in one order, and call the first of each set its prefix. Two sets of 20 numbers that are nearly
-the same share 19, so that they share one of the first 2 of each (prefix filtering; Bayardo et al. 2007, Xiao et al. 2008). Sorted
-from rare to frequent, few sets share a number of their prefixes.
-
-An example is a text that a template made. All such texts share the shingles of the template, but the rarest of each are those of
-its own words: it is compared only with texts that share some of these.
-
-A prefix may have frequent numbers all the same. So a set is compared with at most MAX_NEIGHBOURS sets for each number of its
-prefix, the nearest first, and with none after the first that is nearly the same.
+"""Near-duplicates: texts that are nearly the same as an earlier text, proposed by MinHash and then compared.
 
 Two texts are near-duplicates if they share at least MIN_SHARED_PERCENT of their shingles: of all that either has (Jaccard
 similarity). The shingles of a text, folded (builders.shaping.folding), are its runs of SHINGLE_WORDS words if both texts have
-LONG_TEXT_WORDS words or more, else its runs of SHINGLE_CHARACTERS characters; the shingle of a shorter text is all of it. If rows
-have two texts each, both must be near-duplicates of their counterparts.
+LONG_TEXT_WORDS words or more, else its runs of SHINGLE_CHARACTERS characters; the shingle of a shorter text is all of it. If
+rows have two texts each, both must be near-duplicates of their counterparts.
 
-MinHash (pipelines.audit.near_duplicates) selects the rows that may have a near-duplicate; these are compared with each other
-(pipelines.audit.near_duplicates).
+MinHash selects the rows that may have a near-duplicate. Each row gets BANDS numbers, each made of ROWS_PER_BAND minimal hashes
+of its rough shingles (pipelines.audit.shingles); rows that agree in MIN_COMMON_BANDS bands are candidates. An example: two
+minimal hashes are equal with the probability of the Jaccard similarity, so two texts with similarity 0.9 agree in a band with
+probability 0.9^5 = 0.59, and in fewer than 2 of 14 bands with 0.41^14 + 14 * 0.59 * 0.41^13 = 0.00008: one pair in 12,000 is
+missed. With similarity 0.5 a pair agrees in a band with probability 0.03, and one pair in fifteen are candidates.
+
+The candidates are compared by the hashes of their exact shingles, as sets of numbers. Let the numbers of all sets be sorted in
+one order, and call the first of each set its prefix. Two sets of 20 numbers that are nearly the same share 19, so that they
+share one of the first 2 of each (prefix filtering; Bayardo et al. 2007, Xiao et al. 2008). Sorted from rare to frequent, few
+sets share a number of their prefixes. An example is a text that a template made. All such texts share the shingles of the
+template, but the rarest of each are those of its own words: it is compared only with texts that share some of these. A prefix
+may have frequent numbers all the same. So a set is compared with at most MAX_NEIGHBOURS sets for each number of its prefix, the
+nearest first, and with none after the first that is nearly the same.
+
+All numbers differ between versions of polars: never store them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from rensa import RMinHash
 
 from builders.batches import map_in_order
 from builders.shaping.folding import fold_text
+from cards.kinds import MIN_SHARED_PERCENT, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from pipelines.audit.shingles import (
     FACTORS,
-    SHINGLE_CHARACTERS,
-    SHINGLE_WORDS,
+    Array,
     Ragged,
     combine_kinds,
     hash_runs,
@@ -57,13 +49,67 @@ from pipelines.audit.shingles import (
 )
 from pipelines.process.stages import counted, stage
 
-Array = npt.NDArray[Any]
-
 BANDS, ROWS_PER_BAND, MIN_COMMON_BANDS = 14, 5, 2
 SEED = 1
 # Rows that agree in a band are checked in pairs at these distances among them; all rows of a larger group are candidates.
 DISTANCES = range(1, 9)
 CHUNK_ROWS = 500  # rows worked on at a time, so that what is computed of them stays in the processor's cache
+BATCH_ROWS = 20_000  # rows read at a time
+ROW_BITS = 9
+EXACT_ROWS = 1 << ROW_BITS  # texts whose shingles are computed at a time
+PAIR_BITS = 14
+COMPARED_PAIRS = 1 << PAIR_BITS  # at a time
+MAX_NEIGHBOURS = 50
+COUNTER_BITS = 20  # numbers are counted by their first bits: an estimate of their frequency is enough
+SET_BITS, NUMBER_BITS = 24, 40  # of a uint64 that holds a set and a number
+# Numbers are sorted by the class of their frequency: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, ...
+CLASSES = np.unique([base << power >> 2 for power in range(2, 40) for base in (4, 5, 6, 7)])
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Sets of numbers, in the order of their rows.
+
+    rows: the row that each belongs to. columns: for each text of a row, the numbers (uint64) of each set, none of them twice, and
+    none in two columns. texts: a number for each set, the same if its texts are. has_letters, is_long: for each set and each of
+    its texts, whether the numbers are those of letters, and whether the text is long. Two long texts are compared by their words,
+    never by their letters.
+    """
+
+    rows: Array
+    columns: tuple[Ragged, ...]
+    texts: Array
+    has_letters: Array
+    is_long: Array
+
+
+def find_near_duplicates(
+    frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], splits: pl.Series, compared: pl.Series
+) -> pl.DataFrame:
+    """The rows that are near-duplicates of an earlier row, for each split that has such a row.
+
+    texts: one or two of each row, by name, without nulls. splits: the number of the split of each row of the frame, ascending.
+    compared: whether a row is compared at all. Returns the columns row (its position), split, earlier (the position of the row
+    found in that split: the first that is the same after folding, else another near-duplicate), all uint32, and is_same (after
+    folding), without repeats of row and split, sorted by both.
+    """
+    with stage("near-duplicates", total=len(splits), unit="rows") as advance:
+        rows, bands = compute_bands(counted(_read_batches(frame.select(**texts)), advance))
+    with stage("near-duplicates: selecting candidates"):
+        is_compared = compared.to_numpy()[rows]
+        candidates = candidate_rows(rows[is_compared], bands[is_compared])
+    with stage("near-duplicates: reading candidates", total=len(candidates), unit="rows") as advance:
+        sets = _read_sets(frame, texts, candidates, advance)
+    with stage("near-duplicates: comparing candidates"):
+        return join_similar(sets, splits.to_numpy())
+
+
+def _read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """The rows in batches, each read on demand; `collect_batches` would read ahead without limit."""
+    start = 0
+    while len(batch := frame.slice(start, BATCH_ROWS).collect(engine="streaming")):
+        yield batch
+        start += BATCH_ROWS
 
 
 def compute_bands(batches: Iterable[pl.DataFrame]) -> tuple[Array, Array]:
@@ -78,26 +124,6 @@ def compute_bands(batches: Iterable[pl.DataFrame]) -> tuple[Array, Array]:
         bands.append(batch_bands)
         start += height
     return np.concatenate(rows), np.concatenate(bands)
-
-
-def candidate_rows(rows: Array, bands: Array) -> Array:
-    """The rows, ascending, that agree with another row in enough bands.
-
-    rows, bands: what `compute_bands` returns, or some of it.
-    """
-    is_candidate, in_large_groups = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int64)
-    for band in range(BANDS):
-        order = np.argsort(bands[:, band], kind="stable")
-        numbers = bands[order, band]
-        distance = DISTANCES.stop
-        in_large_groups[order[_has_equal(numbers, distance)]] += 1
-        for earlier, later in _neighbours(order, numbers):
-            is_open = ~(is_candidate[earlier] & is_candidate[later])
-            one, other = earlier[is_open], later[is_open]
-            agree = (bands[one] == bands[other]).sum(axis=1) >= MIN_COMMON_BANDS
-            is_candidate[one[agree]] = is_candidate[other[agree]] = True
-    is_candidate |= in_large_groups >= MIN_COMMON_BANDS
-    return np.unique(rows[is_candidate])
 
 
 def _compute_batch(batch: pl.DataFrame) -> tuple[int, Array, Array]:
@@ -122,6 +148,26 @@ def band_numbers(shingles: Ragged) -> Array:
     return (numbers >> np.uint64(32)).astype(np.uint32)
 
 
+def candidate_rows(rows: Array, bands: Array) -> Array:
+    """The rows, ascending, that agree with another row in enough bands.
+
+    rows, bands: what `compute_bands` returns, or some of it.
+    """
+    is_candidate, in_large_groups = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int64)
+    for band in range(BANDS):
+        order = np.argsort(bands[:, band], kind="stable")
+        numbers = bands[order, band]
+        distance = DISTANCES.stop
+        in_large_groups[order[_has_equal(numbers, distance)]] += 1
+        for earlier, later in _neighbours(order, numbers):
+            is_open = ~(is_candidate[earlier] & is_candidate[later])
+            one, other = earlier[is_open], later[is_open]
+            agree = (bands[one] == bands[other]).sum(axis=1) >= MIN_COMMON_BANDS
+            is_candidate[one[agree]] = is_candidate[other[agree]] = True
+    is_candidate |= in_large_groups >= MIN_COMMON_BANDS
+    return np.unique(rows[is_candidate])
+
+
 def _neighbours(order: Array, numbers: Array) -> Iterator[tuple[Array, Array]]:
     """The positions, earlier and later, that are each of DISTANCES apart among those with the same number."""
     later = np.arange(len(order))
@@ -142,10 +188,45 @@ def _has_equal(numbers: Array, distance: int) -> Array:
     return np.cumsum(change[:-1]) > 0
 
 
-ROW_BITS = 9
-EXACT_ROWS = 1 << ROW_BITS  # texts whose shingles are computed at a time
-PAIR_BITS = 14
-COMPARED_PAIRS = 1 << PAIR_BITS  # at a time
+def _read_sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array, advance: Callable[[int], None]) -> Sets:
+    """The shingles of some rows, as the definition has them: a set for each choice of kinds that its texts have."""
+    batches = counted(_read_rows(frame.select(**texts), rows), advance)
+    chunks = (chunk for batch in batches for chunk in batch.iter_slices(EXACT_ROWS))
+    empty = _shingle_sets(pl.DataFrame(schema={"__row": pl.UInt32} | dict.fromkeys(texts, pl.String)))
+    parts = [empty, *(map_in_order(_shingle_sets, chunks) if len(rows) else ())]
+    order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
+    columns = [stack_rows(column) for column in zip(*(part.columns for part in parts), strict=True)]
+    return Sets(
+        np.concatenate([part.rows for part in parts])[order],
+        tuple(take_rows(column, order) for column in columns),
+        np.concatenate([part.texts for part in parts])[order],
+        np.concatenate([part.has_letters for part in parts])[order],
+        np.concatenate([part.is_long for part in parts])[order],
+    )
+
+
+def _read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:
+    """Some rows, ascending, in batches, with their position in the column __row."""
+    batches, firsts = np.unique(rows // BATCH_ROWS, return_index=True)
+    for number, positions in zip(batches.tolist(), np.split(rows, firsts[1:]), strict=False):
+        start = number * BATCH_ROWS
+        batch = frame.slice(start, BATCH_ROWS).collect(engine="streaming")
+        yield batch[positions - start].insert_column(0, pl.Series("__row", positions, pl.UInt32))
+
+
+def _shingle_sets(batch: pl.DataFrame) -> Sets:
+    """The sets of up to EXACT_ROWS rows. batch: the column __row, and columns of texts."""
+    folded = batch.select("__row", fold_text(pl.exclude("__row")))
+    texts = folded.drop("__row").hash_rows().to_numpy()
+    rows = folded["__row"].to_numpy().astype(np.int64)
+    shingled = [exact_shingles(column, salt=2 * number) for number, column in enumerate(folded.get_columns()[1:])]
+    is_long = np.stack([long for long, _ in shingled], axis=1)
+    choices = list(combine_kinds([kinds for _, kinds in shingled], len(rows)))
+    chosen = np.concatenate([own for own, _, _ in choices])
+    has_letters = np.concatenate([np.tile(np.array(kinds) == 1, (len(own), 1)) for own, kinds, _ in choices])
+    columns = zip(*(parts for _, _, parts in choices), strict=True)
+    shingles = tuple(stack_rows(column) for column in columns)
+    return Sets(rows[chosen], shingles, texts[chosen], has_letters, is_long[chosen])
 
 
 def exact_shingles(texts: pl.Series, salt: int) -> tuple[Array, list[tuple[Array, Ragged]]]:
@@ -170,43 +251,6 @@ def _without_repeats(rows: Ragged) -> Ragged:
     numbers = numbers[np.append(True, numbers[1:] != numbers[:-1])] if len(numbers) else numbers
     lengths = np.bincount((numbers >> np.uint64(64 - ROW_BITS)).astype(np.int64), minlength=len(rows.lengths))
     return Ragged(numbers << np.uint64(ROW_BITS), offsets_from_lengths(lengths))
-
-
-def count_shared(one: Ragged, other: Ragged) -> Array:
-    """How many numbers rows at the same position share, up to COMPARED_PAIRS of them. No row has a number twice.
-
-    The last PAIR_BITS bits are ignored: the sort needs them.
-    """
-    pairs = np.arange(len(one.lengths), dtype=np.uint64) << np.uint64(64 - PAIR_BITS)
-    keys = [np.repeat(pairs, side.lengths) | side.values >> np.uint64(PAIR_BITS) for side in (one, other)]
-    merged = np.sort(np.concatenate(keys))
-    repeated = merged[1:][merged[1:] == merged[:-1]] >> np.uint64(64 - PAIR_BITS)
-    return np.bincount(repeated.astype(np.int64), minlength=len(pairs))
-
-
-MIN_SHARED_PERCENT = 90
-MAX_NEIGHBOURS = 50
-COUNTER_BITS = 20  # numbers are counted by their first bits: an estimate of their frequency is enough
-SET_BITS, NUMBER_BITS = 24, 40  # of a uint64 that holds a set and a number
-# Numbers are sorted by the class of their frequency: 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, ...
-CLASSES = np.unique([base << power >> 2 for power in range(2, 40) for base in (4, 5, 6, 7)])
-
-
-@dataclass(frozen=True)
-class Sets:
-    """Sets of numbers, in the order of their rows.
-
-    rows: the row that each belongs to. columns: for each text of a row, the numbers (uint64) of each set, none of them twice, and
-    none in two columns. texts: a number for each set, the same if its texts are. has_letters, is_long: for each set and each of
-    its texts, whether the numbers are those of letters, and whether the text is long. Two long texts are compared by their words,
-    never by their letters.
-    """
-
-    rows: Array
-    columns: tuple[Ragged, ...]
-    texts: Array
-    has_letters: Array
-    is_long: Array
 
 
 @dataclass(frozen=True)
@@ -325,6 +369,18 @@ def _share_enough(earlier: Ragged, later: Ragged) -> Array:
     return 100 * shared >= MIN_SHARED_PERCENT * (earlier.lengths + later.lengths - shared)
 
 
+def count_shared(one: Ragged, other: Ragged) -> Array:
+    """How many numbers rows at the same position share, up to COMPARED_PAIRS of them. No row has a number twice.
+
+    The last PAIR_BITS bits are ignored: the sort needs them.
+    """
+    pairs = np.arange(len(one.lengths), dtype=np.uint64) << np.uint64(64 - PAIR_BITS)
+    keys = [np.repeat(pairs, side.lengths) | side.values >> np.uint64(PAIR_BITS) for side in (one, other)]
+    merged = np.sort(np.concatenate(keys))
+    repeated = merged[1:][merged[1:] == merged[:-1]] >> np.uint64(64 - PAIR_BITS)
+    return np.bincount(repeated.astype(np.int64), minlength=len(pairs))
+
+
 def _not_in(pairs: Array, compared: Array) -> Array:
     """The pairs that are not among those compared already; both are sorted."""
     if not len(compared):
@@ -332,80 +388,3 @@ def _not_in(pairs: Array, compared: Array) -> Array:
     positions = np.minimum(np.searchsorted(compared, pairs), len(compared) - 1)
     is_new: Array = compared[positions] != pairs
     return pairs[is_new]
-
-
-BATCH_ROWS = 20_000  # rows read at a time
-
-
-def find_near_duplicates(
-    frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], splits: pl.Series, compared: pl.Series
-) -> pl.DataFrame:
-    """The rows that are near-duplicates of an earlier row, for each split that has such a row.
-
-    texts: one or two of each row, by name, without nulls. splits: the number of the split of each row of the frame, ascending.
-    compared: whether a row is compared at all. Returns the columns row (its position), split, earlier (the position of the row
-    found in that split: the first that is the same after folding, else another near-duplicate), all uint32, and is_same (after
-    folding), without repeats of row and split, sorted by both.
-    """
-    with stage("near-duplicates", total=len(splits), unit="rows") as advance:
-        rows, bands = compute_bands(counted(_read_batches(frame.select(**texts)), advance))
-    with stage("near-duplicates: selecting candidates"):
-        is_compared = compared.to_numpy()[rows]
-        candidates = candidate_rows(rows[is_compared], bands[is_compared])
-    with stage("near-duplicates: reading candidates", total=len(candidates), unit="rows") as advance:
-        sets = _read_sets(frame, texts, candidates, advance)
-    with stage("near-duplicates: comparing candidates"):
-        return join_similar(sets, splits.to_numpy())
-
-
-def _read_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """The rows in batches, each read on demand; `collect_batches` would read ahead without limit."""
-    start = 0
-    while len(batch := frame.slice(start, BATCH_ROWS).collect(engine="streaming")):
-        yield batch
-        start += BATCH_ROWS
-
-
-def _read_rows(frame: pl.LazyFrame, rows: Array) -> Iterator[pl.DataFrame]:
-    """Some rows, ascending, in batches, with their position in the column __row."""
-    batches, firsts = np.unique(rows // BATCH_ROWS, return_index=True)
-    for number, positions in zip(batches.tolist(), np.split(rows, firsts[1:]), strict=False):
-        start = number * BATCH_ROWS
-        batch = frame.slice(start, BATCH_ROWS).collect(engine="streaming")
-        yield batch[positions - start].insert_column(0, pl.Series("__row", positions, pl.UInt32))
-
-
-def _read_sets(frame: pl.LazyFrame, texts: Mapping[str, pl.Expr], rows: Array, advance: Callable[[int], None]) -> Sets:
-    """The shingles of some rows, as the definition has them: a set for each choice of kinds that its texts have."""
-    batches = counted(_read_rows(frame.select(**texts), rows), advance)
-    chunks = (chunk for batch in batches for chunk in batch.iter_slices(EXACT_ROWS))
-    empty = _shingle_sets(pl.DataFrame(schema={"__row": pl.UInt32} | dict.fromkeys(texts, pl.String)))
-    parts = [empty, *(map_in_order(_shingle_sets, chunks) if len(rows) else ())]
-    rows_of_sets, texts_of_sets, has_letters, is_long = (
-        np.concatenate(arrays)
-        for arrays in zip(*((one.rows, one.texts, one.has_letters, one.is_long) for one in parts), strict=True)
-    )
-    order = np.argsort(rows_of_sets, kind="stable")
-    columns = [stack_rows(column) for column in zip(*(part.columns for part in parts), strict=True)]
-    return Sets(
-        rows_of_sets[order],
-        tuple(take_rows(column, order) for column in columns),
-        texts_of_sets[order],
-        has_letters[order],
-        is_long[order],
-    )
-
-
-def _shingle_sets(batch: pl.DataFrame) -> Sets:
-    """The sets of up to EXACT_ROWS rows. batch: the column __row, and columns of texts."""
-    folded = batch.select("__row", fold_text(pl.exclude("__row")))
-    texts = folded.drop("__row").hash_rows().to_numpy()
-    rows = folded["__row"].to_numpy().astype(np.int64)
-    shingled = [exact_shingles(column, salt=2 * number) for number, column in enumerate(folded.get_columns()[1:])]
-    is_long = np.stack([long for long, _ in shingled], axis=1)
-    choices = list(combine_kinds([kinds for _, kinds in shingled], len(rows)))
-    chosen = np.concatenate([own for own, _, _ in choices])
-    has_letters = np.concatenate([np.tile(np.array(kinds) == 1, (len(own), 1)) for own, kinds, _ in choices])
-    columns = zip(*(parts for _, _, parts in choices), strict=True)
-    shingles = tuple(stack_rows(column) for column in columns)
-    return Sets(rows[chosen], shingles, texts[chosen], has_letters, is_long[chosen])

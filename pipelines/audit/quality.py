@@ -1,8 +1,7 @@
 """The audit of a dataset that a reader can load: all findings but those of integrity; those that its builder declares are known.
 
-This module only runs the families and sorts what they find. A new kind of finding goes into its family (texts, duplicates,
-leaks, labels, identical_pairs, leaking_columns, shortcuts, label_order, judgements, training_pairs, wrong_language for languages
-and scripts) and into pipelines.audit.kinds, which says what it means.
+This module only runs the families and sorts what they find. A new kind of finding is a record in cards.kinds, which says what it
+means, and a search in its family: texts, duplicates (leaks too), judgements (labels and training pairs too) or shortcuts.
 
 Texts are compared whole and exactly, by the numbers that represent them (pipelines.audit.tables); only these numbers are
 all in memory at once. The text of a document is its title and text as mteb joins them. One kind is checked on a sample of large
@@ -18,6 +17,7 @@ import polars as pl
 from builders import tasks
 from builders.errors import FindingsError
 from builders.spec import KnownFinding
+from cards.kinds import KINDS, SAMPLE
 from cards.manifest import SEVERITIES, Finding
 from pipelines.audit.duplicates import (
     audit_duplicates,
@@ -27,8 +27,7 @@ from pipelines.audit.duplicates import (
 )
 from pipelines.audit.findings import FindingRows, with_examples
 from pipelines.audit.judgements import audit_judgements, audit_labels, audit_training_pairs, find_sorted_labels
-from pipelines.audit.kinds import KINDS
-from pipelines.audit.languages import SAMPLE, SampledTexts, sample_texts
+from pipelines.audit.languages import SampledTexts, sample_texts
 from pipelines.audit.shortcuts import find_candidate_shortcuts, find_label_shortcuts, find_leaking_columns
 from pipelines.audit.survey import Surveys, survey_tables
 from pipelines.audit.tables import Frames, hash_seed, model_inputs, text_layouts
@@ -105,13 +104,12 @@ def _audit_families(
                 findings += audit_leaks(task, layout, group, near_duplicates)
         with stage("audit of labels"):
             findings += audit_labels(task, layout, frames, by_split)
-    if isinstance(task, tasks.Contrastive):
-        with stage("audit of training pairs"):
-            for config in task.configs:
-                for split in splits:
-                    findings += audit_training_pairs(frames[config][split], config, split)
     for split in splits:
-        if ("default", split) in surveys and not isinstance(task, tasks.Contrastive):
+        if isinstance(task, tasks.Contrastive):
+            with stage("audit of training pairs"):
+                for config in task.configs:
+                    findings += audit_training_pairs(frames[config][split], config, split)
+        elif ("default", split) in surveys:
             with stage("audit of labels"):
                 findings += find_identical_pairs(task, surveys["default", split], split)
                 findings += find_leaking_columns(task, frames, split)
@@ -120,7 +118,7 @@ def _audit_families(
         if ("corpus", split) in surveys:
             with stage("audit of judgements"):
                 findings += audit_judgements(task, frames, split, surveys["corpus", split], seed)
-        if ("corpus", split) in surveys and isinstance(task, tasks.Reranking):
+        if isinstance(task, tasks.Reranking):
             with stage("audit of candidates"):
                 findings += find_candidate_shortcuts(frames, split, surveys["corpus", split])
     return findings
@@ -129,8 +127,8 @@ def _audit_families(
 def _sort_findings(findings: list[FindingRows], task: tasks.Task, splits: tuple[str, ...]) -> list[FindingRows]:
     configs, kinds = [layout.config for layout in tasks.layouts(task)], list(KINDS)
 
-    def sort_key(one: FindingRows) -> tuple[int, int, int, int, str]:
-        finding = one.finding
+    def sort_key(found: FindingRows) -> tuple[int, int, int, int, str]:
+        finding = found.finding
         location = configs.index(finding.config), splits.index(finding.split), finding.column
         return SEVERITIES.index(finding.severity), kinds.index(finding.kind), *location
 
@@ -140,7 +138,7 @@ def _sort_findings(findings: list[FindingRows], task: tasks.Task, splits: tuple[
 def explain_findings(findings: Sequence[Finding], known_findings: Sequence[KnownFinding]) -> list[Finding]:
     """The findings, the known ones with the reason why they stay (`why`)."""
     return [
-        replace(finding, why=next((one.why for one in known_findings if _matches(finding, one)), finding.why))
+        replace(finding, why=next((known.why for known in known_findings if _matches(finding, known)), finding.why))
         for finding in findings
     ]
 
@@ -154,13 +152,15 @@ def verify_known_findings(
 
     Raises FindingsError with the counts that differ.
     """
-    counts = [(one, sum(finding.count for finding in findings if _matches(finding, one))) for one in known_findings]
-    changes = [(one, count) for one, count in counts if count != one.count]
+    counts = [
+        (known, sum(finding.count for finding in findings if _matches(finding, known))) for known in known_findings
+    ]
+    changes = [(known, count) for known, count in counts if count != known.count]
     if changes:
         raise FindingsError(
             f"{release}: {len(changes)} of {len(known_findings)} known findings are not as declared",
-            found="; ".join(f"{_describe(one)}: {count:,}" for one, count in changes),
-            expected="; ".join(f"{_describe(one)}: {one.count:,}" for one, _ in changes),
+            found="; ".join(f"{_describe(known)}: {count:,}" for known, count in changes),
+            expected="; ".join(f"{_describe(known)}: {known.count:,}" for known, _ in changes),
             todo=f"inspect the rows, then fix the recipe in a new version or correct `known` in {module}",
         )
 
@@ -168,17 +168,15 @@ def verify_known_findings(
 def known_findings_of_splits(known_findings: Sequence[KnownFinding], splits: Sequence[str]) -> tuple[KnownFinding, ...]:
     """The known findings that a release of some splits must have. Leaks are left out: they need all splits."""
     leaks = ("split_leak", "near_leak")
-    within_a_split = [one for one in known_findings if one.kind not in leaks and not one.detail.startswith("in ")]
-    return tuple(one for one in within_a_split if _split(one) in splits)
+    within_a_split = [
+        known for known in known_findings if known.kind not in leaks and not known.detail.startswith("in ")
+    ]
+    return tuple(known for known in within_a_split if known.location.split("/")[1].split(".")[0] in splits)
 
 
 def _matches(finding: Finding, known_finding: KnownFinding) -> bool:
     is_same = (finding.kind, finding.location) == (known_finding.kind, known_finding.location)
     return is_same and known_finding.detail in ("", finding.detail)
-
-
-def _split(known_finding: KnownFinding) -> str:
-    return known_finding.location.split("/")[1].split(".")[0]
 
 
 def _describe(known_finding: KnownFinding) -> str:

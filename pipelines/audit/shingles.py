@@ -34,13 +34,12 @@ import numpy.typing as npt
 import polars as pl
 
 from builders.shaping.folding import fold_texts
+from cards.kinds import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 
 Array = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
 
-LONG_TEXT_WORDS = 60  # if one word of 60 differs, the texts share 55 of 61 runs, just over 90 %
 OVERLAP_WORDS = 80  # a text of 80 words is never a near-duplicate of one with fewer than 60, in practice
-SHINGLE_WORDS, SHINGLE_CHARACTERS = 3, 5  # in a run
 
 # The usual characters: ASCII, most of Latin-1, the modern Cyrillic letters, dashes, quotation marks, wide spaces, the euro; and
 # №, which folds to the word `no` but is too frequent in Russian to fold every text that has it. Their first bytes in UTF-8:

@@ -1,16 +1,14 @@
 """Findings about shortcuts: a length, shared words, a position or another column that tells the label, although nobody meant it.
 
-A model never sees such a column, but it shows that texts with different labels differ in more than their label. An example is the
-origin of a text: a model that recognises the style of a newspaper then also knows that a text expresses no emotion.
+A model can use a shortcut in place of what the task asks for, so that a score says less. It never sees another column, but such a
+column shows that texts with different labels differ in more than their label. An example is the origin of a text: a model that
+recognises the style of a newspaper then also knows that a text expresses no emotion.
 
 The strength of a guess: of two rows, one with the label and one without, how often does the row with the label have the higher
 number, where equal numbers count half? 0.5 is chance, 1 is always, 0 is never. It is the area under the ROC curve (AUC), and
-U / mn of Mann and Whitney. It is computed from exact sums, so it does not depend on the order of the rows.
-
-Each strength comes with its standard error if number and label are unrelated, corrected for equal numbers.
-
-A model can use a shortcut in place of what the task asks for, so that a score says less. Candidates are compared within each
-query, and every query counts the same; scores (STS) by Spearman's rank correlation, the main score of that task.
+U / mn of Mann and Whitney. It is computed from exact sums, so it does not depend on the order of the rows. Each strength comes
+with its standard error if number and label are unrelated, corrected for equal numbers. Candidates are compared within each query,
+and every query counts the same; scores (STS) by Spearman's rank correlation, the main score of that task.
 
 Not looked for: shortcuts in retrieval, where a document that nobody judged is not irrelevant, and relevant articles may well be
 longer; and in bitext, where every text has its translation.
@@ -23,10 +21,7 @@ import polars as pl
 
 from builders import tasks
 from builders.shaping.folding import fold_text
-from cards.manifest import Finding, Severity
-from pipelines.audit.findings import EXAMPLES, FindingRows, without_rows
-from pipelines.audit.kinds import (
-    KINDS,
+from cards.kinds import (
     MAX_COMPARED,
     MIN_ASSOCIATION,
     MIN_LABEL_ROWS,
@@ -35,186 +30,11 @@ from pipelines.audit.kinds import (
     NUMBER_GROUPS,
     STANDARD_ERRORS,
 )
+from pipelines.audit.findings import EXAMPLES, FindingRows, summary_finding
 from pipelines.audit.tables import Frames, Location, list_candidates, model_input, read_column
 
 NO_LABEL = "no label"
 SHOWN_VALUES, SHOWN_CHARACTERS = 3, 40  # of a column, in an example
-
-
-def find_leaking_columns(task: tasks.Task, frames: Frames, split: str) -> list[FindingRows]:
-    """A finding for each column of a split that tells at least one label; none for tasks without labels."""
-    if not task.type.label:
-        return []
-    [layout], frame = task.type.layouts, frames["default"][split]
-    columns = [column for column in frame.collect_schema() if column not in layout.columns and column != "id"]
-    if not columns:
-        return []
-    rows = frame.select(task.type.label, *columns).collect(engine="streaming")
-    labels = row_labels(task, rows[task.type.label])
-    findings = []
-    for column in columns:
-        values = _values(rows[column])
-        if 1 < values.n_unique() < len(values):
-            findings += _find_leaked_labels(values, labels, ("default", split, column))
-    return findings
-
-
-def number_groups(numbers: pl.Series) -> pl.Series:
-    """Numbers as the names of at most NUMBER_GROUPS groups of about equal size; one group for each number if there are few.
-
-    Equal numbers are in one group, which is named after its lowest and its highest number.
-    """
-    if numbers.n_unique() <= NUMBER_GROUPS:
-        return numbers.cast(pl.String)
-    rank = (numbers.rank("min") - 1).cast(pl.Int64)
-    groups = pl.DataFrame({"number": numbers, "group": rank * NUMBER_GROUPS // len(numbers)})
-    ends = [pl.col("number").min().over("group"), pl.col("number").max().over("group")]
-    return groups.select(name=pl.format("{} to {}", *ends))["name"]
-
-
-def row_labels(task: tasks.Task, labels: pl.Series) -> pl.Series:
-    """The names of the labels of each row, as a list: of the only label, of several labels, or of a group of scores."""
-    names = pl.Series(tasks.label_names(task), dtype=pl.String)
-    if isinstance(task, tasks.MultilabelClassification):
-        name = pl.element().replace_strict(range(len(names)), names, default=None, return_dtype=pl.String)
-        named = labels.list.eval(name)
-        none = pl.Series([[NO_LABEL]], dtype=pl.List(pl.String))
-        return pl.select(pl.when(named.list.len() == 0).then(none).otherwise(named))[:, 0]
-    if len(names):
-        labels = labels.replace_strict(range(len(names)), names, default=None, return_dtype=pl.String)
-    return (number_groups(labels) if isinstance(task, tasks.STS) else labels).reshape((-1, 1)).arr.to_list()
-
-
-def _values(column: pl.Series) -> pl.Series:
-    """The values of a column as strings: lists joined, numbers in groups."""
-    if isinstance(column.dtype, pl.List):
-        return column.cast(pl.List(pl.String)).list.join(", ")
-    return number_groups(column) if column.dtype.is_numeric() else column.cast(pl.String)
-
-
-def _find_leaked_labels(values: pl.Series, labels: pl.Series, location: tuple[str, str, str]) -> list[FindingRows]:
-    """A finding for the labels that the values tell from all others, the label that leaks most first.
-
-    Each label is compared with all others. The chi-squared statistic of the table of values and of having the label is
-    (sum of n(value, label)^2 / n(value) - n p^2) / (p (1 - p)), where p is the share of rows with the label. Cramér's V with the
-    correction of Bergsma (2013) is 0 on average for a column without any relation to the labels, also if it has many values.
-    """
-    n = len(values)
-    rows = pl.DataFrame({"value": values, "label": labels})
-    counts = rows.explode("label").drop_nulls().group_by("value", "label").agg(both=pl.len().cast(pl.Float64))
-    counts = counts.join(rows.group_by("value").agg(rows=pl.len().cast(pl.Float64)), on="value")
-    by_label = counts.group_by("label").agg(
-        with_label=pl.col("both").sum(),
-        squares=(pl.col("both") ** 2 / pl.col("rows")).sum(),
-        gained=(2 * pl.col("both") - pl.col("rows")).clip(0).sum(),
-    )
-    degrees = values.n_unique() - 1
-    share = pl.col("with_label") / n
-    phi = (pl.col("squares") / n - share**2) / (share * (1 - share))
-    corrected = (phi - degrees / (n - 1)).clip(0)
-    smaller = min(degrees - degrees**2 / (n - 1), 1 - 1 / (n - 1))
-    leaked = by_label.filter(pl.col("with_label").is_between(MIN_LABEL_ROWS, n - MIN_LABEL_ROWS)).with_columns(
-        association=(corrected / smaller).sqrt(),
-        without=pl.max_horizontal(share, 1 - share),
-        guessed=1 - share + pl.col("gained") / n,
-        chance=phi * n <= degrees + 3 * math.sqrt(2 * degrees),
-    )
-    leaked = leaked.filter(pl.col("association") >= MIN_ASSOCIATION, ~pl.col("chance"))
-    leaked = leaked.sort(
-        pl.col("association").round(9), "label", descending=[True, False]
-    )  # the two of a pair are tied
-    if leaked.is_empty():
-        return []
-    best = leaked.row(0, named=True)
-    detail = (
-        f"{best['label']}: guessed right for {best['guessed']:.0%} of the rows from this column, for {best['without']:.0%}"
-        f" without it; Cramér's V {best['association']:.2f}"
-    )
-    severity, total = KINDS["label_leaking_column"].severity, by_label.height
-    examples = tuple(_describe_label(label, counts) for label in leaked["label"].head(EXAMPLES))
-    finding = Finding("label_leaking_column", severity, *location, len(leaked), len(leaked) / total, examples, detail)
-    return [without_rows(finding)]
-
-
-def _describe_label(label: str, counts: pl.DataFrame) -> str:
-    """The share of a label in the values with the most rows too many or too few: `anger: 40% of forum, 2% of news`."""
-    having = counts.filter(pl.col("label") == label).select("value", "both")
-    values = counts.select("value", "rows").unique().join(having, on="value", how="left").fill_null(0)
-    expected = pl.col("rows") * values["both"].sum() / values["rows"].sum()
-    telling = values.with_columns(excess=(pl.col("both") - expected).abs().round(9))
-    telling = telling.sort("excess", "value", descending=[True, False]).head(SHOWN_VALUES)
-    telling = telling.with_columns(share=pl.col("both") / pl.col("rows")).sort(
-        ["share", "value"], descending=[True, False]
-    )
-    shares = [
-        f"{share:.0%} of {value[:SHOWN_CHARACTERS] or 'the empty value'}"
-        for value, share in telling.select("value", "share").iter_rows()
-    ]
-    return f"{label}: {', '.join(shares)}"
-
-
-def strength_of_labels(numbers: pl.Series, labels: pl.Series) -> pl.DataFrame:
-    """The strength of a number for each label against all other rows.
-
-    labels: of each row, a list. Columns: label (String), rows (with the label), others, strength, error. Rows without a number or
-    labels do not count.
-    """
-    rows = pl.DataFrame({"number": numbers, "label": labels}).drop_nulls()
-    n = rows.height
-    ranked = rows.with_columns(rank=pl.col("number").rank("average")).explode("label").drop_nulls()
-    by_label = ranked.group_by("label").agg(rows=pl.len().cast(pl.Float64), ranks=pl.col("rank").sum())
-    by_label = by_label.with_columns(others=n - pl.col("rows")).filter(pl.col("others") > 0).sort("label")
-    count, product = pl.col("rows"), pl.col("rows") * pl.col("others")
-    equal = rows["number"].value_counts()["count"].cast(pl.Float64)
-    spread = n + 1 - float((equal**3 - equal).sum()) / (n * max(n - 1, 1))
-    return by_label.select(
-        "label",
-        pl.col("rows", "others").cast(pl.Int64),
-        strength=(pl.col("ranks") - count * (count + 1) / 2) / product,
-        error=(spread / (12 * product)).sqrt(),
-    )
-
-
-def strength_within_groups(rows: pl.DataFrame) -> tuple[float, float, int]:
-    """The strength of a number within groups, on average over the groups with both kinds of rows; its error; and their number.
-
-    rows: group, number (without nulls) and label (Boolean). With no such group, the strength is that of chance.
-    """
-    label, below = pl.col("label"), pl.col("without").cum_sum() - pl.col("without")
-    levels = rows.group_by("group", "number").agg(
-        have=label.sum().cast(pl.Int64), without=(~label).sum().cast(pl.Int64)
-    )
-    levels = levels.sort("group", "number").with_columns(below=below)
-    equal = (pl.col("have") + pl.col("without")).cast(pl.Float64)
-    groups = levels.group_by("group").agg(
-        have=pl.col("have").sum(),
-        without=pl.col("without").sum(),
-        twice=(pl.col("have") * (2 * (pl.col("below") - pl.col("below").min()) + pl.col("without"))).sum(),
-        ties=(equal**3 - equal).sum(),
-    )
-    groups = groups.filter(pl.col("have") > 0, pl.col("without") > 0)
-    if groups.is_empty():
-        return 0.5, math.inf, 0
-    size, product = pl.col("have") + pl.col("without"), pl.col("have") * pl.col("without")
-    by_group = groups.select(
-        strength=pl.col("twice") / (2 * product),
-        variance=(size + 1 - pl.col("ties") / (size * (size - 1))) / (12 * product),
-    )
-    n = by_group.height
-    return math.fsum(by_group["strength"]) / n, math.sqrt(math.fsum(by_group["variance"])) / n, n
-
-
-def rank_correlation(one: pl.Series, other: pl.Series) -> float:
-    """Spearman's rank correlation of two columns without nulls; 0 if all values of one are equal."""
-    first, second = (2 * column.rank("average") - len(column) - 1 for column in (one, other))  # whole numbers around 0
-    ranks = pl.DataFrame({"first": first.cast(pl.Int128), "second": second.cast(pl.Int128)})
-    both, squares, others = ranks.select(
-        both=(pl.col("first") * pl.col("second")).sum(),
-        squares=(pl.col("first") ** 2).sum(),
-        others=(pl.col("second") ** 2).sum(),
-    ).row(0)
-    return both / math.sqrt(squares * others) if squares and others else 0.0
-
 
 OVERLAP = "overlap"  # the column of a survey with the shared words of a pair
 CHANCE = 0.5
@@ -305,19 +125,88 @@ LIST_RULES = (
 )
 
 
-def measure_overlap(first: pl.Expr, second: pl.Expr) -> pl.Expr:
-    """The share of the different words of two folded texts that are in both (Jaccard similarity); 0 if one text is empty."""
-    words, others = first.str.split(" "), second.str.split(" ")
-    both = words.list.set_intersection(others).list.len().cast(pl.Float64)
-    all_words = words.list.n_unique() + others.list.n_unique() - both
-    return pl.when((first == "") | (second == "")).then(0.0).otherwise(both / all_words)
+def find_leaking_columns(task: tasks.Task, frames: Frames, split: str) -> list[FindingRows]:
+    """A finding for each column of a split that tells at least one label; none for tasks without labels."""
+    if not task.type.label:
+        return []
+    [layout], frame = task.type.layouts, frames["default"][split]
+    columns = [column for column in frame.collect_schema() if column not in layout.columns and column != "id"]
+    if not columns:
+        return []
+    rows = frame.select(task.type.label, *columns).collect(engine="streaming")
+    labels = row_labels(task, rows[task.type.label])
+    findings = []
+    for column in columns:
+        values = _values(rows[column])
+        if 1 < values.n_unique() < len(values):
+            findings += _find_leaked_labels(values, labels, ("default", split, column))
+    return findings
 
 
-def measure_coverage(query: pl.Expr, text: pl.Expr) -> pl.Expr:
-    """The share of the different words of a folded query that are in a folded text; 0 if one of them is empty."""
-    words = query.str.split(" ")
-    both = words.list.set_intersection(text.str.split(" ")).list.len().cast(pl.Float64)
-    return pl.when((query == "") | (text == "")).then(0.0).otherwise(both / words.list.n_unique())
+def _values(column: pl.Series) -> pl.Series:
+    """The values of a column as strings: lists joined, numbers in groups."""
+    if isinstance(column.dtype, pl.List):
+        return column.cast(pl.List(pl.String)).list.join(", ")
+    return number_groups(column) if column.dtype.is_numeric() else column.cast(pl.String)
+
+
+def _find_leaked_labels(values: pl.Series, labels: pl.Series, location: tuple[str, str, str]) -> list[FindingRows]:
+    """A finding for the labels that the values tell from all others, the label that leaks most first.
+
+    Each label is compared with all others. The chi-squared statistic of the table of values and of having the label is
+    (sum of n(value, label)^2 / n(value) - n p^2) / (p (1 - p)), where p is the share of rows with the label. Cramér's V with the
+    correction of Bergsma (2013) is 0 on average for a column without any relation to the labels, also if it has many values.
+    """
+    n = len(values)
+    rows = pl.DataFrame({"value": values, "label": labels})
+    counts = rows.explode("label").drop_nulls().group_by("value", "label").agg(both=pl.len().cast(pl.Float64))
+    counts = counts.join(rows.group_by("value").agg(rows=pl.len().cast(pl.Float64)), on="value")
+    by_label = counts.group_by("label").agg(
+        with_label=pl.col("both").sum(),
+        squares=(pl.col("both") ** 2 / pl.col("rows")).sum(),
+        gained=(2 * pl.col("both") - pl.col("rows")).clip(0).sum(),
+    )
+    degrees = values.n_unique() - 1
+    part = pl.col("with_label") / n
+    phi = (pl.col("squares") / n - part**2) / (part * (1 - part))
+    corrected = (phi - degrees / (n - 1)).clip(0)
+    smaller = min(degrees - degrees**2 / (n - 1), 1 - 1 / (n - 1))
+    leaked = by_label.filter(pl.col("with_label").is_between(MIN_LABEL_ROWS, n - MIN_LABEL_ROWS)).with_columns(
+        association=(corrected / smaller).sqrt(),
+        without=pl.max_horizontal(part, 1 - part),
+        guessed=1 - part + pl.col("gained") / n,
+        chance=phi * n <= degrees + 3 * math.sqrt(2 * degrees),
+    )
+    leaked = leaked.filter(pl.col("association") >= MIN_ASSOCIATION, ~pl.col("chance"))
+    # Rounded, because the two labels of a pair are tied.
+    leaked = leaked.sort(pl.col("association").round(9), "label", descending=[True, False])
+    if leaked.is_empty():
+        return []
+    best = leaked.row(0, named=True)
+    detail = (
+        f"{best['label']}: guessed right for {best['guessed']:.0%} of the rows from this column, for {best['without']:.0%}"
+        f" without it; Cramér's V {best['association']:.2f}"
+    )
+    examples = [_describe_label(label, counts) for label in leaked["label"].head(EXAMPLES)]
+    share = len(leaked) / by_label.height
+    return [summary_finding("label_leaking_column", location, len(leaked), share, examples, detail=detail)]
+
+
+def _describe_label(label: str, counts: pl.DataFrame) -> str:
+    """The share of a label in the values with the most rows too many or too few: `anger: 40% of forum, 2% of news`."""
+    having = counts.filter(pl.col("label") == label).select("value", "both")
+    values = counts.select("value", "rows").unique().join(having, on="value", how="left").fill_null(0)
+    expected = pl.col("rows") * values["both"].sum() / values["rows"].sum()
+    telling = values.with_columns(excess=(pl.col("both") - expected).abs().round(9))
+    telling = telling.sort("excess", "value", descending=[True, False]).head(SHOWN_VALUES)
+    telling = telling.with_columns(share=pl.col("both") / pl.col("rows")).sort(
+        ["share", "value"], descending=[True, False]
+    )
+    shares = [
+        f"{share:.0%} of {value[:SHOWN_CHARACTERS] or 'the empty value'}"
+        for value, share in telling.select("value", "share").iter_rows()
+    ]
+    return f"{label}: {', '.join(shares)}"
 
 
 def find_label_shortcuts(task: tasks.Task, frames: Frames, survey: pl.DataFrame, split: str) -> list[FindingRows]:
@@ -342,6 +231,53 @@ def find_label_shortcuts(task: tasks.Task, frames: Frames, survey: pl.DataFrame,
             case _:
                 findings += _find_order_of_scores(rule, rows, location)
     return findings
+
+
+def _find_labels(lengths: pl.Series, labels: pl.Series, location: Location) -> list[FindingRows]:
+    """A finding for the labels that the lengths of their texts tell from all others, the best told label first."""
+    measured = strength_of_labels(lengths, labels)
+    enough = measured.filter(pl.col("rows") >= MIN_LABEL_ROWS, pl.col("others") >= MIN_LABEL_ROWS)
+    told = [
+        (label, strength)
+        for label, strength, error in enough.select("label", "strength", "error").iter_rows()
+        if TEXT_LENGTH.is_telling(strength, error)
+    ]
+    if not told:
+        return []
+    told.sort(key=lambda guess: (-round(abs(guess[1] - CHANCE), 9), guess[0]))
+    best, strength = told[0]
+    detail = f"{best}: of two texts with and without it, {TEXT_LENGTH.describe_guess(strength, 'has it')}"
+    examples = [
+        TEXT_LENGTH.describe_medians(label, lengths, labels.list.contains(label)) for label, _ in told[:EXAMPLES]
+    ]
+    share = len(told) / measured.height
+    return [summary_finding(TEXT_LENGTH.kind, location, len(told), share, examples, detail=detail, severity="info")]
+
+
+def _find_label_of_pairs(rule: Rule, rows: pl.DataFrame, name: str, location: Location) -> list[FindingRows]:
+    """A finding if a number tells the label of pairs. rows: group, number, label (Boolean). name: that of the label."""
+    strength, error, _ = strength_within_groups(rows)
+    enough = MIN_LABEL_ROWS <= rows["label"].sum() <= rows.height - MIN_LABEL_ROWS
+    if not enough or not rule.is_telling(strength, error):
+        return []
+    detail = f"of two pairs with different labels, {rule.describe_guess(strength, f'has the label {name}')}"
+    medians = rule.describe_medians(name, rows["number"], rows["label"])
+    return [summary_finding(rule.kind, location, rows.height, 1.0, [medians], detail=detail)]
+
+
+def _find_order_of_scores(rule: Rule, rows: pl.DataFrame, location: Location) -> list[FindingRows]:
+    """A finding if the scores of pairs rise or fall with a number. rows: number, label (the score)."""
+    numbers, scores = rows["number"], rows["label"]
+    correlation = rank_correlation(numbers, scores)
+    error = CHANCE / math.sqrt(max(rows.height - 1, 1))
+    if rows.height < MIN_LABEL_ROWS or not rule.is_telling((1 + correlation) / 2, error):
+        return []
+    rise, end = ("rise", "1 the same") if correlation > 0 else ("fall", "-1 the reverse")
+    detail = f"scores {rise} with {rule.name}: Spearman {correlation:.2f}, where 0 is chance and {end} order"
+    groups = number_groups(scores)
+    lowest = groups[int(scores.arg_sort()[0])]
+    medians = rule.describe_medians(f"scores of {lowest}", numbers, groups == lowest)
+    return [summary_finding(rule.kind, location, rows.height, 1.0, [medians], detail=detail)]
 
 
 def find_candidate_shortcuts(frames: Frames, split: str, corpus_survey: pl.DataFrame) -> list[FindingRows]:
@@ -380,52 +316,6 @@ def _cover_queries(candidates: pl.DataFrame, frames: Frames, split: str) -> pl.D
     return covered.collect(engine="streaming")
 
 
-def _find_labels(lengths: pl.Series, labels: pl.Series, location: Location) -> list[FindingRows]:
-    """A finding for the labels that the lengths of their texts tell from all others, the best told label first."""
-    measured = strength_of_labels(lengths, labels)
-    enough = measured.filter(pl.col("rows") >= MIN_LABEL_ROWS, pl.col("others") >= MIN_LABEL_ROWS)
-    told = [
-        (label, strength)
-        for label, strength, error in enough.select("label", "strength", "error").iter_rows()
-        if TEXT_LENGTH.is_telling(strength, error)
-    ]
-    if not told:
-        return []
-    told.sort(key=lambda one: (-round(abs(one[1] - CHANCE), 9), one[0]))
-    best, strength = told[0]
-    detail = f"{best}: of two texts with and without it, {TEXT_LENGTH.describe_guess(strength, 'has it')}"
-    examples = tuple(
-        TEXT_LENGTH.describe_medians(label, lengths, labels.list.contains(label)) for label, _ in told[:EXAMPLES]
-    )
-    finding = Finding(TEXT_LENGTH.kind, "info", *location, len(told), len(told) / measured.height, examples, detail)
-    return [without_rows(finding)]
-
-
-def _find_label_of_pairs(rule: Rule, rows: pl.DataFrame, name: str, location: Location) -> list[FindingRows]:
-    """A finding if a number tells the label of pairs. rows: group, number, label (Boolean). name: that of the label."""
-    strength, error, _ = strength_within_groups(rows)
-    enough = MIN_LABEL_ROWS <= rows["label"].sum() <= rows.height - MIN_LABEL_ROWS
-    if not enough or not rule.is_telling(strength, error):
-        return []
-    detail = f"of two pairs with different labels, {rule.describe_guess(strength, f'has the label {name}')}"
-    return _of_table(rule, location, rows.height, rule.describe_medians(name, rows["number"], rows["label"]), detail)
-
-
-def _find_order_of_scores(rule: Rule, rows: pl.DataFrame, location: Location) -> list[FindingRows]:
-    """A finding if the scores of pairs rise or fall with a number. rows: number, label (the score)."""
-    numbers, scores = rows["number"], rows["label"]
-    correlation = rank_correlation(numbers, scores)
-    error = CHANCE / math.sqrt(max(rows.height - 1, 1))
-    if rows.height < MIN_LABEL_ROWS or not rule.is_telling((1 + correlation) / 2, error):
-        return []
-    rise, end = ("rise", "1 the same") if correlation > 0 else ("fall", "-1 the reverse")
-    detail = f"scores {rise} with {rule.name}: Spearman {correlation:.2f}, where 0 is chance and {end} order"
-    groups = number_groups(scores)
-    lowest = groups[int(scores.arg_sort()[0])]
-    example = rule.describe_medians(f"scores of {lowest}", numbers, groups == lowest)
-    return _of_table(rule, location, rows.height, example, detail)
-
-
 def _find_relevance(rule: Rule, rows: pl.DataFrame, location: Location) -> list[FindingRows]:
     """A finding if a number tells the relevant candidates of queries. rows: group (the list), number, label (Boolean)."""
     strength, error, queries = strength_within_groups(rows)
@@ -433,11 +323,109 @@ def _find_relevance(rule: Rule, rows: pl.DataFrame, location: Location) -> list[
         return []
     guess = rule.describe_guess(strength, "is the relevant one")
     detail = f"of two candidates of a query, {guess}; {queries:,} queries"
-    example = rule.describe_medians("relevant", rows["number"], rows["label"])
-    return _of_table(rule, location, queries, example, detail)
+    medians = rule.describe_medians("relevant", rows["number"], rows["label"])
+    return [summary_finding(rule.kind, location, queries, 1.0, [medians], detail=detail)]
 
 
-def _of_table(rule: Rule, location: Location, count: int, example: str, detail: str) -> list[FindingRows]:
-    """A finding about all rows of a table, or all its queries."""
-    severity: Severity = KINDS[rule.kind].severity
-    return [without_rows(Finding(rule.kind, severity, *location, count, 1.0, (example,), detail))]
+def measure_overlap(first: pl.Expr, second: pl.Expr) -> pl.Expr:
+    """The share of the different words of two folded texts that are in both (Jaccard similarity); 0 if one text is empty."""
+    words, others = first.str.split(" "), second.str.split(" ")
+    both = words.list.set_intersection(others).list.len().cast(pl.Float64)
+    all_words = words.list.n_unique() + others.list.n_unique() - both
+    return pl.when((first == "") | (second == "")).then(0.0).otherwise(both / all_words)
+
+
+def measure_coverage(query: pl.Expr, text: pl.Expr) -> pl.Expr:
+    """The share of the different words of a folded query that are in a folded text; 0 if one of them is empty."""
+    words = query.str.split(" ")
+    both = words.list.set_intersection(text.str.split(" ")).list.len().cast(pl.Float64)
+    return pl.when((query == "") | (text == "")).then(0.0).otherwise(both / words.list.n_unique())
+
+
+def row_labels(task: tasks.Task, labels: pl.Series) -> pl.Series:
+    """The names of the labels of each row, as a list: of the only label, of several labels, or of a group of scores."""
+    names = pl.Series(tasks.label_names(task), dtype=pl.String)
+    if isinstance(task, tasks.MultilabelClassification):
+        name = pl.element().replace_strict(range(len(names)), names, default=None, return_dtype=pl.String)
+        named = labels.list.eval(name)
+        none = pl.Series([[NO_LABEL]], dtype=pl.List(pl.String))
+        return pl.select(pl.when(named.list.len() == 0).then(none).otherwise(named))[:, 0]
+    if len(names):
+        labels = labels.replace_strict(range(len(names)), names, default=None, return_dtype=pl.String)
+    return (number_groups(labels) if isinstance(task, tasks.STS) else labels).reshape((-1, 1)).arr.to_list()
+
+
+def number_groups(numbers: pl.Series) -> pl.Series:
+    """Numbers as the names of at most NUMBER_GROUPS groups of about equal size; one group for each number if there are few.
+
+    Equal numbers are in one group, which is named after its lowest and its highest number.
+    """
+    if numbers.n_unique() <= NUMBER_GROUPS:
+        return numbers.cast(pl.String)
+    rank = (numbers.rank("min") - 1).cast(pl.Int64)
+    groups = pl.DataFrame({"number": numbers, "group": rank * NUMBER_GROUPS // len(numbers)})
+    ends = [pl.col("number").min().over("group"), pl.col("number").max().over("group")]
+    return groups.select(name=pl.format("{} to {}", *ends))["name"]
+
+
+def strength_of_labels(numbers: pl.Series, labels: pl.Series) -> pl.DataFrame:
+    """The strength of a number for each label against all other rows.
+
+    labels: of each row, a list. Columns: label (String), rows (with the label), others, strength, error. Rows without a number or
+    labels do not count.
+    """
+    rows = pl.DataFrame({"number": numbers, "label": labels}).drop_nulls()
+    n = rows.height
+    ranked = rows.with_columns(rank=pl.col("number").rank("average")).explode("label").drop_nulls()
+    by_label = ranked.group_by("label").agg(rows=pl.len().cast(pl.Float64), ranks=pl.col("rank").sum())
+    by_label = by_label.with_columns(others=n - pl.col("rows")).filter(pl.col("others") > 0).sort("label")
+    count, product = pl.col("rows"), pl.col("rows") * pl.col("others")
+    equal = rows["number"].value_counts()["count"].cast(pl.Float64)
+    spread = n + 1 - float((equal**3 - equal).sum()) / (n * max(n - 1, 1))
+    return by_label.select(
+        "label",
+        pl.col("rows", "others").cast(pl.Int64),
+        strength=(pl.col("ranks") - count * (count + 1) / 2) / product,
+        error=(spread / (12 * product)).sqrt(),
+    )
+
+
+def strength_within_groups(rows: pl.DataFrame) -> tuple[float, float, int]:
+    """The strength of a number within groups, on average over the groups with both kinds of rows; its error; and their number.
+
+    rows: group, number (without nulls) and label (Boolean). With no such group, the strength is that of chance.
+    """
+    label, below = pl.col("label"), pl.col("without").cum_sum() - pl.col("without")
+    levels = rows.group_by("group", "number").agg(
+        have=label.sum().cast(pl.Int64), without=(~label).sum().cast(pl.Int64)
+    )
+    levels = levels.sort("group", "number").with_columns(below=below)
+    equal = (pl.col("have") + pl.col("without")).cast(pl.Float64)
+    groups = levels.group_by("group").agg(
+        have=pl.col("have").sum(),
+        without=pl.col("without").sum(),
+        twice=(pl.col("have") * (2 * (pl.col("below") - pl.col("below").min()) + pl.col("without"))).sum(),
+        ties=(equal**3 - equal).sum(),
+    )
+    groups = groups.filter(pl.col("have") > 0, pl.col("without") > 0)
+    if groups.is_empty():
+        return 0.5, math.inf, 0
+    size, product = pl.col("have") + pl.col("without"), pl.col("have") * pl.col("without")
+    by_group = groups.select(
+        strength=pl.col("twice") / (2 * product),
+        variance=(size + 1 - pl.col("ties") / (size * (size - 1))) / (12 * product),
+    )
+    n = by_group.height
+    return math.fsum(by_group["strength"]) / n, math.sqrt(math.fsum(by_group["variance"])) / n, n
+
+
+def rank_correlation(one: pl.Series, other: pl.Series) -> float:
+    """Spearman's rank correlation of two columns without nulls; 0 if all values of one are equal."""
+    first, second = (2 * column.rank("average") - len(column) - 1 for column in (one, other))  # whole numbers around 0
+    ranks = pl.DataFrame({"first": first.cast(pl.Int128), "second": second.cast(pl.Int128)})
+    both, squares, others = ranks.select(
+        both=(pl.col("first") * pl.col("second")).sum(),
+        squares=(pl.col("first") ** 2).sum(),
+        others=(pl.col("second") ** 2).sum(),
+    ).row(0)
+    return both / math.sqrt(squares * others) if squares and others else 0.0

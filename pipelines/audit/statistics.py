@@ -4,7 +4,8 @@ They follow mteb 2.26 (mteb/types/statistics.py, mteb/abstasks/_statistics_calcu
 figures that mteb publishes; its figures of images, audio and video are left out. An average is the quotient of two exact sums.
 The tables must have passed pipelines.audit.integrity.
 
-A record is the value of one split in statistics.json, and its fields are the keys there, in this order.
+The records come first: one of SplitStatistics is the value of a split in statistics.json, and its fields are the keys there, in
+this order.
 """
 
 import math
@@ -64,42 +65,6 @@ class ScoreStatistics:
     max_score: float
 
 
-def describe_labels(frame: pl.LazyFrame, column: str) -> LabelStatistics:
-    """The statistics of a column of labels, or of lists of them."""
-    is_list = isinstance(frame.collect_schema()[column], pl.List)
-    size = pl.col(column).list.len().cast(pl.Int64) if is_list else pl.when(pl.col(column).is_not_null()).then(1)
-    sizes = frame.select(rows=pl.len(), total=size.sum(), least=size.min(), most=size.max())
-    rows, total, least, most = sizes.collect(engine="streaming").row(0)
-    counts = count_labels(frame, column)
-    return LabelStatistics(
-        min_labels_per_text=least,
-        average_label_per_text=total / rows,
-        max_labels_per_text=most,
-        unique_labels=len(counts),
-        labels={str(label): LabelCount(count) for label, count in counts.items()},
-    )
-
-
-def count_labels(frame: pl.LazyFrame, column: str) -> dict[Any, int]:
-    """The number of rows with each label, in ascending order of labels; None, first, for rows with an empty list."""
-    label, counts = pl.col(column), {}
-    if isinstance(frame.collect_schema()[column], pl.List):
-        unlabelled = frame.select((label.list.len() == 0).sum()).collect(engine="streaming").item()
-        counts = {None: unlabelled} if unlabelled else {}
-        frame = frame.select(
-            label.explode()
-        ).drop_nulls()  # whether an empty list becomes a null depends on the version
-    by_label = frame.group_by(column).agg(pl.len()).collect(engine="streaming").sort(column)
-    return counts | dict(by_label.iter_rows())
-
-
-def describe_scores(frame: pl.LazyFrame, column: str) -> ScoreStatistics:
-    """The statistics of a column of scores. The average is exact, whatever the order of the rows."""
-    scores, score = read_column(frame, column), pl.col(column)
-    lowest, highest = scores.to_frame().select(lowest=score.min(), highest=score.max()).row(0)
-    return ScoreStatistics(min_score=lowest, avg_score=math.fsum(scores) / scores.len(), max_score=highest)
-
-
 @dataclass(frozen=True)
 class RelevanceStatistics:
     """mteb's figures of relevance judgements. Documents judged 0 count among the unique ones, but nowhere else."""
@@ -140,57 +105,6 @@ class TopRankedStatistics:
     preferences: PreferenceStatistics | None = None
 
 
-def describe_judgements(frames: Frames, split: str) -> RelevanceStatistics:
-    """The statistics of the relevance judgements of a split. frames: config -> split -> lazy frame."""
-    qrels, corpus, queries = (frames[config][split] for config in ("qrels", "corpus", "queries"))
-    relevant = (pl.col("score") != 0).sum().cast(pl.Int64).alias("relevant")
-    per_query = qrels.group_by("query-id").agg(relevant).collect(engine="streaming")["relevant"].sort()
-    judged = {column: qrels.select(id=pl.col(column)).unique() for column in ("query-id", "corpus-id")}
-    total = int(per_query.sum())
-    return RelevanceStatistics(
-        num_relevant_docs=total,
-        min_relevant_docs_per_query=per_query[0],
-        average_relevant_docs_per_query=total / per_query.len(),
-        max_relevant_docs_per_query=per_query[-1],
-        unique_relevant_docs=count_rows(judged["corpus-id"]),
-        num_missing_query_ids=count_rows(judged["query-id"].join(queries, on="id", how="anti")),
-        num_missing_corpus_ids=count_rows(judged["corpus-id"].join(corpus, on="id", how="anti")),
-    )
-
-
-def describe_candidates(frames: Frames, split: str, queries: int) -> TopRankedStatistics:
-    """The statistics of the candidate lists of a split. queries: the number of its queries."""
-    ranked = frames["top_ranked"][split]
-    sizes = read_column(ranked.select(size=pl.col("corpus-ids").list.len().cast(pl.Int64)), "size").sort()
-    total = int(sizes.sum())
-    return TopRankedStatistics(
-        num_top_ranked=total,
-        min_top_ranked_per_query=sizes[0],
-        average_top_ranked_per_query=total / queries,
-        max_top_ranked_per_query=sizes[-1],
-        preferences=_describe_preferences(frames, split) if sizes[0] == sizes[-1] == 2 else None,
-    )
-
-
-def _describe_preferences(frames: Frames, split: str) -> PreferenceStatistics | None:
-    """The statistics of lists of two candidates; None if those of one of them are both relevant, or none is."""
-    length = model_input("corpus", "text").str.len_chars().cast(pl.Int64)
-    lengths = frames["corpus"][split].select(pl.col("id").alias("corpus-id"), length=length).collect(engine="streaming")
-    candidates = list_candidates(frames, split).join(lengths, on="corpus-id", maintain_order="left")
-    relevant, other = (
-        candidates.filter(rows).select("list", "length") for rows in (pl.col("relevant"), ~pl.col("relevant"))
-    )
-    pairs = relevant.join(other, on="list", suffix=" other")
-    if not relevant.height == other.height == pairs.height:
-        return None
-    difference = (pairs["length"] - pairs["length other"]).sign()
-    same, longer = int((difference == 0).sum()), int((difference > 0).sum())
-    return PreferenceStatistics(pairs.height, same, longer / (pairs.height - same) if same < pairs.height else None)
-
-
-QUANTILES = (1, 5, 25, 50, 75, 95, 99)  # per cent
-
-
 @dataclass(frozen=True)
 class LanguageStatistics:
     """The languages of the texts with 30 letters or more; of a large table, of those in a fixed sample of its rows.
@@ -220,39 +134,6 @@ class TextStatistics:
     languages: LanguageStatistics | None = None
 
 
-def describe_texts(
-    task: tasks.Task, frames: Frames, seed: int, sampled_texts: SampledTexts
-) -> dict[Location, TextStatistics]:
-    """The statistics of every column of texts of a dataset. seed: a `collision_free_seed` of all texts."""
-    return {
-        (config, split, column): _describe_column(
-            frame, seed, sampled_texts[config, split][f"guess {column}"].drop_nulls()
-        )
-        for (config, split, column), frame in text_columns(task, frames).items()
-    }
-
-
-def _describe_column(frame: pl.LazyFrame, seed: int, guesses: pl.Series) -> TextStatistics:
-    length = pl.col("text").str.len_chars().cast(pl.Int64)  # polars sums UInt32 as UInt32, and a corpus may exceed 2^32
-    measures = frame.select(length=length, hash=pl.col("text").hash(seed)).collect(engine="streaming")
-    lengths = measures["length"].sort()
-    total = int(lengths.sum())
-    return TextStatistics(
-        total_text_length=total,
-        min_text_length=lengths[0],
-        average_text_length=total / len(lengths),
-        max_text_length=lengths[-1],
-        unique_texts=measures["hash"].n_unique(),
-        text_length_quantiles={f"p{percent:02d}": _quantile(lengths, percent) for percent in QUANTILES},
-        languages=LanguageStatistics(texts=len(guesses), shares=language_shares(guesses)),
-    )
-
-
-def _quantile(ascending: pl.Series, percent: int) -> int:
-    """The nearest rank: the least value that at least this percentage of all values does not exceed."""
-    return int(ascending[max(math.ceil(percent * len(ascending) / 100), 1) - 1])
-
-
 @dataclass(frozen=True)
 class TrainingSetStatistics:
     """A set of pairs of training data.
@@ -275,27 +156,6 @@ class TrainingStatistics:
     num_positives: int
     num_negatives: dict[str, int]
     training_sets: dict[str, TrainingSetStatistics]
-
-
-def describe_training(
-    frames: Mapping[str, pl.LazyFrame], split: str, texts: Mapping[Location, TextStatistics]
-) -> TrainingStatistics:
-    """The statistics of a split. frames: its tables by config. texts: the statistics of the texts, by location."""
-    sets = {}
-    for config, frame in frames.items():
-        kinds = pl.col("negative_kinds")
-        counted = {kind: kinds.list.count_matches(kind).cast(pl.Int64).sum() for kind in tasks.NEGATIVE_KINDS}
-        counts = frame.select(positives=pl.col("positives").list.len().cast(pl.Int64).sum(), **counted)
-        positives, *negatives = counts.collect(engine="streaming").row(0)
-        by_kind = dict(zip(tasks.NEGATIVE_KINDS, negatives, strict=True))
-        query, positive = (texts[config, split, column] for column in ("query", "positives"))
-        sets[config] = TrainingSetStatistics(count_rows(frame), positives, by_kind, query, positive)
-    return TrainingStatistics(
-        num_samples=sum(one.num_samples for one in sets.values()),
-        num_positives=sum(one.num_positives for one in sets.values()),
-        num_negatives={kind: sum(one.num_negatives[kind] for one in sets.values()) for kind in tasks.NEGATIVE_KINDS},
-        training_sets=sets,
-    )
 
 
 @dataclass(frozen=True)
@@ -329,24 +189,27 @@ class ClassificationStatistics:
 
 
 @dataclass(frozen=True)
-class PairClassificationStatistics:
-    """A split of a pair classification. unique_pairs: a pair and its reverse are two."""
+class PairCounts:
+    """What the statistics of all pairs of texts begin with."""
 
     num_samples: int
     number_of_characters: int
     unique_pairs: int
+
+
+@dataclass(frozen=True)
+class PairClassificationStatistics(PairCounts):
+    """A split of a pair classification. unique_pairs: a pair and its reverse are two."""
+
     text1_statistics: TextStatistics
     text2_statistics: TextStatistics
     labels_statistics: LabelStatistics
 
 
 @dataclass(frozen=True)
-class STSStatistics:
+class STSStatistics(PairCounts):
     """A split of an STS task. unique_pairs: a pair and its reverse are one."""
 
-    num_samples: int
-    number_of_characters: int
-    unique_pairs: int
     text1_statistics: TextStatistics
     text2_statistics: TextStatistics
     label_statistics: ScoreStatistics
@@ -362,28 +225,20 @@ class ClusteringStatistics:
 
 
 @dataclass(frozen=True)
-class LanguagePairStatistics:
-    """A language pair of a bitext."""
+class LanguagePairStatistics(PairCounts):
+    """A language pair of a bitext. unique_pairs: a pair and its reverse are two."""
 
-    num_samples: int
-    number_of_characters: int
-    unique_pairs: int
     sentence1_statistics: TextStatistics
     sentence2_statistics: TextStatistics
 
 
 @dataclass(frozen=True)
-class BitextStatistics:
+class BitextStatistics(LanguagePairStatistics):
     """A split of a bitext: the figures of all language pairs together, then those of each, as mteb gives them.
 
     A dataset has one pair here, so both are the same.
     """
 
-    num_samples: int
-    number_of_characters: int
-    unique_pairs: int
-    sentence1_statistics: TextStatistics
-    sentence2_statistics: TextStatistics
     hf_subset_descriptive_stats: dict[str, LanguagePairStatistics]
 
 
@@ -397,6 +252,7 @@ SplitStatistics = (
     | TrainingStatistics
 )
 Texts = Mapping[Location, TextStatistics]
+QUANTILES = (1, 5, 25, 50, 75, 95, 99)  # per cent
 
 
 def describe_tables(
@@ -456,18 +312,21 @@ def _describe_split(task: tasks.Task, frames: Frames, split: str, texts: Texts, 
         case tasks.Classification() | tasks.MultilabelClassification():
             return _describe_classification(frames["default"], split, texts, seed)
         case tasks.PairClassification():
-            return _describe_pair_classification(frames["default"][split], split, texts, seed)
+            pairs, frame = _describe_pairs(frames, "default", split, texts, seed), frames["default"][split]
+            return PairClassificationStatistics(*pairs, describe_labels(frame, "labels"))
         case tasks.STS():
-            return _describe_sts(frames["default"][split], split, texts, seed)
+            pairs, frame = (
+                _describe_pairs(frames, "default", split, texts, seed, symmetric=True),
+                frames["default"][split],
+            )
+            return STSStatistics(*pairs, describe_scores(frame, "score"))
         case tasks.Clustering():
             frame = frames["default"][split]
-            return ClusteringStatistics(
-                num_samples=count_rows(frame),
-                text_statistics=texts["default", split, "sentences"],
-                labels_statistics=describe_labels(frame, "labels"),
-            )
-        case tasks.BitextMining(pair=pair):
-            return _describe_bitext(frames[pair][split], pair, split, texts, seed)
+            labels = describe_labels(frame, "labels")
+            return ClusteringStatistics(count_rows(frame), texts["default", split, "sentences"], labels)
+        case tasks.BitextMining(pair=languages):
+            pairs = _describe_pairs(frames, languages, split, texts, seed)
+            return BitextStatistics(*pairs, {languages: LanguagePairStatistics(*pairs)})
         case tasks.Contrastive(configs=configs):
             return describe_training({config: frames[config][split] for config in configs}, split, texts)
 
@@ -487,6 +346,54 @@ def _describe_retrieval(frames: Frames, split: str, texts: Texts) -> RetrievalSt
     )
 
 
+def describe_judgements(frames: Frames, split: str) -> RelevanceStatistics:
+    """The statistics of the relevance judgements of a split. frames: config -> split -> lazy frame."""
+    qrels, corpus, queries = (frames[config][split] for config in ("qrels", "corpus", "queries"))
+    relevant = (pl.col("score") != 0).sum().cast(pl.Int64).alias("relevant")
+    per_query = qrels.group_by("query-id").agg(relevant).collect(engine="streaming")["relevant"].sort()
+    judged = {column: qrels.select(id=pl.col(column)).unique() for column in ("query-id", "corpus-id")}
+    total = int(per_query.sum())
+    return RelevanceStatistics(
+        num_relevant_docs=total,
+        min_relevant_docs_per_query=per_query[0],
+        average_relevant_docs_per_query=total / per_query.len(),
+        max_relevant_docs_per_query=per_query[-1],
+        unique_relevant_docs=count_rows(judged["corpus-id"]),
+        num_missing_query_ids=count_rows(judged["query-id"].join(queries, on="id", how="anti")),
+        num_missing_corpus_ids=count_rows(judged["corpus-id"].join(corpus, on="id", how="anti")),
+    )
+
+
+def describe_candidates(frames: Frames, split: str, queries: int) -> TopRankedStatistics:
+    """The statistics of the candidate lists of a split. queries: the number of its queries."""
+    ranked = frames["top_ranked"][split]
+    sizes = read_column(ranked.select(size=pl.col("corpus-ids").list.len().cast(pl.Int64)), "size").sort()
+    total = int(sizes.sum())
+    return TopRankedStatistics(
+        num_top_ranked=total,
+        min_top_ranked_per_query=sizes[0],
+        average_top_ranked_per_query=total / queries,
+        max_top_ranked_per_query=sizes[-1],
+        preferences=_describe_preferences(frames, split) if sizes[0] == sizes[-1] == 2 else None,
+    )
+
+
+def _describe_preferences(frames: Frames, split: str) -> PreferenceStatistics | None:
+    """The statistics of lists of two candidates; None if those of one of them are both relevant, or none is."""
+    length = model_input("corpus", "text").str.len_chars().cast(pl.Int64)
+    lengths = frames["corpus"][split].select(pl.col("id").alias("corpus-id"), length=length).collect(engine="streaming")
+    candidates = list_candidates(frames, split).join(lengths, on="corpus-id", maintain_order="left")
+    relevant, other = (
+        candidates.filter(rows).select("list", "length") for rows in (pl.col("relevant"), ~pl.col("relevant"))
+    )
+    pairs = relevant.join(other, on="list", suffix=" other")
+    if not relevant.height == other.height == pairs.height:
+        return None
+    difference = (pairs["length"] - pairs["length other"]).sign()
+    same, longer = int((difference == 0).sum()), int((difference > 0).sum())
+    return PreferenceStatistics(pairs.height, same, longer / (pairs.height - same) if same < pairs.height else None)
+
+
 def _describe_classification(
     frames: Mapping[str, pl.LazyFrame], split: str, texts: Texts, seed: int
 ) -> ClassificationStatistics:
@@ -503,43 +410,105 @@ def _describe_classification(
     )
 
 
-def _describe_pair_classification(
-    frame: pl.LazyFrame, split: str, texts: Texts, seed: int
-) -> PairClassificationStatistics:
-    first, second = texts["default", split, "sentence1"], texts["default", split, "sentence2"]
-    return PairClassificationStatistics(
-        num_samples=count_rows(frame),
-        number_of_characters=first.total_text_length + second.total_text_length,
-        unique_pairs=_count_unique_pairs(frame, seed),
-        text1_statistics=first,
-        text2_statistics=second,
-        labels_statistics=describe_labels(frame, "labels"),
-    )
-
-
-def _describe_sts(frame: pl.LazyFrame, split: str, texts: Texts, seed: int) -> STSStatistics:
-    first, second = texts["default", split, "sentence1"], texts["default", split, "sentence2"]
-    return STSStatistics(
-        num_samples=count_rows(frame),
-        number_of_characters=first.total_text_length + second.total_text_length,
-        unique_pairs=_count_unique_pairs(frame, seed, symmetric=True),
-        text1_statistics=first,
-        text2_statistics=second,
-        label_statistics=describe_scores(frame, "score"),
-    )
-
-
-def _describe_bitext(frame: pl.LazyFrame, pair: str, split: str, texts: Texts, seed: int) -> BitextStatistics:
-    first, second = texts[pair, split, "sentence1"], texts[pair, split, "sentence2"]
-    rows, unique_pairs = count_rows(frame), _count_unique_pairs(frame, seed)
-    characters = first.total_text_length + second.total_text_length
-    by_pair = {pair: LanguagePairStatistics(rows, characters, unique_pairs, first, second)}
-    return BitextStatistics(rows, characters, unique_pairs, first, second, by_pair)
-
-
-def _count_unique_pairs(frame: pl.LazyFrame, seed: int, *, symmetric: bool = False) -> int:
-    """The number of different pairs of sentences; symmetric: a pair and its reverse are one."""
-    hashes = frame.select(first=pl.col("sentence1").hash(seed), second=pl.col("sentence2").hash(seed))
+def _describe_pairs(
+    frames: Frames, config: str, split: str, texts: Texts, seed: int, *, symmetric: bool = False
+) -> tuple[int, int, int, TextStatistics, TextStatistics]:
+    """The fields of PairCounts, then the statistics of both sides. symmetric: a pair and its reverse are one."""
+    frame, sides = frames[config][split], ("sentence1", "sentence2")
+    hashes = frame.select(pl.col(sides).hash(seed))
     if symmetric:
-        hashes = hashes.select(pl.min_horizontal(pl.all()).alias("first"), pl.max_horizontal(pl.all()).alias("second"))
-    return count_rows(hashes.unique())
+        hashes = hashes.select(least=pl.min_horizontal(sides), most=pl.max_horizontal(sides))
+    first, second = (texts[config, split, side] for side in sides)
+    characters = first.total_text_length + second.total_text_length
+    return count_rows(frame), characters, count_rows(hashes.unique()), first, second
+
+
+def describe_training(
+    frames: Mapping[str, pl.LazyFrame], split: str, texts: Mapping[Location, TextStatistics]
+) -> TrainingStatistics:
+    """The statistics of a split. frames: its tables by config. texts: the statistics of the texts, by location."""
+    sets = {}
+    for config, frame in frames.items():
+        kinds = pl.col("negative_kinds")
+        counted = {kind: kinds.list.count_matches(kind).cast(pl.Int64).sum() for kind in tasks.NEGATIVE_KINDS}
+        counts = frame.select(positives=pl.col("positives").list.len().cast(pl.Int64).sum(), **counted)
+        positives, *negatives = counts.collect(engine="streaming").row(0)
+        by_kind = dict(zip(tasks.NEGATIVE_KINDS, negatives, strict=True))
+        query, positive = (texts[config, split, column] for column in ("query", "positives"))
+        sets[config] = TrainingSetStatistics(count_rows(frame), positives, by_kind, query, positive)
+    return TrainingStatistics(
+        num_samples=sum(pairs.num_samples for pairs in sets.values()),
+        num_positives=sum(pairs.num_positives for pairs in sets.values()),
+        num_negatives={
+            kind: sum(pairs.num_negatives[kind] for pairs in sets.values()) for kind in tasks.NEGATIVE_KINDS
+        },
+        training_sets=sets,
+    )
+
+
+def describe_texts(
+    task: tasks.Task, frames: Frames, seed: int, sampled_texts: SampledTexts
+) -> dict[Location, TextStatistics]:
+    """The statistics of every column of texts of a dataset. seed: a `collision_free_seed` of all texts."""
+    return {
+        (config, split, column): _describe_column(
+            frame, seed, sampled_texts[config, split][f"guess {column}"].drop_nulls()
+        )
+        for (config, split, column), frame in text_columns(task, frames).items()
+    }
+
+
+def _describe_column(frame: pl.LazyFrame, seed: int, guesses: pl.Series) -> TextStatistics:
+    length = pl.col("text").str.len_chars().cast(pl.Int64)  # polars sums UInt32 as UInt32, and a corpus may exceed 2^32
+    measures = frame.select(length=length, hash=pl.col("text").hash(seed)).collect(engine="streaming")
+    lengths = measures["length"].sort()
+    total = int(lengths.sum())
+    return TextStatistics(
+        total_text_length=total,
+        min_text_length=lengths[0],
+        average_text_length=total / len(lengths),
+        max_text_length=lengths[-1],
+        unique_texts=measures["hash"].n_unique(),
+        text_length_quantiles={f"p{percent:02d}": _quantile(lengths, percent) for percent in QUANTILES},
+        languages=LanguageStatistics(texts=len(guesses), shares=language_shares(guesses)),
+    )
+
+
+def _quantile(ascending: pl.Series, percent: int) -> int:
+    """The nearest rank: the least value that at least this percentage of all values does not exceed."""
+    return int(ascending[max(math.ceil(percent * len(ascending) / 100), 1) - 1])
+
+
+def describe_labels(frame: pl.LazyFrame, column: str) -> LabelStatistics:
+    """The statistics of a column of labels, or of lists of them."""
+    is_list = isinstance(frame.collect_schema()[column], pl.List)
+    size = pl.col(column).list.len().cast(pl.Int64) if is_list else pl.when(pl.col(column).is_not_null()).then(1)
+    sizes = frame.select(rows=pl.len(), total=size.sum(), least=size.min(), most=size.max())
+    rows, total, least, most = sizes.collect(engine="streaming").row(0)
+    counts = count_labels(frame, column)
+    return LabelStatistics(
+        min_labels_per_text=least,
+        average_label_per_text=total / rows,
+        max_labels_per_text=most,
+        unique_labels=len(counts),
+        labels={str(label): LabelCount(count) for label, count in counts.items()},
+    )
+
+
+def count_labels(frame: pl.LazyFrame, column: str) -> dict[Any, int]:
+    """The number of rows with each label, in ascending order of labels; None, first, for rows with an empty list."""
+    label, counts = pl.col(column), {}
+    if isinstance(frame.collect_schema()[column], pl.List):
+        unlabelled = frame.select((label.list.len() == 0).sum()).collect(engine="streaming").item()
+        counts = {None: unlabelled} if unlabelled else {}
+        # Whether an empty list becomes a null depends on the version of polars.
+        frame = frame.select(label.explode()).drop_nulls()
+    by_label = frame.group_by(column).agg(pl.len()).collect(engine="streaming").sort(column)
+    return counts | dict(by_label.iter_rows())
+
+
+def describe_scores(frame: pl.LazyFrame, column: str) -> ScoreStatistics:
+    """The statistics of a column of scores. The average is exact, whatever the order of the rows."""
+    scores, score = read_column(frame, column), pl.col(column)
+    lowest, highest = scores.to_frame().select(lowest=score.min(), highest=score.max()).row(0)
+    return ScoreStatistics(min_score=lowest, avg_score=math.fsum(scores) / scores.len(), max_score=highest)

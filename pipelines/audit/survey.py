@@ -52,22 +52,22 @@ def survey_tables(
     surveys = {}
     for layout, split, table in tables:
         schema = table.collect_schema()
-        received = {_received(column): text for column, text in model_inputs(layout).items()}
-        texts = {column: pl.col(_received(column)) for column in layout.text}
+        received = {f"__received {column}": text for column, text in model_inputs(layout).items()}
+        texts = {column: pl.col(f"__received {column}") for column in layout.text}
         folded = {column: fold_text(text) for column, text in texts.items()} if layout.config in compared else {}
         columns = {"position": pl.col("position")}
         for column, text in texts.items():
             forms = TextForms(
                 received=text,
                 own=text if column == "positives" else pl.col(column),
-                suspect=pl.col(_suspect(column)),
+                suspect=pl.col(f"__suspect {column}"),
                 of_retrieval=isinstance(task, tasks.Retrieval) and layout.config == "corpus",
             )
             columns |= _text_columns(column, forms, seed)
             if column in folded:
-                columns[f"folded {column}"] = pl.col(_folded(column)).hash(folding_seed)
+                columns[f"folded {column}"] = pl.col(f"__folded {column}").hash(folding_seed)
         if task.type.label and len(folded) > 1:
-            columns[OVERLAP] = measure_overlap(*(pl.col(_folded(column)) for column in folded))
+            columns[OVERLAP] = measure_overlap(*(pl.col(f"__folded {column}") for column in folded))
         if layout.config == "corpus":
             columns["hash own text"] = pl.col("text").str.strip_chars(WHITE_SPACE).hash(seed)
         for column, condition in script_conditions(task, layout, languages).items():
@@ -75,8 +75,8 @@ def survey_tables(
         columns["texts"] = _combine([text.hash(seed) for text in texts.values()])
         if label := task.type.label:
             columns["label"] = label_key(label, schema[label])
-        derived = {_suspect(column): suspects(text) for column, text in texts.items()}
-        derived |= {_folded(column): text for column, text in folded.items()}
+        derived = {f"__suspect {column}": suspects(text) for column, text in texts.items()}
+        derived |= {f"__folded {column}": text for column, text in folded.items()}
         # In steps, so that each is computed once and not for each of the conditions.
         rows = table.with_row_index("position").with_columns(**received).with_columns(**derived).select(**columns)
         with stage(f"audit of texts in {layout.config}/{split}"):
@@ -109,18 +109,6 @@ def _text_columns(column: str, text: TextForms, seed: int) -> dict[str, pl.Expr]
     return measures | {
         condition_column(kind, part, column): applies(text) for (kind, part), applies in TEXT_CONDITIONS.items()
     }
-
-
-def _received(column: str) -> str:
-    return f"__received {column}"
-
-
-def _suspect(column: str) -> str:
-    return f"__suspect {column}"
-
-
-def _folded(column: str) -> str:
-    return f"__folded {column}"
 
 
 def _combine(hashes: list[pl.Expr]) -> pl.Expr:

@@ -14,6 +14,7 @@ from html.entities import name2codepoint
 import polars as pl
 
 from builders.shaping.text import MOJIBAKE_PATTERNS, WHITE_SPACE
+from cards.kinds import MIN_SENTENCE
 
 _ELEMENTS = (
     "a|abbr|article|aside|b|big|blockquote|body|br|button|center|cite|code|dd|del|div|dl|dt|em|embed|figcaption|figure|font"
@@ -58,7 +59,7 @@ ROLE = rf"(?:\n|[.!?] )[ \t]*{_ROLE}"
 TRANSCRIPT = rf"\A\s*{_ROLE}"
 
 # Each is decided by the first or the last few characters of a text, whereas stripping a text takes time for each of its bytes.
-_SPACE = "".join(f"\\x{{{ord(one):X}}}" for one in WHITE_SPACE)
+_SPACE = "".join(f"\\x{{{ord(char):X}}}" for char in WHITE_SPACE)
 CHARACTER = f"[^{_SPACE}]"
 TWO_CHARACTERS = f"[^{_SPACE}][{_SPACE}]*[^{_SPACE}]"
 SPACE_FIRST = rf"\A[{_SPACE}]"
@@ -69,20 +70,8 @@ LATIN_BESIDE_CYRILLIC = r"[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z]"
 
 _ALL = "|".join(
     (
-        *(
-            HTML,
-            ENCODING,
-            *MOJIBAKE_PATTERNS,
-            INVISIBLE,
-            BIDI,
-            STRAY_JOINER,
-            TREEBANK_BRACKET,
-            LINK_STUMP,
-            E_MAIL,
-            PHONE,
-            ROLE,
-        ),
-        LATIN_BESIDE_CYRILLIC,
+        *(HTML, ENCODING, *MOJIBAKE_PATTERNS, INVISIBLE, BIDI, STRAY_JOINER, TREEBANK_BRACKET, LINK_STUMP),
+        *(E_MAIL, PHONE, ROLE, LATIN_BESIDE_CYRILLIC),
     )
 )
 
@@ -96,8 +85,7 @@ def suspects(text: pl.Expr) -> pl.Expr:
 LATIN = "aceijopxyABCEHIJKMOPTXY"
 CYRILLIC = "асеіјорхуАВСЕНІЈКМОРТХУ"
 
-_LATIN_BESIDE_CYRILLIC = r"(?:[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z])"
-_WORD = rf"[\p{{L}}\p{{M}}]*{_LATIN_BESIDE_CYRILLIC}[\p{{L}}\p{{M}}]*"
+_WORD = rf"[\p{{L}}\p{{M}}]*(?:{LATIN_BESIDE_CYRILLIC})[\p{{L}}\p{{M}}]*"
 # A lower-case word, also with a capital at its start, or one in capitals; not two words without a space (`idА`, `SkyТеперь`).
 _ONE_WORD = r"^(?:\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lu}\p{M}]+)$"
 # Every letter of one of the scripts looks like one of the other; not `3D-шутер`, `PRщик` or `ахахf`.
@@ -111,22 +99,20 @@ def has_lookalike_word(text: pl.Expr) -> pl.Expr:
     return text.str.extract_all(_WORD).list.eval(is_mixed).list.any()
 
 
-MIN_CHARACTERS = 20  # a shorter sentence recurs in good texts: `Yes.`
-
 _ODD = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio: the products of small numbers differ in many bits
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?…])\s+|\n+")
-_LONG_RUN = re.compile(rf"[^.!?\n]{{{MIN_CHARACTERS}}}")
+_LONG_RUN = re.compile(rf"[^.!?\n]{{{MIN_SENTENCE}}}")
 
 
 def repeats_a_sentence(text: pl.Expr) -> pl.Expr:
-    """Whether a sentence with at least MIN_CHARACTERS characters in a row other than `.!?` occurs twice in a text (Boolean)."""
+    """Whether a sentence with at least MIN_SENTENCE characters in a row other than `.!?` occurs twice in a text (Boolean)."""
     return text.map_batches(_find_repeats, return_dtype=pl.Boolean, is_elementwise=True)
 
 
 def _find_repeats(texts: pl.Series) -> pl.Series:
     """Only texts with an equal run of characters between `.`, `!`, `?` or line breaks, 1 in 1,000, are divided exactly."""
     runs = texts.str.replace_all("[.!?]", "\n").str.split("\n").alias("run").to_frame().with_row_index("row")
-    is_long = pl.col("run").str.len_bytes() >= MIN_CHARACTERS
+    is_long = pl.col("run").str.len_bytes() >= MIN_SENTENCE
     # Equal numbers of two different runs are possible, and only cost a look at the text.
     number = pl.col("run").str.strip_chars().hash() ^ (pl.col("row").cast(pl.UInt64) * _ODD)
     numbers = runs.lazy().explode("run").filter(is_long).select("row", number=number).collect()

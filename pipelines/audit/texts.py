@@ -13,9 +13,9 @@ import polars as pl
 from builders import tasks
 from builders.shaping.text import is_mojibake
 from cards.front_matter import LANGUAGES, language
+from cards.kinds import LENGTH_OUTLIER_FACTOR
 from pipelines.audit import text_patterns as patterns
 from pipelines.audit.findings import FindingRows, findings_where
-from pipelines.audit.kinds import LENGTH_OUTLIER_FACTOR
 from pipelines.audit.languages import foreign_languages
 from pipelines.audit.tables import Location, model_inputs
 from pipelines.audit.text_patterns import has_lookalike_word, repeats_a_sentence
@@ -99,7 +99,7 @@ def audit_texts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[
 
 def _find_condition(kind: str, survey: pl.DataFrame, location: Location) -> list[FindingRows]:
     """The finding for the texts to which a part of a kind applies; its detail counts the parts that have a name."""
-    columns = {part: condition_column(kind, part, location[2]) for one, part in TEXT_CONDITIONS if one == kind}
+    columns = {part: condition_column(kind, part, location[2]) for other, part in TEXT_CONDITIONS if other == kind}
     counts = {part: survey[column].sum() for part, column in columns.items()}
     if not any(counts.values()):
         return []
@@ -220,6 +220,6 @@ def audit_languages(
         counts = rows["foreign"].drop_nulls().value_counts().sort("count", "foreign", descending=[True, False])
         detail = ", ".join(f"{code} {count}" for code, count in counts.iter_rows())
         location = (layout.config, split, column)
-        found = findings_where("wrong_language", location, rows, pl.col("foreign").is_not_null(), detail=detail)
-        findings += [replace(one, finding=replace(one.finding, texts_checked=rows.height)) for one in found]
+        languages = findings_where("wrong_language", location, rows, pl.col("foreign").is_not_null(), detail=detail)
+        findings += [replace(found, finding=replace(found.finding, texts_checked=rows.height)) for found in languages]
     return findings

@@ -22,7 +22,7 @@ from builders.tasks import Task
 from cards import markdown
 from cards.columns import label_name
 from cards.front_matter import SIZES, language, size_category
-from cards.kind_names import kind_name
+from cards.kinds import kind_name
 from cards.manifest import SEVERITIES
 from cards.render import CARDS
 from cards.scores import headroom, summarize_scores

@@ -16,10 +16,9 @@ from builders.errors import ReleaseError, UsageError
 from builders.licenses import permits_derivatives
 from builders.spec import VERSION, version_key
 from cards.columns import label_name
+from cards.kinds import KINDS, SAMPLE
 from cards.manifest import Finding, Manifest, Table
 from cards.render import ROWS_ARE
-from pipelines.audit.kinds import KINDS
-from pipelines.audit.languages import SAMPLE
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.tables import JUDGED_TABLES
 from pipelines.catalogue_site.lists import (

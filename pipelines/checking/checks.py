@@ -13,10 +13,10 @@ from builders.catalogue import Definition
 from builders.errors import ReleaseError, SourceError, UsageError
 from builders.tasks import layouts
 from cards.front_matter import parse_front_matter
+from cards.kinds import SAMPLE
 from cards.manifest import Finding, Manifest
 from pipelines.audit import integrity, quality
 from pipelines.audit.findings import FindingRows
-from pipelines.audit.languages import SAMPLE
 from pipelines.audit.quality import explain_findings
 from pipelines.audit.tables import Frames, count_rows
 from pipelines.checking.data_files import all_paths, belongs_to, resolve_tables

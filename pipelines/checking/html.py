@@ -20,10 +20,10 @@ from builders.errors import DatasetError
 from cards import markdown
 from cards.columns import label_name
 from cards.front_matter import LANGUAGE_FIGURES
-from cards.kind_names import KIND_NAMES
+from cards.kinds import KINDS
 from cards.manifest import SEVERITIES, Finding, count_text
 from cards.render import CARDS
-from pipelines.audit import kinds, statistics
+from pipelines.audit import statistics
 from pipelines.audit.findings import EXAMPLES, OWN_COLUMNS, list_rows
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.tables import JUDGED_TABLES, Frames, count_rows, model_input
@@ -106,8 +106,8 @@ def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
     """Write the report atomically: an error leaves the old file as it was. It names the day and the version of this package."""
     found = {finding["kind"] for section in sections for finding in section.get("findings", ())}
     definitions = [
-        {"kind": kind, "name": KIND_NAMES[kind], "definition": one.definition, "counted": one.counted}
-        for kind, one in kinds.KINDS.items()
+        {"kind": kind, "name": one.title, "definition": one.definition, "counted": one.counted}
+        for kind, one in KINDS.items()
         if kind in found
     ]
     text = _template().render(

@@ -6,10 +6,10 @@ from dataclasses import replace
 import polars as pl
 
 from builders import tasks
+from cards.kinds import SAMPLE
 from cards.manifest import SEVERITIES, Finding
 from pipelines.audit import integrity, quality
 from pipelines.audit.findings import FindingRows, without_rows
-from pipelines.audit.languages import SAMPLE
 from pipelines.audit.tables import read_column
 from pipelines.checking.data_files import Tables
 from pipelines.checking.datasets import ForeignDataset

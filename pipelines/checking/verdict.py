@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from builders.errors import UsageError
-from cards.kind_names import KIND_NAMES
+from cards.kinds import KINDS, kind_name
 from cards.manifest import Finding
-from pipelines.audit.kinds import KINDS
 
 State = Literal["no problems", "warnings", "compromised", "defective", "damaged"]
 
@@ -127,7 +126,7 @@ def _clauses(task: str, findings: Sequence[Finding]) -> list[str]:
     counts: dict[str, int] = {}
     for one in found:
         counts[one.kinds[0]] = counts.get(one.kinds[0], 0) + one.count
-    return clauses or [f"{KIND_NAMES.get(kind, kind)} ({count:,})" for kind, count in counts.items()]
+    return clauses or [f"{kind_name(kind)} ({count:,})" for kind, count in counts.items()]
 
 
 def _clause(task: str, impact: Impact) -> str:

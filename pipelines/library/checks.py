@@ -10,8 +10,8 @@ from builders.catalogue import Definition
 from builders.errors import UsageError
 from builders.spec import version_key
 from builders.tasks import EVALUATED
+from cards.kinds import SAMPLE
 from cards.manifest import Finding
-from pipelines.audit.languages import SAMPLE
 from pipelines.checking.checks import CheckResult, check_release, check_tables
 from pipelines.checking.datasets import ForeignOptions
 from pipelines.checking.frames import as_tables

@@ -19,6 +19,7 @@ from builders import tasks
 from builders.shaping.sampling import hash_order
 from builders.shaping.text import MOJIBAKE_PATTERNS
 from cards.evidence import Quote
+from cards.kinds import find_kind
 from pipelines.audit import text_patterns
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.tables import Frames, model_input, model_inputs
@@ -140,7 +141,6 @@ PATTERNS = {
     "double_full_stop": text_patterns.DOUBLE_FULL_STOP,
 }
 BEFORE = 30  # characters of a text before what a pattern finds
-NOT_QUOTED = ("personal_data",)
 SPACE = "␣"  # white space around a text, which nobody would see
 END = 60  # characters of a long text that ends with white space
 
@@ -170,7 +170,11 @@ def quote_findings(task: tasks.Task, frames: Frames, findings: Sequence[FindingR
 def _first_row(one: FindingRows, inputs: dict[str, dict[str, pl.Expr]]) -> list[Place]:
     """Where the first row of a finding is, and its twin, if it has texts."""
     finding = one.finding
-    if finding.kind in NOT_QUOTED or not inputs.get(finding.config) or "position" not in one.rows.collect_schema():
+    if (
+        not find_kind(finding.kind).quoted
+        or not inputs.get(finding.config)
+        or "position" not in one.rows.collect_schema()
+    ):
         return []
     head = one.rows.head(1).collect()
     if head.is_empty() or head["position"][0] is None:

@@ -20,6 +20,7 @@ import polars as pl
 
 from builders.errors import ReleaseError
 from builders.spec import Reported
+from cards.kinds import find_kind
 from cards.manifest import Manifest
 from pipelines.audit.findings import FindingRows, findings_where, list_rows, with_examples, without_rows
 from pipelines.audit.tables import Frames
@@ -111,9 +112,6 @@ def _file_name(part: str) -> str:
     return re.sub(r"[^\w-]", "_", part) or "all"
 
 
-REPORTED_KINDS = ("query_in_benchmark_test",)
-
-
 def report_rows(reported: Iterable[Reported], frames: Frames) -> list[FindingRows]:
     """The findings with their rows. frames: the tables of the release, by config and split."""
     findings: list[FindingRows] = []
@@ -126,4 +124,4 @@ def report_rows(reported: Iterable[Reported], frames: Frames) -> list[FindingRow
 
 def reported_before(manifest: Manifest) -> list[FindingRows]:
     """The findings that the recipe of a release reported, from its manifest: without their rows."""
-    return [without_rows(finding) for finding in manifest.findings if finding.kind in REPORTED_KINDS]
+    return [without_rows(finding) for finding in manifest.findings if find_kind(finding.kind).reported]

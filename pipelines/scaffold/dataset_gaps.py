@@ -10,9 +10,9 @@ from builders.catalogue import Definition, Entry
 from builders.errors import DatasetError, error_line
 from builders.spec import Source
 from cards.columns import describe_columns
-from cards.completeness import find_text_gaps
+from cards.completeness import find_text_gaps, marked_lines
 from cards.manifest import Manifest
-from cards.texts import Gap, marked_lines, prose_path, read_prose
+from cards.texts import Gap, prose_path, read_prose
 from pipelines.catalogue_pages.sources import render_page
 from pipelines.make import BuildSettings, make
 from pipelines.raw.locations import missing_golden_files

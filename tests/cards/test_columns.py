@@ -5,7 +5,7 @@ import json
 import pytest
 
 from builders import tasks
-from cards.columns import MEANINGS, all_labels, describe_columns, describe_labels, label_name
+from cards.columns import MEANINGS, DescribedColumn, all_labels, describe_columns, describe_labels, label_name
 from cards.texts import read_prose
 from pipelines.make import GOLDEN
 from tests.support.card_inputs import TASKS, definition_for, frames_for, manifest_for
@@ -14,28 +14,39 @@ from tests.support.releases import NAMES, definition_of
 HAS_OWN = "id", "label_text"
 
 
+def describe(task_type: str, prose: str = "") -> list[DescribedColumn]:
+    tables = manifest_for(definition_for(task_type), frames_for(task_type)).tables
+    return describe_columns(TASKS[task_type], tables, prose)
+
+
 @pytest.mark.parametrize("task_type", TASKS)
 def test_every_column_of_a_task_has_a_meaning(task_type: str) -> None:
-    manifest = manifest_for(definition_for(task_type), frames_for(task_type))
-    described = describe_columns(TASKS[task_type], manifest.tables, "")
+    described = describe(task_type)
     assert len({(one.config, one.name) for one in described}) == len(described)
     assert [one.name for one in described if not one.meaning] == []
 
 
-def test_the_labels_are_named_with_their_numbers() -> None:
-    manifest = manifest_for(definition_for("PairClassification"), frames_for("PairClassification"))
-    *_, labels = describe_columns(TASKS["PairClassification"], manifest.tables, "")
-    assert labels.meaning == "0 `not_entailment`, 1 `entailment`"
-    assert label_name(TASKS["PairClassification"], 1) == "entailment"
-    assert label_name(TASKS["PairClassification"], "1") == "entailment"
-    assert label_name(TASKS["PairClassification"], 2) == "2"
+def test_labels_are_named_with_their_numbers_and_columns_by_the_prose_of_their_dataset() -> None:
+    assert describe("PairClassification")[-1].meaning == "0 `not_entailment`, 1 `entailment`"
+    assert describe("STS", "- `score`: as\n  annotated\n- `other`: not here\n")[-1].meaning == "as annotated"
 
 
-def test_no_label_at_all_is_not_a_text_that_reads_none() -> None:
-    assert label_name(TASKS["MultilabelClassification"], "None") == "(none)"
-    assert label_name(TASKS["MultilabelClassification"], None) == "(none)"
-    assert label_name(tasks.Clustering(), "None") == "None"
-    assert label_name(tasks.Clustering(), "7") == "7"
+@pytest.mark.parametrize(
+    ("task", "key", "name"),
+    [
+        (TASKS["PairClassification"], 1, "entailment"),
+        (TASKS["PairClassification"], "1", "entailment"),
+        (TASKS["PairClassification"], 2, "2"),
+        (TASKS["MultilabelClassification"], "None", "(none)"),
+        (TASKS["MultilabelClassification"], None, "(none)"),
+        (tasks.Clustering(), "None", "None"),
+        (tasks.Clustering(), "7", "7"),
+    ],
+)
+def test_a_label_is_shown_by_its_name_and_no_label_is_not_a_text_that_reads_none(
+    task: tasks.Task, key: object, name: str
+) -> None:
+    assert label_name(task, key) == name
 
 
 def test_of_many_labels_the_first_and_the_last_are_named_and_all_are_listed() -> None:
@@ -43,12 +54,6 @@ def test_of_many_labels_the_first_and_the_last_are_named_and_all_are_listed() ->
     assert describe_labels(task) == "0 `label_0` to 59 `label_59`"
     assert all_labels(task)[7] == "`label_7`"
     assert all_labels(TASKS["MultilabelClassification"]) == []
-
-
-def test_the_prose_says_what_a_column_of_this_dataset_alone_means() -> None:
-    manifest = manifest_for(definition_for("STS"), frames_for("STS"))
-    prose = "- `score`: as\n  annotated\n- `other`: not here\n"
-    assert [one.meaning for one in describe_columns(TASKS["STS"], manifest.tables, prose)][-1] == "as annotated"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -21,9 +21,12 @@ REQUIRED = {
 }  # fmt: skip
 
 
-def croissant_for(task_type: str = "Classification", source: dict[str, Any] | None = None, **changes: Any) -> Any:
+def croissant_for(
+    task_type: str = "Classification", source: dict[str, Any] | None = None, subset: str = "", **changes: Any
+) -> Any:
     """The Croissant of a made-up release, parsed. source: fields of the source; changes: of the manifest."""
     definition = definition_for(task_type, **(source or {}))
+    definition = replace(definition, dataset=replace(definition.dataset, subset=subset))
     return json.loads(render_croissant(definition, manifest_for(definition, frames_for(task_type), **changes)))
 
 
@@ -56,9 +59,8 @@ def test_it_names_every_data_file_with_size_and_digest_relative_to_its_own_folde
 
 def test_it_tells_how_the_release_came_about() -> None:
     unverified = RawEntry("b.jsonl", None, "b" * 64, 5, verified=False)
-    definition = definition_for("Classification")
-    manifest = manifest_for(definition, frames_for("Classification"))
-    croissant = croissant_for(raw=(*manifest.raw, unverified))
+    verified = RawEntry("a.jsonl", "https://example.org/a", "a" * 64, 12345, verified=True)
+    croissant = croissant_for(raw=(verified, unverified))
     known, by_hand = croissant["prov:wasDerivedFrom"]
     assert (known["name"], known["contentUrl"], known["sha256"], known["contentSize"]) == (
         "a.jsonl", "https://example.org/a", "a" * 64, "12345 B",
@@ -74,7 +76,7 @@ def test_it_tells_how_the_release_came_about() -> None:
         ("dropped", "empty answer", 4),
         ("observed", "paragraphs after merging", 56826),
     ]
-    assert croissant["identifier"]["value"] == manifest.content_sha256
+    assert croissant["identifier"]["value"] == "d" * 64
 
 
 def test_findings_are_measurements_and_limitations() -> None:
@@ -118,11 +120,10 @@ def test_the_split_of_a_row_is_a_field() -> None:
 
 
 def test_a_column_with_the_name_of_the_split_field_is_kept() -> None:
-    definition = definition_for("Clustering")
-    manifest = manifest_for(definition, frames_for("Clustering"))
-    [table] = manifest.tables
-    tables = (replace(table, columns=(*table.columns, Column("split", "string"))),)
-    croissant = json.loads(render_croissant(definition, replace(manifest, tables=tables)))
+    [table] = manifest_for(definition_for("Clustering"), frames_for("Clustering")).tables
+    croissant = croissant_for(
+        "Clustering", tables=(replace(table, columns=(*table.columns, Column("split", "string"))),)
+    )
     assert list(fields(record_sets(croissant)["default"])) == ["_split", "sentences", "labels", "split"]
 
 
@@ -160,10 +161,7 @@ def test_the_prose_of_the_card_is_there_item_by_item() -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    definition = definition_for("Classification")
-    definition = replace(definition, source=replace(definition.source, annotations=("found",)))
-    manifest = manifest_for(definition, frames_for("Classification"), findings=(), dropped=(), observed={})
-    croissant = json.loads(render_croissant(definition, manifest))
+    croissant = croissant_for(source={"annotations": ("found",)}, findings=(), dropped=(), observed={})
     assert {"rai:dataAnnotationProtocol", "dqv:hasQualityMeasurement", "usageInfo"} & croissant.keys() == set()
 
 
@@ -204,15 +202,14 @@ def test_hostile_texts_stay_strings() -> None:
 
 
 def test_ids_are_valid_however_columns_and_splits_are_named() -> None:
-    definition = definition_for("Clustering")
-    [table] = manifest_for(definition, frames_for("Clustering")).tables
+    [table] = manifest_for(definition_for("Clustering"), frames_for("Clustering")).tables
     odd = replace(
         table,
         split="a b:c",
         columns=(Column("my text\n", "string"), Column("http://x/y", "string")),
         files=(replace(table.files[0], path="data/a b?-00000-of-00001.parquet"),),
     )
-    croissant = json.loads(render_croissant(definition, replace(manifest_for(definition, {}), tables=(odd,))))
+    croissant = croissant_for("Clustering", tables=(odd,))
     default = record_sets(croissant)["default"]
     assert list(fields(default)) == ["split", "my%20text%0A", "http%3A//x/y"]
     assert default["field"][1]["source"]["extract"] == {"column": "my text\n"}
@@ -220,11 +217,7 @@ def test_ids_are_valid_however_columns_and_splits_are_named() -> None:
 
 
 def test_record_sets_have_the_names_that_configs_load_by() -> None:
-    definition = definition_for("Retrieval")
-    definition = replace(definition, dataset=replace(definition.dataset, subset="ru"))
-    manifest = manifest_for(definition, frames_for("Retrieval"))
-    croissant = json.loads(render_croissant(definition, manifest))
-    corpus = record_sets(croissant)["ru-corpus"]
+    corpus = record_sets(croissant_for("Retrieval", subset="ru"))["ru-corpus"]
     assert corpus["key"] == [{"@id": "ru-corpus/split"}, {"@id": "ru-corpus/id"}]
     pattern = corpus["field"][0]["source"]["transform"]["regex"]
     assert re.match(pattern, "corpus/test-00000-of-00001.parquet")

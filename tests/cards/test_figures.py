@@ -29,11 +29,8 @@ def test_labels_are_shown_by_name_the_most_frequent_first_with_bars_to_the_large
         LabelShare("(none)", ("6 `████████` 60.0\u00a0%", "–")),
         LabelShare("fear", ("–", "1 `███▍` 25.0\u00a0%")),
     ]
-
-
-def test_the_bars_of_a_single_split_are_wider() -> None:
-    [share] = label_shares(TASK, {"test": labels(2, **{"0": 2})})
-    assert share == LabelShare("joy", ("2 `████████████████████` 100.0\u00a0%",))
+    wider = LabelShare("joy", ("2 `████████████████████` 100.0\u00a0%",))
+    assert label_shares(TASK, {"test": labels(2, **{"0": 2})}) == [wider], "a single split has wider bars"
 
 
 def test_many_labels_are_summed_up_in_one_line() -> None:
@@ -70,9 +67,6 @@ def test_preferences_for_the_longer_candidate_are_a_sentence() -> None:
     splits = {"train": preferences(9, 0, 1.0), "dev": preferences(2, 0, 0.5), "test": preferences(3, 1, 0.0)}
     several = "100.0 % of 9 pairs in `train`, 50.0 % of 2 pairs in `dev` and 0.0 % of 2 pairs in `test`"
     assert longer_candidates(splits) == f"{before}{several}{after}"
-
-
-def test_other_candidates_have_no_sentence() -> None:
     same_length = preferences(2, 2, None)
     for values in (same_length, {"num_samples": 3}, {"top_ranked_statistics": None}, {"top_ranked_statistics": {}}):
         assert longer_candidates({"test": values}) == ""
@@ -83,11 +77,12 @@ def test_all_statistics_are_one_table_with_a_column_for_each_split() -> None:
     train = labels(3600, **{"0": 3})
     train["label_statistics"] = {"min_labels_per_text": 1, "new_figure": 2, **train["label_statistics"]}
     train |= {"text_statistics": LENGTHS | texts, "image_statistics": None}
+    train |= {"relevant_docs_statistics": {"max_relevant_docs_per_query": 4}}
     assert statistics_table(
         TASK, {"train": train, "test": {"num_samples": 2, "hf_subset_descriptive_stats": {"a": 1}}}
     ) == [
         ("rows", ["3,600", "2"]),
-        ("labels: fewest of a text", ["1", "–"]),
+        ("fewest labels of a text", ["1", "–"]),
         ("labels: new figure", ["2", "–"]),
         ("labels: `joy`", ["3", "–"]),
         ("text: shortest", ["3", "–"]),
@@ -96,6 +91,7 @@ def test_all_statistics_are_one_table_with_a_column_for_each_split() -> None:
         ("text: average length", ["12.35", "–"]),
         ("text: languages: texts with 30 letters or more", ["2,000", "–"]),
         ("text: languages: shares of the texts with 30 letters or more", ["ru 100.00 %, uk &lt;0.01 %", "–"]),
+        ("most relevant documents of a query", ["4", "–"]),
     ]
 
 

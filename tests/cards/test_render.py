@@ -16,16 +16,13 @@ from builders.spec import ConfigPrompts, Dropped, Prompts
 from builders.tasks import TYPES
 from cards.evidence import Agreement, Evidence, Quote
 from cards.manifest import Finding, RawEntry, Recipe
-from cards.render import describe_problems, example_table, render, summarize
+from cards.render import describe_problems, example_table, summarize
 from tests.support.card_inputs import (
     TASKS,
     card_for,
-    definition_for,
-    evidence_for,
     finding,
     frames_for,
     front_matter_of,
-    manifest_for,
 )
 
 HOSTILE = (
@@ -63,19 +60,17 @@ def structure(card: str) -> list[str]:
 
 def card_with_text(text: str) -> str:
     """A card with a text everywhere where raw data can come through."""
-    definition, frames = definition_for("Reranking"), frames_for("Reranking", text)
-    manifest = manifest_for(
-        definition,
-        frames,
+    return card_for(
+        "Reranking",
+        frames=frames_for("Reranking", text),
+        statistics={"test": {"labels_statistics": {"labels": {text: {"count": 1}}, "longest": text}}},
+        evidence=Evidence(({"query": text, "relevant": text}, {text: [text] * 20}), (Quote(text, f"{text} twin"),)),
         dropped=(Dropped(text, 1, text, (text,)),),
         observed={text: 3},
         findings=(finding("short_text", "info", 1, 1.0, examples=(text,), detail=text),),
         raw=(RawEntry(text, f"https://{text}", "a", 1, verified=True),),
         recipe=Recipe("m", {"words": [text], "one": text}, "e"),
     )
-    statistics = {"test": {"labels_statistics": {"labels": {text: {"count": 1}}, "longest": text}}}
-    evidence = Evidence(({"query": text, "relevant": text}, {text: [text] * 20}), (Quote(text, f"{text} twin"),))
-    return render(definition, manifest, statistics, evidence)
 
 
 @pytest.mark.parametrize(
@@ -116,16 +111,12 @@ def test_the_first_screen_says_what_decides() -> None:
 
 
 def test_the_size_of_several_tables_is_told_for_each_split() -> None:
-    definition, frames = definition_for("Retrieval"), frames_for("Retrieval")
-    one = {"queries": frames["queries"]["test"].head(1), "corpus": frames["corpus"]["test"]}
-    card = render(definition, manifest_for(definition, frames), {}, Evidence())
-    assert "| Size | 3 queries · 3 documents · 3 judgements · 1 kB |" in card
+    frames = frames_for("Retrieval")
+    assert "| Size | 3 queries · 3 documents · 3 judgements · 1 kB |" in card_for("Retrieval")
+    one = {"queries": frames["queries"]["test"].head(1)}
     frames = {config: {"train": one.get(config, table["test"]), **table} for config, table in frames.items()}
-    card = render(definition, manifest_for(definition, frames), {}, Evidence())
-    assert (
-        "| Size | train: 1 query · 3 documents · 3 judgements; test: 3 queries · 3 documents · 3 judgements · 1 kB |"
-        in card
-    )
+    size = "| Size | train: 1 query · 3 documents · 3 judgements; test: 3 queries · 3 documents · 3 judgements · 1 kB |"
+    assert size in card_for("Retrieval", frames=frames)
 
 
 @pytest.mark.parametrize(
@@ -145,14 +136,12 @@ def test_the_size_of_several_tables_is_told_for_each_split() -> None:
 def test_the_card_says_whether_the_rows_are_the_published_ones(
     version: str, agreement: Agreement | None, words: str
 ) -> None:
-    definition, frames = definition_for("STS"), frames_for("STS")
-    card = render(definition, manifest_for(definition, frames, version=version), {}, Evidence(agreement=agreement))
+    card = card_for("STS", version=version, evidence=Evidence(agreement=agreement))
     assert f"| Same as published | {words} |" in card
 
 
 def test_a_source_that_forbids_derivatives_is_not_quoted() -> None:
-    definition, frames = definition_for("STS"), frames_for("STS")
-    card = render(definition, manifest_for(definition, frames), {}, Evidence(quotable=False))
+    card = card_for("STS", evidence=Evidence(quotable=False))
     assert "## Look at it\n\nNo texts are shown: the licence does not permit sharing derivatives.\n" in card
 
 
@@ -212,21 +201,17 @@ def test_without_a_train_split_the_mteb_snippet_names_the_split_to_train_on(monk
     assert "train_split" not in card_for("Classification")
     monkeypatch.setitem(TASKS, "Classification", tasks.Classification(("bad", "good"), ("validation", "test")))
     assert '    train_split = "validation"\n    metadata = mteb.TaskMetadata(' in card_for("Classification")
-    definition, frames = definition_for("Classification"), frames_for("Classification")
+    frames = frames_for("Classification")
     del frames["default"]["validation"]
-    card = render(definition, manifest_for(definition, frames, partial=True), {}, Evidence())
-    assert "cannot be evaluated with mteb" in card
+    assert "cannot be evaluated with mteb" in card_for("Classification", frames=frames, partial=True)
 
 
-def test_a_complete_release_has_no_warning() -> None:
+def test_only_a_sample_or_a_part_says_at_the_top_that_it_is_not_the_dataset() -> None:
     assert "[!WARNING]" not in card_for("Retrieval")
-
-
-def test_a_sample_says_at_the_top_that_it_is_not_the_dataset() -> None:
-    card = card_for("Retrieval", sample=True)
-    first = card.split("\n# rubq-retrieval\n\n")[1].split("\n\n")[0]
+    first = card_for("Retrieval", sample=True).split("\n# rubq-retrieval\n\n")[1].split("\n\n")[0]
     assert first.startswith("> [!WARNING]\n> **Sample.**")
     assert first.endswith("this is not the dataset.")
+    assert "**Partial.** Built from some of the rows: " in card_for("STS", partial=True)
 
 
 @pytest.mark.parametrize(
@@ -247,18 +232,14 @@ def test_every_command_of_the_card_builds_the_release_it_is_about(changes: dict[
 
 
 def test_a_partial_release_names_its_missing_splits_and_offers_no_evaluation_that_cannot_run() -> None:
-    definition, frames = definition_for("MultilabelClassification"), frames_for("MultilabelClassification")
+    frames = frames_for("MultilabelClassification")
     del frames["default"]["train"]
-    card = render(definition, manifest_for(definition, frames, partial=True), {}, Evidence())
+    card = card_for("MultilabelClassification", frames=frames, partial=True)
     assert "**Partial.** Without the split `train`: this is neither the complete dataset" in card
     assert "mteb.evaluate" not in card
     assert "cannot be evaluated with mteb" in card
     assert card.count("embedding-datasets build cedr-classification@1.9.0 --splits test") == 2
     assert "train" not in front_matter_of(card)["configs"][0]["data_files"]
-
-
-def test_a_release_of_some_rows_says_so() -> None:
-    assert "**Partial.** Built from some of the rows: " in card_for("STS", partial=True)
 
 
 def test_an_unverified_raw_file_is_named_at_the_top_and_marked_in_the_table() -> None:
@@ -270,10 +251,6 @@ def test_an_unverified_raw_file_is_named_at_the_top_and_marked_in_the_table() ->
     assert "**Unverified.** No digest is known for `by hand.xml`: this file was not compared with what upstream" in card
     assert "| `a.xml` | <https://example.org/a.xml> | 1 | `a` | yes |" in card
     assert "| `by hand.xml` | – | 2 | `b` | **no** |" in card
-
-
-def test_the_files_of_a_golden_sample_are_not_called_unverified() -> None:
-    raw = (RawEntry("a.xml", None, "a", 1, verified=False),)
     assert "**Unverified.**" not in card_for("STS", raw=raw, sample=True)
 
 
@@ -305,10 +282,9 @@ def test_a_clean_release_says_that_it_has_no_findings_and_no_dropped_rows() -> N
 
 
 def test_preferences_say_beside_the_lengths_how_often_the_longer_candidate_is_relevant() -> None:
-    definition, frames = definition_for("Reranking"), frames_for("Reranking")
     preferences = {"num_pairs": 12, "num_same_length": 2, "longer_is_relevant": 0.6}
     statistics = {"test": {"num_samples": 3, "top_ranked_statistics": {"preferences": preferences}}}
-    card = render(definition, manifest_for(definition, frames), statistics, evidence_for("Reranking", frames))
+    card = card_for("Reranking", statistics=statistics)
     [section] = re.findall(r"(?s)## What is in it\n(.*?)\n## ", card)
     assert section.endswith(
         "\n\nWhere two candidates differ in length, the longer one is the relevant one in 60.0 % of 10 pairs. Chance is 50 %.\n"
@@ -373,14 +349,8 @@ def test_scores_are_short_and_nothing_is_a_dash() -> None:
         ["text", "label", "category", "votes"],
         ["a", "good", "–", "0"],
     ]
-
-
-def test_a_query_without_a_document_leaves_its_cell_empty() -> None:
     rows = [{"query": "?", "relevant": "!"}, {"query": "??"}]
     assert example_table(tasks.Retrieval(), rows) == [["query", "relevant"], ["?", "!"], ["??", "–"]]
-
-
-def test_no_rows_give_no_table() -> None:
     assert example_table(MULTILABEL, []) == []
 
 

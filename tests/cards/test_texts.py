@@ -5,7 +5,7 @@ import re
 import pytest
 
 from builders.benchmarks import BENCHMARKS
-from builders.tasks import Classification, Retrieval
+from builders.tasks import Classification, Retrieval, Task
 from cards.texts import CITATIONS, arxiv_papers, bibtex, fill_placeholders, read_field, release_numbers
 from tests.support.card_inputs import card_for
 
@@ -46,36 +46,46 @@ def test_a_card_links_the_papers_of_its_source_and_its_benchmark_below_the_citat
 CLASSIFICATION = Classification(labels=("bad", "good"), splits=("train", "test"))
 
 
-def test_rows_of_a_split_are_written_with_separators() -> None:
-    numbers = release_numbers(CLASSIFICATION, {("default", "train"): 7485, ("default", "test"): 1875}, {}, {})
-    text = fill_placeholders("{{ rows.train }} for training and {{ rows.test }} for testing.", numbers, "prose of toy")
-    assert text == "7,485 for training and 1,875 for testing."
-
-
-def test_a_task_with_several_tables_names_the_table_first() -> None:
-    numbers = release_numbers(Retrieval(), {("corpus", "test"): 1133, ("queries", "test"): 1170}, {}, {})
-    text = "{{ rows.queries.test }} queries, {{ rows.corpus.test }} documents, {{ rows.qrels.test }} judgements"
-    assert fill_placeholders(text, numbers, "prose of toy") == "1,170 queries, 1,133 documents, 0 judgements"
-
-
-def test_a_partial_release_has_no_rows_of_a_split_that_it_lacks() -> None:
-    numbers = release_numbers(CLASSIFICATION, {("default", "test"): 3019}, {}, {})
-    assert fill_placeholders("{{ rows.train }} and {{ rows.test }} rows", numbers, "prose of toy") == "0 and 3,019 rows"
-
-
-def test_options_and_observed_numbers_have_placeholders_too() -> None:
+@pytest.mark.parametrize(
+    ("task", "rows", "text", "filled"),
+    [
+        (
+            CLASSIFICATION,
+            {("default", "train"): 7485, ("default", "test"): 1875},
+            "{{ rows.train }} for training and {{ rows.test }} for testing.",
+            "7,485 for training and 1,875 for testing.",
+        ),
+        (
+            Retrieval(),
+            {("corpus", "test"): 1133, ("queries", "test"): 1170},
+            "{{ rows.queries.test }} queries, {{ rows.corpus.test }} documents, {{ rows.qrels.test }} judgements",
+            "1,170 queries, 1,133 documents, 0 judgements",
+        ),
+        (CLASSIFICATION, {("default", "test"): 3019}, "{{ rows.train }} and {{ rows.test }} rows", "0 and 3,019 rows"),
+        (
+            CLASSIFICATION,
+            {},
+            '{{ options.per_class }} {{ options.threshold }} {{ options.same }} {{ observed["pairs in the table"] }}',
+            "1,050 0.5 text 4,902",
+        ),
+        (
+            CLASSIFICATION,
+            {},
+            "The text is `Premise: {evidence} Hypothesis: {claim}`.",
+            "The text is `Premise: {evidence} Hypothesis: {claim}`.",
+        ),
+    ],
+    ids=["splits", "several tables", "a split that a partial release lacks", "options and observed", "no placeholder"],
+)
+def test_placeholders_are_filled_with_the_numbers_of_a_release(
+    task: Task, rows: dict[tuple[str, str], int], text: str, filled: str
+) -> None:
     options = {"per_class": 1_050, "threshold": 0.5, "same": "text", "clean": True}
-    numbers = release_numbers(CLASSIFICATION, {}, options, {"pairs in the table": 4902})
-    text = '{{ options.per_class }} {{ options.threshold }} {{ options.same }} {{ observed["pairs in the table"] }}'
-    assert fill_placeholders(text, numbers, "prose of toy") == "1,050 0.5 text 4,902"
+    numbers = release_numbers(task, rows, options, {"pairs in the table": 4902})
+    assert fill_placeholders(text, numbers, "prose of toy") == filled
 
 
 @pytest.mark.parametrize("text", ["{{ rows.dev }}", "{{ options.per_rubric }}", "{{ lines }}", "{{ rows.", "{% if %}"])
 def test_a_placeholder_without_a_number_is_an_error_that_says_where(text: str) -> None:
     with pytest.raises(ValueError, match=r"^prose of toy: "):
         fill_placeholders(text, release_numbers(CLASSIFICATION, {}, {}, {}), "prose of toy")
-
-
-def test_braces_that_are_no_placeholder_stay() -> None:
-    text = "The text is `Premise: {evidence} Hypothesis: {claim}`."
-    assert fill_placeholders(text, release_numbers(CLASSIFICATION, {}, {}, {}), "prose of toy") == text

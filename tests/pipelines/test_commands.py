@@ -11,8 +11,8 @@ import pytest
 
 from builders import catalogue
 from builders.errors import SourceError
+from cards.kinds import SAMPLE
 from pipelines import accept, build, check, diff, fetch, publish, show
-from pipelines.audit.languages import SAMPLE
 from pipelines.checking.checks import check_release
 from pipelines.make import GOLDEN, BuildSettings, make
 from tests.support.paths import ROOT

@@ -19,8 +19,8 @@ import pytest
 from builders.catalogue import Definition
 from builders.errors import FindingsError, RecipeError, ReleaseError, SourceError, UsageError
 from builders.spec import Dataset, Tables, Version
+from cards.kinds import SAMPLE
 from cards.manifest import encode
-from pipelines.audit.languages import SAMPLE
 from pipelines.checking.checks import check_release
 from pipelines.make import BuildResult, BuildSettings, make, plan_build
 from pipelines.release import parquet, staging

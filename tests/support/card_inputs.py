@@ -63,13 +63,14 @@ def definition_for(task_type: str, **source: Any) -> Definition:
         benchmark="rumteb" if "rus-Cyrl" in languages else "ateb",
         prompts=Prompts("Find the answer", ("search_query", "search_document"), ("query",)),
     )(recipe)
-    fields = {
+    fields: dict[str, Any] = {
         "title": "A source",
         "license": "cc-by-sa-4.0",
         "homepage": "https://example.org/s",
         "citation": "clark2018arc",
+        "annotations": ("crowdsourced",),
     }
-    source_record = Source(name=name, files={}, annotations=("crowdsourced",), **(fields | source))
+    source_record = Source(name=name, files={}, **(fields | source))
     entry = Entry(dataset_name, name, "builders.toy", Path("toy.py"), declared.group)
     return Definition(entry, source_record, declared)
 
@@ -107,10 +108,10 @@ def manifest_for(definition: Definition, frames: Frames, **changes: Any) -> Mani
             config,
             split,
             frame.height,
-            columns_of(frame),
+            tuple(Column(name, type_name(dtype) or "string") for name, dtype in frame.schema.items()),
             "c" * 64,
             300,
-            (File(file_path(config, split), 100, "f" * 64),),
+            (File(f"{tasks.config_folder(config)}/{split}-00000-of-00001.parquet", 100, "f" * 64),),
         )
         for config, splits in frames.items()
         for split, frame in splits.items()
@@ -140,14 +141,6 @@ def manifest_for(definition: Definition, frames: Frames, **changes: Any) -> Mani
     return replace(manifest, **changes)
 
 
-def columns_of(frame: pl.DataFrame) -> tuple[Column, ...]:
-    return tuple(Column(name, type_name(dtype) or "string") for name, dtype in frame.schema.items())
-
-
-def file_path(config: str, split: str) -> str:
-    return f"{tasks.config_folder(config)}/{split}-00000-of-00001.parquet"
-
-
 def finding(kind: str, severity: Any, count: int, share: float, **fields: Any) -> Finding:
     """A finding in default/test.text."""
     return replace(Finding(kind, severity, "default", "test", "text", count, share, ("id-1",)), **fields)
@@ -173,11 +166,20 @@ def evidence_for(task_type: str, frames: Frames) -> Evidence:
     return Evidence((next(iter(first.values())),))
 
 
-def card_for(task_type: str, *, source: dict[str, Any] | None = None, **changes: Any) -> str:
-    """The card of a release of a task type. changes: fields of its manifest."""
-    definition, frames = definition_for(task_type, **(source or {})), frames_for(task_type)
+def card_for(
+    task_type: str,
+    *,
+    source: dict[str, Any] | None = None,
+    frames: Frames | None = None,
+    statistics: dict[str, Any] | None = None,
+    evidence: Evidence | None = None,
+    **changes: Any,
+) -> str:
+    """The card of a release of a task type. source: fields of its source. changes: fields of its manifest."""
+    definition, frames = definition_for(task_type, **(source or {})), frames or frames_for(task_type)
     manifest = manifest_for(definition, frames, **changes)
-    return render(definition, manifest, statistics_for(definition), evidence_for(task_type, frames))
+    statistics = statistics_for(definition) if statistics is None else statistics
+    return render(definition, manifest, statistics, evidence or evidence_for(task_type, frames))
 
 
 def front_matter_of(card: str) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from builders import tasks
+from cards.kinds import SAMPLE
 from cards.manifest import Finding
 from pipelines.audit.findings import name_rows
 from pipelines.audit.integrity import check_integrity
-from pipelines.audit.languages import SAMPLE
 from pipelines.audit.quality import audit_tables
 from pipelines.audit.tables import Frames
 

@@ -22,26 +22,10 @@ def test_a_text_that_recurs_by_design_is_only_info() -> None:
     assert duplicate_severities("Retrieval", queries) == {"queries/test.text": "warning"}
 
 
-def test_equal_sides_with_the_highest_score_or_the_label_1_are_no_finding() -> None:
-    for task_type, best in (("STS", 5.0), ("PairClassification", 1)):
-        rows = (("e", "Bees.", "Bees.", best), ("f", "Ants bite.", "ants bite", best))
-        assert quality_findings(task_type, with_rows("default", "test", *rows)(clean_tables(task_type))) == []
-
-
-def test_sides_that_differ_in_a_letter_are_no_finding() -> None:
-    tables = with_rows("default", "test", ("e", "Bees sting.", "Bee sting.", 0.0))(clean_tables("STS"))
-    assert quality_findings("STS", tables) == []
-
-
 @pytest.mark.parametrize("score", [float("nan"), 6.0])
 def test_a_score_outside_the_scale_is_not_below_its_top(score: float) -> None:
     tables = with_rows("default", "test", ("e", "Bees.", "Bees.", score))(clean_tables("STS"))
     assert "identical_pair" not in {finding.kind for finding in quality_findings("STS", tables)}
-
-
-def test_equal_sides_of_a_bitext_are_no_finding() -> None:
-    tables = with_value("en-de", "test", "sentence2", 0, "0 test sentence number 0")(clean_tables("BitextMining"))
-    assert quality_findings("BitextMining", tables) == []
 
 
 def test_the_detail_gives_the_scores_and_tells_exact_pairs_from_folded_ones() -> None:
@@ -75,17 +59,6 @@ def test_a_text_leaks_either_exactly_or_after_folding() -> None:
         (2, names[1:], f"in train, {FOLDED_DETAIL}"),
     ]
     assert leaks[0].share == pytest.approx(1 / 23)
-
-
-def test_one_text_of_a_pair_is_not_a_split_leak() -> None:
-    tables = with_value("default", "test", "sentence1", 0, "0 train sentence number 0")(clean_tables("STS"))
-    assert [finding.kind for finding in quality_findings("STS", tables)] == ["side_leak"]
-
-
-def test_a_swapped_pair_is_not_a_side_leak() -> None:
-    swapped = ("e", "1 train Satz Nummer 1", "1 train sentence number 1", 2.5)
-    tables = with_rows("default", "test", swapped)(clean_tables("STS"))
-    assert [finding.kind for finding in quality_findings("STS", tables)] == ["swapped_pair"]
 
 
 def test_the_corpora_of_two_splits_may_share_documents() -> None:

@@ -14,48 +14,29 @@ from builders import tasks
 from cards.manifest import Finding
 from pipelines.audit.findings import with_examples
 from pipelines.audit.judgements import audit_judgements, find_sorted_labels
-from pipelines.audit.kinds import KINDS
 from pipelines.audit.survey import survey_tables
 from pipelines.audit.tables import hash_seed
 from tests.support.tables import (
     TASKS,
-    PlantedFinding,
     Tables,
     clean_tables,
     combine,
-    integrity_findings,
     quality_findings,
     with_rows,
-    with_value,
 )
 
 
-def unjudged_twins(tables: Tables) -> tuple[int, tuple[str, ...]]:
-    (twins,) = (finding for finding in quality_findings("Retrieval", tables) if finding.kind == "unjudged_twin")
-    return twins.count, twins.examples
-
-
-def test_a_judged_twin_is_only_a_duplicate_text() -> None:
-    change = combine(
-        with_rows("corpus", "test", ("d4", "", "Bees make honey.")), with_rows("qrels", "test", ("q1", "d4", 1))
-    )
-    findings = quality_findings("Retrieval", change(clean_tables("Retrieval")))
-    assert [finding.kind for finding in findings] == ["duplicate_text"]
-
-
 def test_all_twins_are_counted_and_the_first_five_are_examples() -> None:
+    def unjudged_twins(tables: Tables) -> tuple[int, tuple[str, ...]]:
+        [twins] = (finding for finding in quality_findings("Retrieval", tables) if finding.kind == "unjudged_twin")
+        return twins.count, twins.examples
+
     texts = {"t0": "Wax They build with it.", **{f"t{number}": "Bees make honey." for number in (5, 4, 3, 2, 1)}}
     twins = with_rows("corpus", "test", *((name, "", text) for name, text in texts.items()))
     tables = combine(twins, with_rows("qrels", "test", ("q1", "t4", 0)))(clean_tables("Retrieval"))
     assert unjudged_twins(tables) == (5, ("q1 t5", "q1 t3", "q1 t2", "q1 t1", "q2 t0"))
     more = with_rows("corpus", "test", *((f"t{number}", "", "Bees make honey.") for number in range(9, 5, -1)))
     assert unjudged_twins(more(tables)) == (9, ("q1 t5", "q1 t3", "q1 t2", "q1 t1", "q1 t9"))
-
-
-def test_an_empty_query_does_not_match_an_empty_document() -> None:
-    change = combine(with_value("queries", "test", "text", 0, " "), with_value("corpus", "test", "text", 0, ""))
-    findings = quality_findings("Retrieval", change(clean_tables("Retrieval")))
-    assert "query_in_corpus" not in {finding.kind for finding in findings}
 
 
 def test_a_query_matches_a_document_with_and_without_its_title_and_the_title_alone() -> None:
@@ -113,127 +94,25 @@ def orders(task_type: str, labels: list[Any]) -> list[Finding]:
     return [one.finding for one in found]
 
 
-def test_blocks_of_a_label_are_reported_with_the_rows_that_follow_one_of_their_own() -> None:
+def test_blocks_of_a_label_are_reported_with_the_rows_that_follow_a_row_of_the_same_label() -> None:
     [finding] = orders("Classification", [number // 10 % 3 for number in range(120)])
     assert (finding.kind, finding.severity, finding.location) == ("label_sorted", "info", "default/test.label")
     assert (finding.count, finding.share) == (108, 108 / 120)
     assert finding.detail == "90% of the rows have the label of the row before, 33% in a random order"
-
-
-def test_scores_in_order_are_reported_and_scores_in_turns_are_not() -> None:
     assert [finding.count for finding in orders("STS", [number / 40 for number in range(200)])] == [190]
-    assert orders("STS", [number * 37 % 200 / 40 for number in range(200)]) == []
 
 
 @pytest.mark.parametrize(
-    "labels",
-    [[0, 1, 2] * 40, [0] * 120, [0] * 119 + [1], [0] * 49 + [1] * 50],
-    ids=["in turns", "one label", "one row of another label", "fewer than 100 rows"],
+    ("task_type", "labels"),
+    [
+        ("Classification", [0, 1, 2] * 40),
+        ("Classification", [0] * 120),
+        ("Classification", [0] * 119 + [1]),
+        ("Classification", [0] * 49 + [1] * 50),
+        ("STS", [number * 37 % 200 / 40 for number in range(200)]),
+        ("BitextMining", ["a"] * 120),
+    ],
+    ids=["in turns", "one label", "one row of another label", "fewer than 100 rows", "scores in turns", "no labels"],
 )
-def test_other_orders_are_not_reported(labels: list[int]) -> None:
-    assert orders("Classification", labels) == []
-
-
-def test_tasks_without_labels_have_no_order() -> None:
-    assert find_sorted_labels(TASKS["BitextMining"], pl.DataFrame({"id": ["a"] * 120}), ("en-de", "test", "")) == []
-
-
-def test_a_tenth_of_the_most_frequent_label_is_not_an_imbalance() -> None:
-    tables = with_rows("default", "test", *((f"Of wax, the {number}th.", "wax") for number in range(18)))
-    assert quality_findings("Clustering", tables(clean_tables("Clustering"))) == []
-
-
-FOLDED = "ignoring case, punctuation, white space and Unicode form"
-TASK = "Contrastive"
-FEW = ["0 text against question 0", "0 text against question 1"]
-
-
-def planted(
-    kind: str,
-    column: str,
-    value: object,
-    row: int = 1,
-    detail: str = "",
-    location: str = "",
-    others: tuple[str, ...] = (),
-) -> PlantedFinding:
-    change = with_value("faq", "train", column, row, value)
-    return PlantedFinding(
-        kind, TASK, change, f"faq/train.{location or column}", 1, 1 / 4, (f"question:{row}",), others, detail
-    )
-
-
-SEVEN = [f"1 text against question {other}" for other in range(7)]
-ERRORS = [
-    planted("empty_query", "query", " "),
-    planted("query_without_positive", "positives", []),
-    planted("empty_positive", "positives", ["a text", "\t"]),
-    planted("negatives_without_kinds", "negative_kinds", ["random"] * 6),
-    planted("unknown_negative_kind", "negative_kinds", ["mined"] * 7),
-]
-FINDINGS = [
-    planted("negative_is_positive", "negatives", [*SEVEN[:6], "1 other text for question 1"]),
-    planted("negative_is_positive", "negatives", [*SEVEN[:6], "1 TEXT for question 1."], detail=FOLDED),
-    planted("positive_is_query", "positives", ["1 text for question 1", "1 question number 1"]),
-    planted("positive_is_query", "positives", ["1 text for question 1", "1 Question - number 1"], detail=FOLDED),
-    planted("duplicate_negative", "negatives", [*SEVEN[:6], SEVEN[0]]),
-    planted("duplicate_negative", "negatives", [*SEVEN[:6], SEVEN[0].upper()], detail=FOLDED),
-    planted("number_text", "negatives", [*SEVEN[:6], "451"]),
-    planted("number_text", "positives", ["1 text for question 1", "3,5 %"]),
-    planted("html_residue", "negatives", [*SEVEN[:6], "a <br/> b"]),
-    planted("html_residue", "positives", ["1 text for question 1", "a <br/> b"], detail="in a later positive"),
-    planted("html_residue", "positives", ["a <br/> b", "1 text for question 1"]),
-    planted("empty_text", "negatives", [*SEVEN[:6], ""]),
-]
-
-TOO_FEW = PlantedFinding(
-    "too_few_negatives",
-    TASK,
-    combine(
-        with_value("faq", "train", "negatives", 0, FEW),
-        with_value("faq", "train", "negative_kinds", 0, ["provided", "random"]),
-    ),
-    "faq/train.negatives",
-    1,
-    1 / 4,
-    ("question:0",),
-    detail="2 to 7 in a row",
-)
-
-
-@pytest.mark.parametrize("one", ERRORS, ids=str)
-def test_what_a_trainer_cannot_use_is_an_error(one: PlantedFinding) -> None:
-    [finding] = integrity_findings(TASK, one.change(clean_tables(TASK)))
-    assert (finding.kind, finding.severity, finding.location) == (one.kind, "error", one.location)
-    assert (finding.count, finding.share, finding.examples) == (one.count, one.share, one.examples)
-
-
-@pytest.mark.parametrize("one", FINDINGS, ids=lambda one: f"{one.kind}-{one.location}-{one.detail}")
-def test_what_teaches_something_wrong_is_found_in_any_text_of_a_row(one: PlantedFinding) -> None:
-    tables = one.change(clean_tables(TASK))
-    assert integrity_findings(TASK, tables) == []
-    finding, *others = quality_findings(TASK, tables)
-    assert (finding.kind, finding.severity) == (one.kind, KINDS[one.kind].severity)
-    assert (finding.location, finding.detail, finding.examples) == (one.location, one.detail, one.examples)
-    assert tuple(other.kind for other in others) == one.other_kinds
-
-
-def test_rows_with_fewer_than_seven_negatives_are_listed_for_information() -> None:
-    [finding] = quality_findings(TASK, TOO_FEW.change(clean_tables(TASK)))
-    assert (finding.kind, finding.severity, finding.count) == (TOO_FEW.kind, "info", 1)
-    assert (finding.location, finding.detail) == (TOO_FEW.location, TOO_FEW.detail)
-
-
-def test_a_pair_that_comes_again_is_a_repeated_pair() -> None:
-    tables = clean_tables(TASK)
-    first = tables["faq"]["train"].row(0, named=True)
-    again = combine(
-        with_value("faq", "train", "query", 3, first["query"]),
-        with_value("faq", "train", "positives", 3, [first["positives"][0], "another text"]),
-    )
-    kinds = [(one.kind, one.location) for one in quality_findings(TASK, again(tables))]
-    assert kinds == [
-        ("duplicate_pair", "faq/train"),
-        ("duplicate_text", "faq/train.positives"),
-        ("duplicate_text", "faq/train.query"),
-    ]
+def test_other_orders_are_not_reported(task_type: str, labels: list[Any]) -> None:
+    assert orders(task_type, labels) == []

@@ -112,11 +112,8 @@ def test_planted_foreign_texts_are_reported() -> None:
     assert wrong_languages(tasks.Clustering(), table, "rus-Cyrl", "deu-Latn", "eng-Latn")[0].count == 1
 
 
-def test_a_dataset_without_languages_is_not_checked() -> None:
+def test_a_dataset_without_languages_is_not_checked_and_an_unknown_language_is_an_error() -> None:
     assert wrong_languages(tasks.Clustering(), clustering(*RUSSIAN, *GERMAN)) == []
-
-
-def test_an_unknown_language_is_an_error() -> None:
     with pytest.raises(ValueError, match="unknown language 'xyz-Latn'"):
         wrong_languages(tasks.Clustering(), clustering(*RUSSIAN), "xyz-Latn")
 
@@ -149,21 +146,26 @@ def prefixes(*texts: str) -> list[str | None]:
     return pl.DataFrame({"text": texts}).select(text_prefix(pl.col("text")))["text"].to_list()
 
 
-def test_a_text_with_too_few_letters_is_not_checked() -> None:
-    assert prefixes("Kurz und gut.", "1 2 3 " * 100, "", "x" * (MIN_LETTERS - 1)) == [None] * 4
-    assert prefixes("x" * MIN_LETTERS, "ж-" * MIN_LETTERS) == ["x" * MIN_LETTERS, "ж-" * MIN_LETTERS]
+START = (RUSSIAN[0] * 10)[:MAX_CHARACTERS]
+
+
+@pytest.mark.parametrize(
+    ("text", "prefix"),
+    [
+        *(("Kurz und gut.", None), ("1 2 3 " * 100, None), ("", None), ("x" * (MIN_LETTERS - 1), None)),
+        *(("x" * MIN_LETTERS, "x" * MIN_LETTERS), ("ж-" * MIN_LETTERS, "ж-" * MIN_LETTERS), (RUSSIAN[0], RUSSIAN[0])),
+        *((START + GERMAN[0] * 100, START), ("." * MAX_CHARACTERS + GERMAN[0], None)),
+        (RUSSIAN[0].upper(), RUSSIAN[0].lower()),
+    ],
+)
+def test_the_start_of_a_text_is_checked_if_it_has_enough_letters_and_capitals_in_lower_case(
+    text: str, prefix: str | None
+) -> None:
+    assert prefixes(text) == [prefix]
+
+
+def test_a_text_with_too_few_letters_is_not_in_a_wrong_language() -> None:
     assert wrong_languages(tasks.Clustering(), clustering("Wieso denn?", "Danke, Hans.", *RUSSIAN), "rus-Cyrl") == []
-
-
-def test_only_the_start_of_a_long_text_is_checked() -> None:
-    start = (RUSSIAN[0] * 10)[:MAX_CHARACTERS]
-    assert prefixes(start + GERMAN[0] * 100) == [start]
-    assert prefixes("." * MAX_CHARACTERS + GERMAN[0]) == [None]
-
-
-def test_a_text_in_capitals_is_read_in_lower_case() -> None:
-    assert prefixes(RUSSIAN[0].upper()) == [RUSSIAN[0].lower()]
-    assert prefixes(RUSSIAN[0]) == [RUSSIAN[0]]
 
 
 def test_mojibake_is_not_in_a_wrong_language() -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from builders.shaping.folding import fold_text
 from pipelines.audit import near_duplicates
-from pipelines.audit import near_duplicates as minhash
 from pipelines.audit.near_duplicates import Sets, find_near_duplicates
 from pipelines.audit.shingles import LONG_TEXT_WORDS, OVERLAP_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
 from tests.support.paths import ROOT
@@ -107,40 +106,34 @@ def test_the_result_is_that_of_comparing_all_pairs(seed: int, splits: int, colum
 SENTENCE = "Пчёлы, что зимовали в улье, в марте вылетают искать вербу и орешник, которые цветут в долине раньше всех."
 
 
-def test_a_text_of_a_hundred_letters_may_differ_by_a_letter_but_not_by_a_word() -> None:
-    assert near_duplicate_rows([SENTENCE, SENTENCE.replace("долине", "долинке")]) == [(1, 0)]
-    assert near_duplicate_rows([SENTENCE, SENTENCE.replace("раньше", "намного раньше")]) == []
+NEAR_SENTENCE = SENTENCE.replace("долине", "долинке")
+WORDS = [f"{LEXICON[number % 8]}{number}" for number in range(LONG_TEXT_WORDS)]
+START = " ".join(SENTENCE.split(" ")[:12])
 
 
-def test_a_text_of_sixty_words_may_differ_by_one_word_but_not_by_two() -> None:
-    words = [f"{LEXICON[number % 8]}{number}" for number in range(LONG_TEXT_WORDS)]
-    one, two = words.copy(), words.copy()
-    one[30] = two[20] = two[40] = "другое"
-    assert near_duplicate_rows([" ".join(words), " ".join(one), " ".join(two)]) == [(1, 0)]
-
-
-def test_long_texts_with_the_same_words_in_another_order_are_different() -> None:
-    words = [f"{LEXICON[number % 8]}{number}" for number in range(LONG_TEXT_WORDS)]
-    assert near_duplicate_rows([" ".join(words), " ".join(reversed(words))]) == []
-
-
-def test_texts_are_compared_after_folding() -> None:
-    assert near_duplicate_rows([SENTENCE, SENTENCE.upper().replace(",", " —"), "Да.", "да!", "\uff21\uff22", "ab"]) == [
-        (1, 0),
-        (3, 0),
-        (5, 0),
-    ]
-
-
-def test_texts_without_a_letter_are_not_compared() -> None:
-    assert near_duplicate_rows(["", "", "...", "...", "+", "+"]) == []
-
-
-def test_both_sides_of_a_pair_must_be_nearly_the_same() -> None:
-    near_one = SENTENCE.replace("долине", "долинке")
-    assert near_duplicate_rows([SENTENCE] * 2, ["Это правда.", "Это ложь."]) == []
-    assert near_duplicate_rows([SENTENCE, near_one], ["Это правда.", "это правда"]) == [(1, 0)]
-    assert near_duplicate_rows([SENTENCE, "Да."], ["Да.", SENTENCE]) == []
+@pytest.mark.parametrize(
+    ("columns", "rows"),
+    [
+        ([[SENTENCE, NEAR_SENTENCE]], [1]),
+        ([[SENTENCE, SENTENCE.replace("раньше", "намного раньше")]], []),
+        ([[" ".join(WORDS), " ".join([*WORDS[:30], "другое", *WORDS[31:]])]], [1]),
+        ([[" ".join(WORDS), " ".join([*WORDS[:20], "другое", *WORDS[21:40], "другое", *WORDS[41:]])]], []),
+        ([[" ".join(WORDS), " ".join(reversed(WORDS))]], []),
+        ([[SENTENCE, SENTENCE.upper().replace(",", " —"), "Да.", "да!", "\uff21\uff22", "ab"]], [1, 3, 5]),
+        ([["", "", "...", "...", "+", "+"]], []),
+        ([[SENTENCE] * 2, ["Это правда.", "Это ложь."]], []),
+        ([[SENTENCE, NEAR_SENTENCE], ["Это правда.", "это правда"]], [1]),
+        ([[SENTENCE, "Да."], ["Да.", SENTENCE]], []),
+        ([[START, f"now {START}"]], [1]),
+        ([[START, f"{START} now"]], [1]),
+    ],
+    ids=[
+        *("a letter of a hundred", "a word of a hundred letters", "one word of sixty", "two words of sixty", "another order"),
+        *("folding", "no letters", "one side of a pair", "both sides", "swapped sides", "a word before", "a word behind"),
+    ],
+)  # fmt: skip
+def test_texts_are_near_duplicates_if_they_share_nine_tenths(columns: list[list[str]], rows: list[int]) -> None:
+    assert [row for row, _ in near_duplicate_rows(*columns)] == rows
 
 
 def test_a_row_is_reported_once_for_each_split_and_never_for_a_later_one() -> None:
@@ -153,12 +146,6 @@ def test_a_row_is_reported_once_for_each_split_and_never_for_a_later_one() -> No
         (4, 1),
     ]
     assert near_duplicate_rows([SENTENCE] * 3, splits=[0, 0, 1], compared=[True, False, True]) == [(2, 0)]
-
-
-def test_words_before_and_behind_a_text_count_the_same() -> None:
-    sentence = " ".join(SENTENCE.split(" ")[:12])
-    assert near_duplicate_rows([sentence, f"now {sentence}"]) == [(1, 0)]
-    assert near_duplicate_rows([sentence, f"{sentence} now"]) == [(1, 0)]
 
 
 @pytest.mark.parametrize("words", range(LONG_TEXT_WORDS - 2, OVERLAP_WORDS + 2))
@@ -208,7 +195,7 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = find_matches(texts)
     monkeypatch.setattr(near_duplicates, "BATCH_ROWS", 7)
     monkeypatch.setattr(near_duplicates, "EXACT_ROWS", 4)
-    monkeypatch.setattr(minhash, "CHUNK_ROWS", 3)
+    monkeypatch.setattr(near_duplicates, "CHUNK_ROWS", 3)
     monkeypatch.setattr(near_duplicates, "COMPARED_PAIRS", 5)
     assert find_matches(texts) == whole != []
 

@@ -117,16 +117,11 @@ def test_the_labels_of_a_text_with_several_are_compared_one_by_one() -> None:
     )
 
 
-def test_clusters_may_be_told_by_length_too() -> None:
-    [finding] = find("Clustering", sentences=["x", "xx"] * 30, labels=["headline", "article"] * 30)
-    assert (finding.location, finding.count) == ("default/test.sentences", 2)
-
-
-@pytest.mark.parametrize("rows", [29, 30])
-def test_a_label_of_fewer_than_30_rows_is_not_examined(rows: int) -> None:
+@pytest.mark.parametrize(("rows", "findings"), [(29, []), (30, [("default/test.sentences", 2)])])
+def test_a_cluster_of_30_rows_may_be_told_by_length_too(rows: int, findings: list[tuple[str, int]]) -> None:
     labels = ["rare"] * rows + ["usual"] * 100
-    texts = ["x" * 9] * rows + ["x"] * 100
-    assert len(find("Clustering", sentences=texts, labels=labels)) == (rows == 30)
+    found = find("Clustering", sentences=["x" * 9] * rows + ["x"] * 100, labels=labels)
+    assert [(finding.location, finding.count) for finding in found] == findings
 
 
 @pytest.mark.parametrize(("longer", "findings"), [(23, 0), (24, 1)])
@@ -136,16 +131,16 @@ def test_a_guess_must_be_three_standard_errors_above_chance(longer: int, finding
     assert len([one for one in rerank(queries) if one.kind == "label_by_length"]) == findings
 
 
-def pairs_with_overlap(share: float) -> list[Finding]:
-    """The findings of 400 pairs: this share of those with the label 1 has the same words, all others have none."""
-    labels = [number % 2 for number in range(400)]
-    seconds = ["one two" if label and number < 400 * share else "six ten" for number, label in enumerate(labels)]
+def pairs_with_overlap(labels: list[int], shared: int) -> list[Finding]:
+    """The findings of 400 pairs: the first `shared` pairs with the label 1 have the same words, all others have none."""
+    same = [bool(label) and number < shared for number, label in enumerate(labels)]
+    seconds = ["one two" if is_same else "six ten" for is_same in same]
     return find("PairClassification", sentence1=["two, One!"] * 400, sentence2=seconds, labels=labels)
 
 
 def test_shared_words_are_part_of_the_task_until_they_alone_tell_the_label() -> None:
-    assert pairs_with_overlap(0.69) == []
-    [finding] = pairs_with_overlap(0.7)
+    assert pairs_with_overlap([0, 1] * 200, 276) == []
+    [finding] = pairs_with_overlap([0, 1] * 200, 280)
     assert (finding.kind, finding.severity, finding.location) == ("label_by_overlap", "info", "default/test")
     assert finding.detail == (
         "of two pairs with different labels, the one with more shared words has the label yes in 85 of 100 cases (AUC 0.850)"
@@ -154,9 +149,8 @@ def test_shared_words_are_part_of_the_task_until_they_alone_tell_the_label() -> 
 
 
 def test_fewer_shared_words_for_the_same_meaning_are_reported_as_early_as_lengths() -> None:
-    labels = [number % 2 for number in range(400)]
-    seconds = ["one two" if not label and number < 200 else "six ten" for number, label in enumerate(labels)]
-    [finding] = find("PairClassification", sentence1=["one two"] * 400, sentence2=seconds, labels=labels)
+    seconds = ["six ten" if number % 2 or number >= 200 else "one two" for number in range(400)]
+    [finding] = find("PairClassification", sentence1=["one two"] * 400, sentence2=seconds, labels=[0, 1] * 200)
     assert "the one with fewer shared words has the label yes in 75 of 100 cases" in finding.detail
 
 
@@ -183,15 +177,20 @@ def test_empty_texts_share_no_words() -> None:
     assert measured.rows() == [(0, 0), (0, 0), (0, 0), (1 / 3, 1 / 2)]
 
 
-def test_texts_of_one_length_and_empty_texts_tell_nothing() -> None:
-    assert find("Classification", text=["x"] * 100, label=[0, 1] * 50, label_text=["?"] * 100) == []
-    assert find("PairClassification", sentence1=[""] * 100, sentence2=[""] * 100, labels=[0, 1] * 50) == []
-    assert find("STS", sentence1=["x"] * 100, sentence2=["y"] * 100, score=[1.0, 2.0] * 50) == []
+@pytest.mark.parametrize(
+    ("task_type", "columns"),
+    [
+        ("Classification", {"text": ["x"] * 100, "label": [0, 1] * 50, "label_text": ["?"] * 100}),
+        ("PairClassification", {"sentence1": [""] * 100, "sentence2": [""] * 100, "labels": [0, 1] * 50}),
+        ("STS", {"sentence1": ["x"] * 100, "sentence2": ["y"] * 100, "score": [1.0, 2.0] * 50}),
+    ],
+)
+def test_texts_of_one_length_and_empty_texts_tell_nothing(task_type: str, columns: dict[str, list[Any]]) -> None:
+    assert find(task_type, **columns) == []
 
 
 def test_tasks_without_labels_of_rows_have_no_shortcuts() -> None:
-    table = pl.LazyFrame({"sentence1": ["x"] * 100, "sentence2": ["y"] * 100})
-    assert find_label_shortcuts(TASKS["BitextMining"], {"en-de": {"test": table}}, pl.DataFrame(), "test") == []
+    assert find_label_shortcuts(TASKS["BitextMining"], {"en-de": {}}, pl.DataFrame(), "test") == []
 
 
 def test_unrelated_lengths_and_words_are_rarely_if_ever_reported() -> None:
@@ -341,34 +340,46 @@ def test_a_source_that_tells_which_texts_have_no_label_is_reported() -> None:
     )
 
 
-def test_a_label_that_most_texts_of_a_source_lack_can_still_be_told_by_it() -> None:
-    labels = [0] * 380 + [1] * 20 + [2] * 400
-    [finding] = leaks("Classification", label=labels, source=["a"] * 200 + ["b"] * 200 + ["c"] * 400)
-    assert finding.examples[0] == "blue: 100% of c, 0% of a, 0% of b"
+SCORES = [number / 80 for number in range(400)]
 
 
-def test_numbers_are_compared_in_ten_groups() -> None:
-    lengths = [*range(100), *range(1000, 1100)]
-    [finding] = leaks("PairClassification", labels=[0] * 100 + [1] * 100, words=lengths)
-    assert finding.examples == (
-        "no: 100% of 0 to 19, 0% of 1000 to 1019, 0% of 1020 to 1039",
-        "yes: 100% of 1000 to 1019, 100% of 1020 to 1039, 0% of 0 to 19",
-    )
-
-
-def test_lists_are_compared_whole_and_an_empty_value_is_named() -> None:
-    categories = [[]] * 50 + [["theft", "fraud"]] * 50
-    [finding] = leaks("Clustering", labels=["good"] * 50 + ["bad"] * 50, categories=categories)
-    assert finding.examples == (
-        "bad: 100% of theft, fraud, 0% of the empty value",
-        "good: 100% of the empty value, 0% of theft, fraud",
-    )
-
-
-def test_scores_are_compared_in_groups_of_equal_size() -> None:
-    scores = [number / 80 for number in range(400)]
-    [finding] = leaks("STS", score=scores, genre=["captions" if score < 0.5 else "news" for score in scores])
-    assert finding.examples == ("0.0 to 0.4875: 100% of captions, 0% of news",)
+@pytest.mark.parametrize(
+    ("task_type", "columns", "examples"),
+    [
+        (
+            "Classification",
+            {"label": [0] * 380 + [1] * 20 + [2] * 400, "source": ["a"] * 200 + ["b"] * 200 + ["c"] * 400},
+            ("blue: 100% of c, 0% of a, 0% of b",),
+        ),
+        (
+            "PairClassification",
+            {"labels": [0] * 100 + [1] * 100, "words": [*range(100), *range(1000, 1100)]},
+            (
+                "no: 100% of 0 to 19, 0% of 1000 to 1019, 0% of 1020 to 1039",
+                "yes: 100% of 1000 to 1019, 100% of 1020 to 1039, 0% of 0 to 19",
+            ),
+        ),
+        (
+            "Clustering",
+            {"labels": ["good"] * 50 + ["bad"] * 50, "categories": [[]] * 50 + [["theft", "fraud"]] * 50},
+            (
+                "bad: 100% of theft, fraud, 0% of the empty value",
+                "good: 100% of the empty value, 0% of theft, fraud",
+            ),
+        ),
+        (
+            "STS",
+            {"score": SCORES, "genre": ["captions" if score < 0.5 else "news" for score in SCORES]},
+            ("0.0 to 0.4875: 100% of captions, 0% of news",),
+        ),
+    ],
+    ids=["a label that most texts of a source lack", "numbers in ten groups", "whole lists", "scores in groups"],
+)
+def test_values_are_compared_by_the_labels_that_they_tell(
+    task_type: str, columns: dict[str, list[Any]], examples: tuple[str, ...]
+) -> None:
+    [finding] = leaks(task_type, **columns)
+    assert finding.examples[: len(examples)] == examples
 
 
 LABELS = [0, 1, 2] * 100
@@ -394,13 +405,9 @@ def test_the_least_association_is_a_half(told: int, findings: int) -> None:
     assert len(leaks("PairClassification", labels=labels, source=["a"] * 100 + ["b"] * 100)) == findings
 
 
-def test_ids_and_the_columns_of_the_task_are_not_examined() -> None:
-    labels = [0, 1] * 100
+def test_ids_the_columns_of_the_task_and_labels_with_few_rows_are_not_examined() -> None:
     names = ["red", "green"] * 100
-    assert leaks("Classification", label=labels, label_text=names, id=names) == []
-
-
-def test_a_label_with_few_rows_is_not_examined() -> None:
+    assert leaks("Classification", label=[0, 1] * 100, label_text=names, id=names) == []
     labels, source = [0] * 29 + [1] * 271, ["a"] * 29 + ["b"] * 271
     assert leaks("Classification", label=labels, source=source) == []
     assert leaks("Classification", label=[0, *labels], source=["a", *source]) != []

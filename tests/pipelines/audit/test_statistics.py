@@ -89,57 +89,77 @@ def test_classification_counts_the_test_texts_that_train_has() -> None:
     }
 
 
-def test_samples_in_train_is_none_without_train() -> None:
-    test = pl.DataFrame({"text": ["a"], "label": [0], "label_text": ["red"]})
-    described = describe(tasks.Classification(labels=COLOURS), frames(default=test))
+@pytest.mark.parametrize(
+    ("task", "columns", "expected"),
+    [
+        (
+            tasks.Classification(labels=COLOURS),
+            {"text": ["a"], "label": [0], "label_text": ["red"]},
+            {
+                "num_samples": 1,
+                "samples_in_train": None,
+                "text_statistics": texts(1, 1, 1.0, 1, 1),
+                "label_statistics": labels(1.0, 1, 1, _0=1),
+            },
+        ),
+        (
+            tasks.MultilabelClassification(labels=COLOURS),
+            {"text": ["a", "bc", "", "d"], "label": [[0, 2], [], [2], []]},
+            {
+                "num_samples": 4,
+                "samples_in_train": None,
+                "text_statistics": texts(4, 0, 1.0, 2, 4),
+                "label_statistics": labels(0.75, 0, 2, **{"None": 2, "_0": 1, "_2": 2}),
+            },
+        ),
+        (
+            tasks.PairClassification(names=("no", "yes")),
+            {"sentence1": ["a", "b", "a"], "sentence2": ["b", "a", "b"], "labels": [1, 0, 1]},
+            {
+                "num_samples": 3,
+                "number_of_characters": 6,
+                "unique_pairs": 2,
+                "text1_statistics": texts(3, 1, 1.0, 1, 2),
+                "text2_statistics": texts(3, 1, 1.0, 1, 2),
+                "labels_statistics": labels(1.0, 1, 1, _0=1, _1=2),
+            },
+        ),
+        (
+            tasks.STS(low=0, high=1),
+            {"sentence1": ["a", "b", "cc"], "sentence2": ["b", "a", ""], "score": [0.25, 0.5, 1.0]},
+            {
+                "num_samples": 3,
+                "number_of_characters": 6,
+                "unique_pairs": 2,
+                "text1_statistics": texts(4, 1, 4 / 3, 2, 3),
+                "text2_statistics": texts(2, 0, 2 / 3, 1, 3),
+                "label_statistics": {"min_score": 0.25, "avg_score": 1.75 / 3, "max_score": 1.0},
+            },
+        ),
+        (
+            tasks.Clustering(),
+            {"sentences": ["a", "bcd", "a"], "labels": ["wax", "honey", "wax"]},
+            {
+                "num_samples": 3,
+                "text_statistics": texts(5, 1, 5 / 3, 3, 2),
+                "labels_statistics": labels(1.0, 1, 1, honey=1, wax=2),
+            },
+        ),
+    ],
+    ids=[
+        "classification without train",
+        "rows without a label",
+        "pairs in their order",
+        "pairs and their reverse",
+        "clusters",
+    ],
+)
+def test_a_split_has_the_figures_of_mteb_in_its_order(
+    task: tasks.Task, columns: dict[str, list[Any]], expected: dict[str, Any]
+) -> None:
+    described = describe(task, frames(default=pl.DataFrame(columns)))
     assert list(described) == ["test"]
-    assert described["test"]["samples_in_train"] is None
-
-
-def test_a_multilabel_row_without_a_label_counts_as_none() -> None:
-    test = pl.DataFrame({"text": ["a", "bc", "", "d"], "label": [[0, 2], [], [2], []]})
-    described = describe(tasks.MultilabelClassification(labels=COLOURS), frames(default=test))
-    assert described["test"] == {
-        "num_samples": 4,
-        "samples_in_train": None,
-        "text_statistics": texts(4, 0, 1.0, 2, 4),
-        "label_statistics": labels(0.75, 0, 2, **{"None": 2, "_0": 1, "_2": 2}),
-    }
-
-
-def test_pair_classification_counts_pairs_in_their_order() -> None:
-    test = pl.DataFrame({"sentence1": ["a", "b", "a"], "sentence2": ["b", "a", "b"], "labels": [1, 0, 1]})
-    described = describe(tasks.PairClassification(names=("no", "yes")), frames(default=test))
-    assert described["test"] == {
-        "num_samples": 3,
-        "number_of_characters": 6,
-        "unique_pairs": 2,
-        "text1_statistics": texts(3, 1, 1.0, 1, 2),
-        "text2_statistics": texts(3, 1, 1.0, 1, 2),
-        "labels_statistics": labels(1.0, 1, 1, _0=1, _1=2),
-    }
-
-
-def test_sts_counts_a_pair_and_its_reverse_as_one() -> None:
-    test = pl.DataFrame({"sentence1": ["a", "b", "cc"], "sentence2": ["b", "a", ""], "score": [0.25, 0.5, 1.0]})
-    described = describe(tasks.STS(low=0, high=1), frames(default=test))
-    assert described["test"] == {
-        "num_samples": 3,
-        "number_of_characters": 6,
-        "unique_pairs": 2,
-        "text1_statistics": texts(4, 1, 4 / 3, 2, 3),
-        "text2_statistics": texts(2, 0, 2 / 3, 1, 3),
-        "label_statistics": {"min_score": 0.25, "avg_score": 1.75 / 3, "max_score": 1.0},
-    }
-
-
-def test_clustering_counts_texts_and_labels() -> None:
-    test = pl.DataFrame({"sentences": ["a", "bcd", "a"], "labels": ["wax", "honey", "wax"]})
-    assert describe(tasks.Clustering(), frames(default=test))["test"] == {
-        "num_samples": 3,
-        "text_statistics": texts(5, 1, 5 / 3, 3, 2),
-        "labels_statistics": labels(1.0, 1, 1, honey=1, wax=2),
-    }
+    assert list(described["test"].items()) == list(expected.items())
 
 
 def test_bitext_gives_the_figures_of_its_language_pair_twice_like_mteb() -> None:
@@ -215,26 +235,20 @@ def describe_preferences(relevant: dict[str, str], ranked: pl.DataFrame) -> Pref
 
 
 @pytest.mark.parametrize(
-    ("relevant", "preferences"),
+    ("relevant", "ranked", "preferences"),
     [
-        ({"q1": "d1", "q2": "d3"}, PreferenceStatistics(2, 1, 1.0)),
-        ({"q1": "d2", "q2": "d2"}, PreferenceStatistics(2, 1, 0.0)),
-        ({"q1": "d1", "q2": "d1"}, None),
+        ({"q1": "d1", "q2": "d3"}, PREFERENCES, PreferenceStatistics(2, 1, 1.0)),
+        ({"q1": "d2", "q2": "d2"}, PREFERENCES, PreferenceStatistics(2, 1, 0.0)),
+        ({"q1": "d1", "q2": "d1"}, PREFERENCES, None),
+        ({"q2": "d3"}, PREFERENCES.tail(1), PreferenceStatistics(1, 1, None)),
+        ({"q1": "d1", "q2": "d2"}, RANKED, None),
     ],
-    ids=["the longer one", "the shorter one", "none of the two"],
+    ids=["the longer candidate", "the shorter candidate", "neither", "equal length", "longer lists"],
 )
 def test_preferences_say_how_often_the_longer_candidate_is_the_relevant_one(
-    relevant: dict[str, str], preferences: PreferenceStatistics | None
+    relevant: dict[str, str], ranked: pl.DataFrame, preferences: PreferenceStatistics | None
 ) -> None:
-    assert describe_preferences(relevant, PREFERENCES) == preferences
-
-
-def test_preferences_of_equal_length_have_no_longer_candidate() -> None:
-    assert describe_preferences({"q2": "d3"}, PREFERENCES.tail(1)) == PreferenceStatistics(1, 1, None)
-
-
-def test_longer_lists_are_no_preferences() -> None:
-    assert describe_preferences({"q1": "d1", "q2": "d2"}, RANKED) is None
+    assert describe_preferences(relevant, ranked) == preferences
 
 
 def test_dangling_judgements_are_counted() -> None:

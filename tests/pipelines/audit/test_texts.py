@@ -13,7 +13,7 @@ from cards.manifest import Finding
 from pipelines.audit import languages
 from pipelines.audit.quality import audit_tables
 from pipelines.audit.texts import DEFAULTS, SCRIPTS, TEXT_CONDITIONS, in_wrong_script, script
-from tests.support.tables import TASKS, audit_rows, clean_tables, combine, quality_findings, row_names, with_value
+from tests.support.tables import TASKS, audit_rows, row_names
 
 # Some of the texts here have white space around them.
 OF_ONE_TEXT = {"length_outlier", *(kind for kind, _ in TEXT_CONDITIONS)} - {"surrounding_whitespace"}
@@ -152,60 +152,32 @@ def test_what_looks_a_little_like_it_is_not_found(text: str) -> None:
         assert kinds_of_surrounded()[form.format(text)] == []
 
 
-@pytest.mark.parametrize(
-    ("text", "is_found"), [("Wax..", True), ("Wax.. \n", True), ("Wax...", False), ("W.. ax.", False)]
-)
-def test_only_two_full_stops_at_the_end_are_double(text: str, is_found: bool) -> None:
-    assert ("double_full_stop" in kinds_of((text,))[text]) == is_found
-
-
 LONG, SHORT = "The queen lays two thousand eggs a day", "They swarm in May"
 
 
 @pytest.mark.parametrize(
-    ("text", "is_found"),
+    ("kind", "text", "is_found"),
     [
-        (f"{LONG}. {LONG}.", True),
-        (f"{LONG}! So it is. {LONG}!", True),
-        (f"{LONG}\n\n  {LONG}", True),
-        (f"{LONG}.\n{LONG}.", True),
-        (f"So it is. {LONG}, as e.g. Mr. Bee says? No. {LONG}, as e.g. Mr. Bee says?", True),
-        (f"{LONG}. {LONG}!", False),
-        (f"{LONG}. {LONG.lower()}.", False),
-        (f"{LONG} and {LONG}.", False),
-        (f"{SHORT}. {SHORT}.", False),
-        ("www.a-long-name-of-a-hive.example/1 www.a-long-name-of-a-hive.example/2", False),
+        ("double_full_stop", "Wax..", True),
+        ("double_full_stop", "Wax.. \n", True),
+        ("double_full_stop", "Wax...", False),
+        ("double_full_stop", "W.. ax.", False),
+        ("repeated_sentence", f"{LONG}. {LONG}.", True),
+        ("repeated_sentence", f"{LONG}! So it is. {LONG}!", True),
+        ("repeated_sentence", f"{LONG}\n\n  {LONG}", True),
+        ("repeated_sentence", f"{LONG}.\n{LONG}.", True),
+        ("repeated_sentence", f"So it is. {LONG}, as e.g. Mr. Bee says? No. {LONG}, as e.g. Mr. Bee says?", True),
+        ("repeated_sentence", f"{LONG}. {LONG}!", False),
+        ("repeated_sentence", f"{LONG}. {LONG.lower()}.", False),
+        ("repeated_sentence", f"{LONG} and {LONG}.", False),
+        ("repeated_sentence", f"{SHORT}. {SHORT}.", False),
+        ("repeated_sentence", "www.a-long-name-of-a-hive.example/1 www.a-long-name-of-a-hive.example/2", False),
     ],
 )
-def test_a_sentence_of_twenty_characters_may_occur_once(text: str, is_found: bool) -> None:
-    assert ("repeated_sentence" in kinds_of((text,))[text]) == is_found
-
-
-def test_sentences_that_two_texts_share_are_not_repeated() -> None:
-    tables = combine(*(with_value("default", "test", "sentences", row, f"{LONG}. {row}") for row in range(4)))
-    findings = quality_findings("Clustering", tables(clean_tables("Clustering")))
-    assert "repeated_sentence" not in {finding.kind for finding in findings}
-
-
-def test_repeated_sentences_are_not_looked_for_in_the_documents_of_retrieval() -> None:
-    change = with_value("corpus", "test", "text", 0, f"{LONG}. {LONG}.")
-    assert quality_findings("Retrieval", change(clean_tables("Retrieval"))) == []
-
-
-def test_ten_times_the_median_length_is_not_an_outlier() -> None:
-    change = combine(
-        with_value("corpus", "test", "text", 0, "b" * 70),
-        with_value("corpus", "test", "text", 2, "c" * 7),
-        with_value("corpus", "test", "title", 1, ""),
-        with_value("corpus", "test", "text", 1, "a" * 7),
-    )
-    assert quality_findings("Retrieval", change(clean_tables("Retrieval"))) == []
-
-
-def test_empty_texts_do_not_count_towards_the_median_length() -> None:
-    change = combine(*(with_value("default", "test", "sentences", row, "") for row in (0, 1, 2)))
-    findings = quality_findings("Clustering", change(clean_tables("Clustering")))
-    assert "length_outlier" not in {finding.kind for finding in findings}
+def test_full_stops_are_double_at_the_end_and_sentences_repeated_from_twenty_characters(
+    kind: str, text: str, is_found: bool
+) -> None:
+    assert (kind in kinds_of((text,))[text]) == is_found
 
 
 def wrong_script(texts: list[str], *expected: str) -> list[str]:
@@ -213,19 +185,22 @@ def wrong_script(texts: list[str], *expected: str) -> list[str]:
     return frame.filter(in_wrong_script(pl.col("text"), expected))["text"].to_list()
 
 
-def test_a_text_without_a_letter_of_the_script_is_in_a_wrong_one() -> None:
-    assert wrong_script(["ok", "да", "μ", "Wi-Fi есть", "2 + 2", "", "…"], "Cyrl") == ["ok", "μ"]
-    assert wrong_script(["ok", "да", "μ", "2 + 2"], "Latn") == ["да", "μ"]
-    assert wrong_script(["ok", "да", "μ"], "Latn", "Cyrl") == ["μ"]
-
-
-def test_letters_of_no_single_script_are_not_in_a_wrong_one() -> None:
-    assert wrong_script(["𝒜𝒷𝒸", "ʼ", "ª", "№ 5"], "Cyrl") == ["ª"]
-
-
-def test_japanese_and_korean_texts_may_be_in_any_of_their_scripts() -> None:
-    assert wrong_script(["東京", "ひらがな", "カタカナ", "한글"], "Jpan") == ["한글"]
-    assert wrong_script(["東京", "ひらがな", "한글"], "Kore") == ["ひらがな"]
+@pytest.mark.parametrize(
+    ("texts", "expected", "wrong"),
+    [
+        (["ok", "да", "μ", "Wi-Fi есть", "2 + 2", "", "…"], ["Cyrl"], ["ok", "μ"]),
+        (["ok", "да", "μ", "2 + 2"], ["Latn"], ["да", "μ"]),
+        (["ok", "да", "μ"], ["Latn", "Cyrl"], ["μ"]),
+        (["𝒜𝒷𝒸", "ʼ", "ª", "№ 5"], ["Cyrl"], ["ª"]),
+        (["東京", "ひらがな", "カタカナ", "한글"], ["Jpan"], ["한글"]),
+        (["東京", "ひらがな", "한글"], ["Kore"], ["ひらがな"]),
+    ],
+    ids=["Cyrillic", "Latin", "two scripts", "letters of no single script", "Japanese", "Korean"],
+)
+def test_a_text_without_a_letter_of_its_scripts_is_in_a_wrong_script(
+    texts: list[str], expected: list[str], wrong: list[str]
+) -> None:
+    assert wrong_script(texts, *expected) == wrong
 
 
 @pytest.mark.parametrize(

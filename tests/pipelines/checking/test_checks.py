@@ -14,9 +14,9 @@ import pytest
 from huggingface_hub import HfApi, constants
 
 from builders.errors import ReleaseError
+from cards.kinds import SAMPLE
 from cards.manifest import encode
 from pipelines import check
-from pipelines.audit.languages import SAMPLE
 from pipelines.checking.checks import check_release
 from pipelines.hub import client
 from pipelines.make import BuildResult, make

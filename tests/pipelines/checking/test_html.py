@@ -14,8 +14,8 @@ import pytest
 
 from builders.errors import SourceError
 from builders.tasks import EVALUATED
+from cards.kinds import KINDS
 from pipelines import check
-from pipelines.audit import kinds
 from pipelines.checking import html as html_report
 from pipelines.make import BuildResult
 from pipelines.process import installation
@@ -110,7 +110,7 @@ def test_a_finding_is_shown_with_its_definition_and_the_rows_concerned(tmp_path:
     assert "defective" in page.text
     for kind in ("null_text", "dangling_qrel", "score_out_of_range"):
         assert kind in page.text
-        assert kinds.KINDS[kind].definition in page.text
+        assert KINDS[kind].definition in page.text
     text = " ".join(page.text.split())
     assert "d3 text null" in text
     assert "q1 d9 score 1 queries: text who makes honey (test)" in text, (
@@ -132,7 +132,7 @@ def test_charts_come_before_findings_and_each_kind_is_defined_once(tmp_path: Pat
     words = " ".join(page.text.split())
     headings = ["Findings", "Tables", "What the findings mean"]
     assert [words.index(f" {heading} ") for heading in headings] == sorted(words.index(f" {one} ") for one in headings)
-    assert words.count(" ".join(kinds.KINDS["null_value"].definition.split())) == 1
+    assert words.count(" ".join(KINDS["null_value"].definition.split())) == 1
     assert words.count("null instead of a value") == 4, "in the verdict, in two findings, and where it is defined"
     assert f" with {installation.describe()}." in words
 

@@ -5,8 +5,7 @@ people.
 from typing import Any
 
 from pipelines.audit.duplicates import FOLDED_DETAIL
-from pipelines.audit.kinds import KINDS
-from pipelines.checking.text import EXACT_OR_FOLDED, check_page, difference_page, finding_name
+from pipelines.checking.text import check_page, difference_page, finding_name
 from pipelines.process.tables import fold, table
 from pipelines.release.comparison import Change
 
@@ -158,10 +157,6 @@ def test_a_word_is_broken_only_where_it_is_longer_than_a_line() -> None:
     assert fold("data/test_en.txt", 12) == ["data/", "test_en.txt"]
     assert fold("x" * 12, 5) == ["xxxxx", "xxxxx", "xx"]
     assert fold("", 5) == [""]
-
-
-def test_only_kinds_that_exist_are_exact_or_folded() -> None:
-    assert KINDS.keys() >= EXACT_OR_FOLDED
 
 
 def test_a_name_says_whether_texts_are_equal_or_only_equal_after_folding() -> None:

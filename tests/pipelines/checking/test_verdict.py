@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from builders.errors import UsageError
+from cards.kinds import KINDS
 from cards.manifest import Finding
 from pipelines import check
-from pipelines.audit.kinds import KINDS
 from pipelines.checking.verdict import COMPROMISING, Condition, judge, met_conditions, parse_conditions
 from tests.support.processes import run
 from tests.support.releases import write_dataset

@@ -1,4 +1,8 @@
-"""Every kind of finding: its severity, what it means, what is counted: python -m pipelines.audit.kinds > docs/findings.md"""
+"""Every kind of finding: its names, severity and meaning, and what is counted: python -m cards.kinds > docs/findings.md
+
+A new kind is a record here, and a search in the module of its family in pipelines/audit/. The thresholds that definitions quote
+are here too; the searches import them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,59 +11,35 @@ from types import MappingProxyType
 
 from cards.front_matter import MIN_LETTERS
 from cards.manifest import SEVERITIES, Severity
-from pipelines.audit.languages import LARGE_TABLE, SAMPLE
-from pipelines.audit.near_duplicates import MIN_SHARED_PERCENT
-from pipelines.audit.shingles import LONG_TEXT_WORDS, SHINGLE_CHARACTERS, SHINGLE_WORDS
-from pipelines.audit.text_patterns import MIN_CHARACTERS
 
 
 @dataclass(frozen=True)
 class Kind:
     """What a kind of finding means.
 
-    severity: `error`, `warning` or `info`, with any exception in the definition. definition: one sentence. counted: what the
-    count of a finding counts; its share is of all of these in the table, unless said otherwise.
+    name: in manifests and options. title: for people. severity: the usual one; the definition names exceptions. definition: one
+    sentence. counted: what the count of a finding counts; its share is of all of these in the table, unless said otherwise.
+    exact_or_folded: texts are compared exactly and after folding, and the detail of a folded finding says so. quoted: whether
+    cards may quote the text of a row. reported: recipes report it; the rows of a release do not show it.
     """
 
+    name: str
+    title: str
     severity: Severity
     definition: str
     counted: str = "rows"
+    exact_or_folded: bool = False
+    quoted: bool = True
+    reported: bool = False
 
 
 MIN_NEGATIVES = 7  # of a query: as many as ru-en-RoSBERTa was trained with
-
-TRAINING_KINDS = {
-    "empty_query": Kind("error", "A query of training data is empty or only white space."),
-    "empty_positive": Kind("error", "A positive of training data is empty or only white space."),
-    "negatives_without_kinds": Kind("error", "A row of training data does not have one kind for each negative."),
-    "unknown_negative_kind": Kind("error", "The kind of a negative is neither `provided` nor `random`."),
-    "negative_is_positive": Kind(
-        "warning",
-        "A negative of training data equals a positive of its row, exactly or, if the detail says so, only after folding: a"
-        " model is asked to move a text away from itself.",
-    ),
-    "positive_is_query": Kind(
-        "warning",
-        "A positive of training data equals its query, exactly or, if the detail says so, only after folding: there is"
-        " nothing to learn from the pair.",
-    ),
-    "duplicate_negative": Kind(
-        "warning",
-        "A row of training data has the same negative twice, exactly or, if the detail says so, only after folding.",
-    ),
-    "query_in_benchmark_test": Kind(
-        "warning",
-        "A query, or another text of training data, is also a text of a benchmark's test data, as the contamination index of"
-        " the source says; the detail says which kinds of matches were looked up.",
-    ),
-    "too_few_negatives": Kind(
-        "info",
-        f"A row of training data has fewer than {MIN_NEGATIVES} negatives, those of the column `mined` included.",
-    ),
-    "number_text": Kind("info", "A text of training data is only a number: `1984`, `3,5`, `50 %`."),
-}
-
-
+LARGE_TABLE = 20_000  # rows: every text of a smaller table is checked for its language
+SAMPLE = 5_000  # rows of a large table
+MIN_SHARED_PERCENT = 90  # of the shingles of two near-duplicates
+LONG_TEXT_WORDS = 60  # if one word of 60 differs, the texts share 55 of 61 runs, just over 90 %
+SHINGLE_WORDS, SHINGLE_CHARACTERS = 3, 5  # in a run
+MIN_SENTENCE = 20  # characters; a shorter sentence recurs in good texts: `Yes.`
 LENGTH_OUTLIER_FACTOR = 10  # between the median length and that of an outlier
 # Cramér's V of a label and a column that tells it: a large effect (Cohen, 1988). Annotations and sources in real datasets have
 # 0.52 to 0.98, numbers of articles and conversations up to 0.48, all other columns below 0.4.
@@ -86,157 +66,298 @@ NEAR = (
     f" {SHINGLE_CHARACTERS} characters; MinHash proposes the texts to compare and misses fewer than one pair in 10,000"
 )
 
-
-_KINDS = {
-    "missing_table": Kind("error", "A table of the task is missing for a split.", "tables"),
-    "unexpected_table": Kind("error", "A table is not one of the task's, or its split was not requested.", "tables"),
-    "missing_column": Kind("error", "A table lacks a column that its readers need.", "columns"),
-    "unexpected_column": Kind("error", "A table with fixed columns has another one.", "columns"),
-    "wrong_type": Kind("error", "The type of a column is not the one that its readers expect.", "columns"),
-    "empty_table": Kind("error", "A table has no rows.", "tables"),
-    "null_text": Kind("error", "A text or a title is null."),
-    "null_value": Kind("error", "A value other than a text is null, or a list contains a null."),
-    "empty_id": Kind("error", "An id is the empty string."),
-    "duplicate_id": Kind("error", "An id also occurs in an earlier row.", "rows after the first with an id"),
-    "dangling_qrel": Kind(
-        "error", "A relevance judgement names a query or a document that does not exist.", "judgements"
+# The worst first; within a severity, in the order of reports.
+_KINDS = (
+    Kind("missing_table", "a table is missing", "error", "A table of the task is missing for a split.", "tables"),
+    Kind(
+        "unexpected_table",
+        "a table that the task does not have",
+        "error",
+        "A table is not one of the task's, or its split was not requested.",
+        "tables",
     ),
-    "duplicate_judgement": Kind(
-        "error", "An earlier row also judges the same document for the same query.", "judgements after the first"
+    Kind("missing_column", "a column is missing", "error", "A table lacks a column that its readers need.", "columns"),
+    Kind(
+        "unexpected_column",
+        "a column that the table may not have",
+        "error",
+        "A table with fixed columns has another one.",
+        "columns",
     ),
-    "query_without_positive": Kind(
-        "error", "A query has no document judged relevant; a row of training data has no positives.", "queries"
+    Kind(
+        "wrong_type",
+        "a column of another type",
+        "error",
+        "The type of a column is not the one that its readers expect.",
+        "columns",
     ),
-    "query_without_candidates": Kind("error", "A query has no list of candidates.", "queries"),
-    "query_without_negative": Kind("error", "All candidates of a query are judged relevant.", "candidate lists"),
-    "positive_not_listed": Kind(
-        "error", "A document judged relevant for a query is not among its candidates.", "judgements above zero"
+    Kind("empty_table", "a table without rows", "error", "A table has no rows.", "tables"),
+    Kind("null_text", "null instead of a text", "error", "A text or a title is null."),
+    Kind(
+        "null_value",
+        "null instead of a value",
+        "error",
+        "A value other than a text is null, or a list contains a null.",
     ),
-    "dangling_candidate": Kind(
+    Kind("empty_id", "empty id", "error", "An id is the empty string."),
+    Kind(
+        "duplicate_id",
+        "id of an earlier row",
+        "error",
+        "An id also occurs in an earlier row.",
+        "rows after the first with an id",
+    ),
+    Kind(
+        "dangling_qrel",
+        "judgement of a query or document that does not exist",
+        "error",
+        "A relevance judgement names a query or a document that does not exist.",
+        "judgements",
+    ),
+    Kind(
+        "duplicate_judgement",
+        "the same document judged again",
+        "error",
+        "An earlier row also judges the same document for the same query.",
+        "judgements after the first",
+    ),
+    Kind(
+        "query_without_positive",
+        "query without a relevant document",
+        "error",
+        "A query has no document judged relevant; a row of training data has no positives.",
+        "queries",
+    ),
+    Kind(
+        "query_without_candidates", "query without candidates", "error", "A query has no list of candidates.", "queries"
+    ),
+    Kind(
+        "query_without_negative",
+        "query whose candidates are all relevant",
+        "error",
+        "All candidates of a query are judged relevant.",
+        "candidate lists",
+    ),
+    Kind(
+        "positive_not_listed",
+        "relevant document that is not a candidate",
+        "error",
+        "A document judged relevant for a query is not among its candidates.",
+        "judgements above zero",
+    ),
+    Kind(
+        "dangling_candidate",
+        "candidate that does not exist",
         "error",
         "A candidate list belongs to no query, or contains a document that does not exist.",
         "candidate lists or candidates",
     ),
-    "duplicate_candidate": Kind("error", "A candidate list contains a document twice.", "candidate lists"),
-    "label_out_of_range": Kind("error", "A label is not one of the task's labels."),
-    "label_text_differs": Kind("error", "The label name of a row is not the name of its label."),
-    "label_unordered": Kind("error", "The labels of a row do not ascend, or one of them is repeated."),
-    "score_out_of_range": Kind("error", "A score is outside the task's scale, or a judgement is negative."),
-    "one_class_only": Kind(
+    Kind(
+        "duplicate_candidate",
+        "document twice in a list of candidates",
+        "error",
+        "A candidate list contains a document twice.",
+        "candidate lists",
+    ),
+    Kind("label_out_of_range", "unknown label", "error", "A label is not one of the task's labels."),
+    Kind(
+        "label_text_differs", "name of another label", "error", "The label name of a row is not the name of its label."
+    ),
+    Kind(
+        "label_unordered",
+        "labels out of order or repeated",
+        "error",
+        "The labels of a row do not ascend, or one of them is repeated.",
+    ),
+    Kind(
+        "score_out_of_range",
+        "score outside the scale",
+        "error",
+        "A score is outside the task's scale, or a judgement is negative.",
+    ),
+    Kind(
+        "one_class_only",
+        "only one label",
         "error",
         "All rows of a split have the same label (or list of labels), so there is nothing to distinguish (in a sample:"
         " info).",
         "tables",
     ),
-    "label_without_training_rows": Kind(
+    Kind("empty_query", "empty query", "error", "A query of training data is empty or only white space."),
+    Kind("empty_positive", "empty positive", "error", "A positive of training data is empty or only white space."),
+    Kind(
+        "negatives_without_kinds",
+        "negatives that do not fit their kinds",
+        "error",
+        "A row of training data does not have one kind for each negative.",
+    ),
+    Kind(
+        "unknown_negative_kind",
+        "unknown kind of negative",
+        "error",
+        "The kind of a negative is neither `provided` nor `random`.",
+    ),
+    Kind(
+        "label_without_training_rows",
+        "label without training rows",
         "warning",
         "A row of another split has a label that no row of train has, so that a classifier never predicts it (in a sample:"
         " info).",
     ),
-    "few_rows_of_label": Kind(
+    Kind(
+        "few_rows_of_label",
+        "label with few training rows",
         "warning",
         "A label has fewer training rows than mteb samples, and is not a `label_without_training_rows` (in a sample: info).",
         "labels",
     ),
-    "split_leak": Kind(
+    Kind(
+        "split_leak",
+        "text also in an earlier split",
         "warning",
         "A text (in pair tasks a pair, in retrieval a query) also occurs in an earlier split, either exactly or, if the"
         f" detail says so, only after folding ({FOLDING}).",
         "distinct texts of the later split",
+        exact_or_folded=True,
     ),
-    "near_leak": Kind(
+    Kind(
+        "near_leak",
+        "nearly the same text in an earlier split",
         "warning",
         "A text (in pair tasks a pair, in retrieval a query) that is not a `split_leak` is a near-duplicate of one in an"
         f" earlier split: {NEAR}.",
         "distinct texts of the later split",
     ),
-    "conflicting_label": Kind(
+    Kind(
+        "conflicting_label",
+        "the same text with different labels",
         "warning",
         "A text (or pair of texts; in retrieval, a query with the text of a document) has two or more labels or scores"
         " within a split or, if the detail says so, only with the two texts in either order, only after folding, or only"
         " together with an earlier split; within a split it counts once, with the strictest of these.",
         "distinct texts",
+        exact_or_folded=True,
     ),
-    "identical_pair": Kind(
+    Kind(
+        "identical_pair",
+        "identical texts that count as different",
         "warning",
         "The two sides of a pair are the same text, either exactly or, if the detail says so, only after folding, but its"
         " score is below the highest of the scale, or its label is 0 (STS and pair classification).",
+        exact_or_folded=True,
     ),
-    "unjudged_twin": Kind(
+    Kind(
+        "unjudged_twin",
+        "copy of a relevant document that is not judged",
         "warning",
         "A document (in reranking, a candidate) has the same text as one judged relevant for a query, but is not itself"
         " judged for it.",
         "pairs of query and document, as a share of these and the judgements above zero together",
     ),
-    "query_in_corpus": Kind(
+    Kind(
+        "query_in_corpus",
+        "query that is also a document",
         "warning",
         "A query equals a document, its text or its title, ignoring surrounding white space.",
         "queries",
     ),
-    "shared_ids": Kind(
+    Kind(
+        "shared_ids",
+        "query with the id of a document",
         "warning",
         "A query has the id of a document, which mteb's tasks with `ignore_identical_ids` then never count as found for it.",
         "queries",
     ),
-    "duplicate_pair": Kind(
+    Kind(
+        "duplicate_pair",
+        "repeated pair",
         "warning",
         "A pair of texts, in the same order, also occurs in an earlier row of its split, either exactly or, if the detail"
         " says so, only after folding.",
         "rows after the first; after folding, distinct pairs",
+        exact_or_folded=True,
     ),
-    "swapped_pair": Kind(
+    Kind(
+        "swapped_pair",
+        "pair repeated in reverse order",
         "warning",
         "A pair occurs in reverse order in an earlier row of its split or, if the detail says so, in an earlier split"
         " (pair classification and STS).",
     ),
-    "duplicate_text": Kind(
+    Kind(
+        "duplicate_text",
+        "repeated text",
         "warning",
         "A text also occurs in an earlier row of its split, either exactly or, if the detail says so, only after folding"
         " (info if texts recur by design: one side of a pair, the queries and candidates of reranking).",
         "rows after the first; after folding, distinct texts",
+        exact_or_folded=True,
     ),
-    "empty_text": Kind("warning", "A text is empty or only white space, also that of a document with a title."),
-    "mojibake": Kind(
+    Kind(
+        "empty_text",
+        "empty text",
+        "warning",
+        "A text is empty or only white space, also that of a document with a title.",
+    ),
+    Kind(
+        "mojibake",
+        "text decoded as another encoding",
         "warning",
         "A text contains UTF-8 that was read as Windows-1252, Latin-1 or Windows-1251: `Ã©` for `é`, `РїСЂРё` for `при`.",
     ),
-    "encoding_residue": Kind(
+    Kind(
+        "encoding_residue",
+        "traces of a wrong decoding",
         "warning",
         "A text contains the traces of a wrong decoding: U+FFFD, a C1 control character (U+0080 to U+009F), or an escape"
         " such as `_x000D_`.",
     ),
-    "html_residue": Kind(
+    Kind(
+        "html_residue",
+        "HTML tags or character references",
         "warning",
         "A text contains an HTML tag with a name in lower or in upper case (`<link>` only with an attribute), an HTML comment"
         " or a character reference.",
     ),
-    "preprocessing_residue": Kind(
+    Kind(
+        "preprocessing_residue",
+        "traces of preprocessing",
         "warning",
         "A text contains a bracket as a treebank writes it (`-LRB-`) or a link that lost letters of its scheme (`tts://`): it"
         " is not what was written.",
     ),
-    "invisible_character": Kind(
+    Kind(
+        "invisible_character",
+        "invisible characters",
         "warning",
         "A text contains a character that a reader does not see and a tokenizer does: a soft hyphen, a zero-width space or"
         " joiner, a byte order mark, a mark of writing direction; those of emoji and those that Arabic, Hebrew and Indic"
         " scripts need are not counted.",
     ),
-    "lookalike_word": Kind(
+    Kind(
+        "lookalike_word",
+        "word of Latin and Cyrillic letters",
         "warning",
         "A word mixes Latin and Cyrillic letters that look alike (`сaхар` with a Latin `a`): a model does not know it.",
     ),
-    "wrong_language": Kind(
+    Kind(
+        "wrong_language",
+        "text in another language",
         "warning",
         f"A text of {MIN_LETTERS} letters or more is in none of the languages of its dataset (in bitext, not in that of its"
         f" side), as two of three detectors say; of tables with more than {LARGE_TABLE:,} rows, a fixed sample of"
         f" {SAMPLE:,} rows is checked (`check --audit-language all`: all rows).",
         f"texts of the checked rows with {MIN_LETTERS} letters or more; the count says of how many",
     ),
-    "wrong_script": Kind(
+    Kind(
+        "wrong_script",
+        "text in another script",
         "warning",
         "A text has letters, but none of them is of the script of a language of its dataset (`rus-Cyrl`: Cyrillic).",
     ),
-    "label_by_length": Kind(
+    Kind(
+        "label_by_length",
+        "length that tells the label",
         "warning",
         "The length of a text, or the difference in length of a pair, tells the label: of two rows, one with a label and one"
         " without (in reranking, of two candidates of a query), the length guesses which one has it in at least"
@@ -246,40 +367,98 @@ _KINDS = {
         " because kinds of texts differ in length).",
         "labels of single texts; else pairs, or queries with candidates of both kinds",
     ),
-    "short_text": Kind("info", "A text is a single character, ignoring surrounding white space."),
-    "surrounding_whitespace": Kind("info", "A text begins or ends with white space, as a model receives it."),
-    "double_full_stop": Kind("info", "A text ends with two full stops, ignoring white space: `..`, not `...`."),
-    "repeated_sentence": Kind(
+    Kind(
+        "negative_is_positive",
+        "negative that is also a positive",
+        "warning",
+        "A negative of training data equals a positive of its row, exactly or, if the detail says so, only after folding: a"
+        " model is asked to move a text away from itself.",
+    ),
+    Kind(
+        "positive_is_query",
+        "positive that is the query",
+        "warning",
+        "A positive of training data equals its query, exactly or, if the detail says so, only after folding: there is"
+        " nothing to learn from the pair.",
+    ),
+    Kind(
+        "duplicate_negative",
+        "negative repeated in its row",
+        "warning",
+        "A row of training data has the same negative twice, exactly or, if the detail says so, only after folding.",
+    ),
+    Kind(
+        "query_in_benchmark_test",
+        "text of a benchmark's test data",
+        "warning",
+        "A query, or another text of training data, is also a text of a benchmark's test data, as the contamination index of"
+        " the source says; the detail says which kinds of matches were looked up.",
+        reported=True,
+    ),
+    Kind(
+        "short_text",
+        "text of a single character",
         "info",
-        f"A sentence with {MIN_CHARACTERS} characters or more between its `.`, `!` and `?` occurs twice in a text (not looked"
+        "A text is a single character, ignoring surrounding white space.",
+    ),
+    Kind(
+        "surrounding_whitespace",
+        "white space around a text",
+        "info",
+        "A text begins or ends with white space, as a model receives it.",
+    ),
+    Kind(
+        "double_full_stop",
+        "two full stops at the end",
+        "info",
+        "A text ends with two full stops, ignoring white space: `..`, not `...`.",
+    ),
+    Kind(
+        "repeated_sentence",
+        "sentence repeated within a text",
+        "info",
+        f"A sentence with {MIN_SENTENCE} characters or more between its `.`, `!` and `?` occurs twice in a text (not looked"
         " for in the documents of retrieval).",
     ),
-    "personal_data": Kind(
+    Kind(
+        "personal_data",
+        "e-mail address or phone number",
         "info",
         "A text contains what has the form of an e-mail address, or of a phone number with separators: North American,"
         " Russian, or with a country code.",
+        quoted=False,
     ),
-    "prompt_residue": Kind(
+    Kind(
+        "prompt_residue",
+        "part of a prompt",
         "info",
         "A later line or sentence of a text begins with a part of a prompt (`Human:`, `Assistant:`, `Instruction:` ...), and"
         " the text is not a transcript, which begins with one.",
     ),
-    "near_duplicate": Kind(
+    Kind(
+        "near_duplicate",
+        "nearly the same text in an earlier row",
         "info",
         "A text (in pair tasks a pair) is a near-duplicate of an earlier one of its split, without being equal to it after"
         f" folding: {NEAR}; the detail counts those with another label or score than the text that they resemble.",
         "distinct texts",
     ),
-    "side_leak": Kind(
+    Kind(
+        "side_leak",
+        "one side of a pair also in an earlier split",
         "info",
         "One text of a pair, or both in different pairs, also occurs on either side of a pair of an earlier split, while the"
         " pair itself does not (pair classification and STS).",
     ),
-    "length_outlier": Kind(
+    Kind(
+        "length_outlier",
+        "unusually long text",
         "info",
         f"A text is longer than {LENGTH_OUTLIER_FACTOR} times the median length of the non-empty texts of its split.",
     ),
-    "label_leaking_column": Kind(
+    Kind(
+        "label_leaking_column",
+        "column that tells the label",
         "info",
         "A column that is neither text, label nor id tells a label from all others: Cramér's V with bias correction is at"
         f" least {MIN_ASSOCIATION} and its chi-squared statistic three standard deviations above chance, for a label that at"
@@ -287,7 +466,9 @@ _KINDS = {
         f" are divided into {NUMBER_GROUPS} groups of equal size).",
         "labels",
     ),
-    "label_by_overlap": Kind(
+    Kind(
+        "label_by_overlap",
+        "shared words that tell the label",
         "info",
         "Shared words tell the label of a pair, or the relevant candidate of a query, as lengths do in `label_by_length`, but"
         f" in at least {MIN_OVERLAP_STRENGTH:.0%} of the cases (STS: {2 * MIN_OVERLAP_STRENGTH - 1:.1f}) if more shared words"
@@ -296,26 +477,52 @@ _KINDS = {
         f" {MAX_COMPARED:,} candidates those of a fixed part of the queries.",
         "pairs, or queries with candidates of both kinds",
     ),
-    "label_by_position": Kind(
+    Kind(
+        "label_by_position",
+        "position that tells the relevant candidate",
         "info",
         "The place of a candidate in the list of its query tells whether it is relevant, as lengths do in `label_by_length`.",
         "queries with candidates of both kinds",
     ),
-    "label_sorted": Kind(
+    Kind(
+        "label_sorted",
+        "rows sorted by label",
         "info",
         f"Rows with the same label follow each other: in a split of {MIN_ORDERED_ROWS} rows or more, the share of rows with"
         f" the label of the row before is at least {MIN_ORDER:.0%} of the way from its value in a random order to 1 (scores"
         f" are divided into {NUMBER_GROUPS} groups of equal size).",
     ),
-    "label_imbalance": Kind(
+    Kind(
+        "label_imbalance",
+        "label much rarer than others",
         "info",
         f"A label is more than {LABEL_IMBALANCE_FACTOR} times rarer than the most frequent label of its split.",
         "labels",
     ),
-} | TRAINING_KINDS
-KINDS: Mapping[str, Kind] = MappingProxyType(
-    dict(sorted(_KINDS.items(), key=lambda item: SEVERITIES.index(item[1].severity)))  # stable: the order above
+    Kind(
+        "too_few_negatives",
+        "fewer than 7 negatives",
+        "info",
+        f"A row of training data has fewer than {MIN_NEGATIVES} negatives, those of the column `mined` included.",
+    ),
+    Kind(
+        "number_text",
+        "text that is only a number",
+        "info",
+        "A text of training data is only a number: `1984`, `3,5`, `50 %`.",
+    ),
 )
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+
+
+def find_kind(name: str) -> Kind:
+    """A kind by its name; of a kind that only another version of this package knows, its name in words is the title."""
+    return KINDS.get(name) or Kind(name, name.replace("_", " "), "info", "")
+
+
+def kind_name(kind: str) -> str:
+    """The title of a kind."""
+    return find_kind(kind).title
 
 
 MEANING = {
@@ -333,15 +540,15 @@ that make them findings; `--findings DIR` writes all of them ([checking.md](chec
 recipes (`pipelines/release/finding_files.py`), all others from `pipelines/audit/quality.py`. They check all rows of all splits,
 unless a definition says otherwise.
 
-This page is generated from the definitions in the code, `pipelines.audit.kinds.KINDS`:
+This page is generated from the definitions in the code, `cards.kinds.KINDS`:
 
 ```console
-python -m pipelines.audit.kinds > docs/findings.md
+python -m cards.kinds > docs/findings.md
 ```
 """
 
 
-MEASURED = Path(__file__).parents[2] / "benchmarks" / "audit_quality.md"
+MEASURED = Path(__file__).parents[1] / "benchmarks" / "audit_quality.md"
 MEASURED_HEADER = """\
 ## How well they are found
 
