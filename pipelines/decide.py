@@ -70,7 +70,8 @@ def _classify(source: Source, decisions: Decisions, settings: RawSettings, model
     """Write the decisions of a classifier, and print what it rejects."""
     from builders.reading.values import shorten
     from builders.spec import Raw
-    from pipelines.models import decisions as deciding
+    from pipelines.models import loading
+    from pipelines.models.decisions import write_decisions
     from pipelines.raw.digests import lock_cached_file
     from pipelines.raw.locations import locate
 
@@ -79,12 +80,12 @@ def _classify(source: Source, decisions: Decisions, settings: RawSettings, model
     target = _raw_dir(settings) / source.name / name
     raw = Raw(f"{source.name}/{name}", target)
     named = f"{decisions.model}@{decisions.revision}"
-    classifier = named if model_dir is None else deciding.local_classifier_name(model_dir)
+    classifier = named if model_dir is None else loading.local_classifier_name(model_dir)
     with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):
         if not target.exists():
             model, revision = (decisions.model, decisions.revision) if model_dir is None else (str(model_dir), None)
-            classify = deciding.load_classifier(model, revision, offline=settings.offline)
-            deciding.write_decisions(decisions, sentences, classify, classifier, target)
+            classify = loading.load_classifier(model, revision, offline=settings.offline)
+            write_decisions(decisions, sentences, classify, classifier, target)
         rejected = decisions.rejected(raw, classifier, sentences)
     print(f"{target}: {len(sentences):,} sentences, {len(rejected):,} of them not acceptable")
     for sentence in rejected[:5]:
@@ -94,7 +95,8 @@ def _classify(source: Source, decisions: Decisions, settings: RawSettings, model
 def _measure(source: Source, measurement: Measurement, settings: RawSettings, model_dir: Path | None) -> None:
     """Write a file of measurements, or check the one that exists, and print what it has."""
     from builders.spec import Raw
-    from pipelines.models.measuring import check_measurements, describe_measurements, load_model, write_measurements
+    from pipelines.models.loading import load_measuring_model
+    from pipelines.models.measuring import check_measurements, describe_measurements, write_measurements
     from pipelines.raw.digests import lock_cached_file
     from pipelines.raw.locations import locate
 
@@ -107,7 +109,7 @@ def _measure(source: Source, measurement: Measurement, settings: RawSettings, mo
             named = "@".join(filter(None, (measurement.model, measurement.revision)))
             check_measurements(measurement, inputs, raw, named if model_dir is None else None)
         else:
-            model = load_model(measurement, model_dir, offline=settings.offline)
+            model = load_measuring_model(measurement, model_dir, offline=settings.offline)
             write_measurements(measurement.texts(inputs), model, target)
     print(describe_measurements(raw))
 
@@ -119,9 +121,9 @@ def _raw_dir(settings: RawSettings) -> Path:
 
 def _mine(definition: Definition, options: argparse.Namespace) -> int:
     """Let an embedding model rank the documents of a training set, a file for each config; or compare with the files there."""
-    from pipelines.models.embedders import load_embedder
-    from pipelines.models.encoders import FOLDER
+    from pipelines.models.loading import load_embedder
     from pipelines.models.mining import compare, find_tables, mine
+    from pipelines.models.vectors import FOLDER
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import lock_cached_file
 

@@ -30,8 +30,9 @@ from builders.tasks import MultilabelClassification, Reranking, Retrieval
 from cards.manifest import Manifest
 from cards.mteb_task import MtebTask, mteb_task
 from cards.scores import ModelScore, Published
-from pipelines.models.encoders import FOLDER, load_model
-from pipelines.models.known_models import package_versions, published_name, require_packages
+from pipelines.models.encoders import load_model
+from pipelines.models.loading import package_versions, published_name, require_packages
+from pipelines.models.vectors import FOLDER
 from pipelines.process.stages import stage
 from pipelines.process.terminal import verbosity
 

