@@ -10,6 +10,7 @@ and documents of equal score are in the order of the pool.
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import BinaryIO
@@ -283,10 +284,7 @@ def describe(table: MinedTable, rows: pl.DataFrame, pool: Sequence[str], embedde
 def _embed(embedder: Embedder, prefix: str, texts: Sequence[str], path: Path) -> Vectors:
     """The vectors of texts, a row each, mapped from a file: those of a million documents need not be in memory."""
     vectors: Vectors | None = None
-
-    def embed(some: list[str]) -> Vectors:
-        return embedder.embed(prefix, some)
-
+    embed = partial(embedder.embed, prefix)
     for start in range(0, len(texts), CHUNK):
         some = embed_texts(embedder.vectors, prefix, texts[start : start + CHUNK], embed, embedder.model)
         if vectors is None:

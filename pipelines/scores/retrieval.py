@@ -31,7 +31,8 @@ from pipelines.scores.text_models import (
     fold,
     jaccard,
     letter_set,
-    predict_classes,
+    predict_odds,
+    predict_out_of_fold,
     query_matrix,
     weigh_bm25,
     weigh_terms,
@@ -257,12 +258,6 @@ def _score_candidates(data: Candidates) -> Baseline:
     query_texts, texts = data.queries.texts.to_list(), data.texts.to_list()
     groups = [query_texts[owner] for owner in data.owners.tolist()]
     plan = plan_folds(groups, [texts[document] for document in data.documents.tolist()])
-    counts = count_terms(texts)
-    scores = np.zeros(len(data.documents))
-    for part in plan.parts:
-        training, scored = (counts[data.documents[rows]] for rows in (part.training, part.scored))
-        if training.shape[0]:
-            weighed, others = weigh_terms(training, scored)
-            odds = predict_classes(weighed, data.labels[part.training], others, 2)
-            scores[part.scored] = odds[:, 1] - odds[:, 0]
+    counts = count_terms(texts)[data.documents]
+    scores = predict_out_of_fold(counts, data.labels, plan, weigh_terms, predict_odds)
     return make_baseline("candidate", _mean_precision(data, scores), labels="all", detail=plan.detail)

@@ -18,6 +18,7 @@ from pipelines import decide
 from pipelines.models import decisions, loading
 from tests.support.recipes import frame
 from tests.support.stsb_ru import CLASSIFIER, ROWS, build_tables, csv_files
+from tests.support.tiny_models import configure_roberta, save_tokenizer
 
 needs_model = pytest.mark.extra("torch", "transformers")
 
@@ -92,19 +93,12 @@ def tiny_model(folder: Path, *, labels: int = 2) -> Path:
     beginning of a text, although its tokenizer has two.
     """
     import torch
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import AutoTokenizer, RobertaConfig, RobertaForSequenceClassification
+    from transformers import AutoTokenizer, RobertaForSequenceClassification
 
-    folder.mkdir()
-    trained = ByteLevelBPETokenizer()
-    special = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
-    trained.train_from_iterator([TRAINING_TEXT] * 3, 800, special_tokens=special)
-    trained.save_model(str(folder))
+    save_tokenizer(folder, TRAINING_TEXT, 800, ["<pad>", "<s>", "</s>", "<unk>", "<mask>"])
     torch.set_num_threads(1)  # more threads would slow down such a small model
-    torch.manual_seed(0)
-    config = RobertaConfig(
-        vocab_size=800, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=514, type_vocab_size=1, num_labels=labels, initializer_range=0.5,
+    config = configure_roberta(
+        vocab_size=800, max_position_embeddings=514, num_labels=labels, initializer_range=0.5,
         bos_token_id=1, pad_token_id=1, eos_token_id=2,
     )  # fmt: skip
     config.architectures = ["RobertaForSequenceClassification"]

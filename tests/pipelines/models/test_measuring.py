@@ -28,6 +28,7 @@ from pipelines.models import measuring
 from pipelines.models.loading import MeasuringModel, load_measuring_model
 from pipelines.models.measuring import check_measurements, describe_measurements, write_measurements
 from tests.support.measurements import count_words, encoder, tokenizer
+from tests.support.tiny_models import save_encoder, save_small_tokenizer
 
 WORDS = tokenizer(count_words)
 TEXTS = [" ".join(["слово"] * number) for number in range(1, 26)]
@@ -175,16 +176,7 @@ needs_encoder = pytest.mark.extra("sentence_transformers", "torch")
 
 @pytest.fixture(scope="module")
 def tokenizer_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A byte-level tokenizer in the files that ruRoberta has: vocab.json and merges.txt, without tokenizer.json."""
-    from tokenizers import ByteLevelBPETokenizer
-
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    folder.mkdir()
-    trained = ByteLevelBPETokenizer()
-    trained.train_from_iterator(["кот спит"] * 3, 300, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
-    trained.save_model(str(folder))
-    (folder / "config.json").write_text('{"model_type": "roberta", "vocab_size": 300, "max_position_embeddings": 12}')
-    return folder
+    return save_small_tokenizer(tmp_path_factory.mktemp("models") / "tiny")
 
 
 @needs_tokenizer
@@ -223,24 +215,7 @@ def encoder_files(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def encoder_folder(tokenizer_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sentence-transformers model of one small layer with random weights."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-    from transformers import AutoTokenizer, RobertaConfig, RobertaModel
-
-    torch.manual_seed(0)
-    base = tmp_path_factory.mktemp("base")
-    config = RobertaConfig(
-        vocab_size=300, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=66, type_vocab_size=1,
-    )  # fmt: skip
-    RobertaModel(config).save_pretrained(str(base))
-    AutoTokenizer.from_pretrained(str(tokenizer_folder)).save_pretrained(str(base))
-    words = Transformer(str(base), max_seq_length=64)
-    folder = tmp_path_factory.mktemp("models") / "encoder"
-    SentenceTransformer(modules=[words, Pooling(16)], device="cpu").save(str(folder))
-    return folder
+    return save_encoder(tmp_path_factory.mktemp("models") / "encoder", tokenizer_folder, 64)
 
 
 @needs_tokenizer
