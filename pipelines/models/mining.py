@@ -82,8 +82,9 @@ def write_ranking(
             file.write(rows.tobytes())
             file.flush()
             advance(len(lists))
-    rows = np.memmap(part, dtype="<u4", mode="r", offset=len(head), shape=(header.queries.count, width))
-    _write_parquet(target, header, rows)
+    shape = (header.queries.count, width)
+    # Windows removes no file that is mapped: nothing may hold the map after the call.
+    _write_parquet(target, header, np.memmap(part, dtype="<u4", mode="r", offset=len(head), shape=shape))
     part.unlink()
 
 
