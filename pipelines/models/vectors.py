@@ -63,7 +63,8 @@ def embed_texts(path: Path, prefix: str, texts: Sequence[str], embed: Embed, wha
             raise
         except sqlite3.DatabaseError as error:
             logger.warning("%s is damaged (%s): its embeddings are computed again", path, error)
-            _delete(path)
+            for suffix in ("", "-wal", "-shm"):
+                path.with_name(path.name + suffix).unlink(missing_ok=True)
             vectors = _complete(path, by_key, embed, what)
     except (OSError, sqlite3.OperationalError) as error:
         raise unusable_cache_error(path.parent, OSError(str(error))) from error
@@ -128,8 +129,3 @@ def _key(prefix: str, text: str) -> bytes:
 
 def _checksum(key: bytes, data: bytes) -> bytes:
     return hashlib.blake2b(key + data, digest_size=16).digest()
-
-
-def _delete(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)

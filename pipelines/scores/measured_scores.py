@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from builders.spec import version_key
-from cards.scores import BASELINES, Baseline, Scores, headroom, metric_name
+from cards.scores import BASELINES, Scores, headroom, metric_name
 from pipelines.process.files import write_atomically
 from pipelines.release import folder
 
@@ -172,16 +172,13 @@ def _shortcuts(newest: Sequence[Measured]) -> list[str]:
 
 def _baselines(measured: Sequence[Measured]) -> list[str]:
     """All baselines of all versions, a line each version; then what their names mean."""
-    rows = [
-        [one.name, ", ".join(f"{score.name} {score.score:.1f}" for score in _ordered_scores(one))] for one in measured
-    ]
+    rows = []
+    for release in measured:
+        ordered = sorted(release.scores.baselines, key=lambda baseline: -baseline.score)
+        rows.append([release.name, ", ".join(f"{baseline.name} {baseline.score:.1f}" for baseline in ordered)])
     used = {score.name for one in measured for score in one.scores.baselines}
     meanings = [f"- `{name}`: {meaning}" for name, meaning in BASELINES.items() if name in used]
     return ["## All baselines", "", *_table({"dataset": "---", "scores": "---"}, rows), "", *meanings]
-
-
-def _ordered_scores(measured: Measured) -> list[Baseline]:
-    return sorted(measured.scores.baselines, key=lambda one: -one.score)
 
 
 if __name__ == "__main__":
