@@ -1,4 +1,4 @@
-"""embedding-datasets decide NAME --raw-dir DIR : let a model decide, once, what a build needs to know of texts.
+"""embedding-datasets decide NAME --raw-dir DIR : run a model once and pin its results as a raw file.
 
 A classifier decides which sentences are acceptable; a tokenizer or a model measures texts; an embedding model ranks documents for
 the queries of training data. Each result becomes a raw file of the source, so that no build needs the model. Needs the extra
@@ -37,7 +37,7 @@ def main() -> int:
     options = _parse()
     [(definition, _), *others] = command.resolve_datasets([options.name])
     source = definition.source
-    keys = [one.key for one in (source.decisions, *source.measurements) if one]
+    keys = [output.key for output in (source.decisions, *source.measurements) if output]
     is_dataset = options.name == definition.dataset.name or not (others or keys)
     if definition.dataset.mining and is_dataset:
         return _mine(definition, options)
@@ -162,13 +162,17 @@ def _names() -> list[str]:
     from builders import catalogue
 
     definitions = [catalogue.load(entry) for entry in catalogue.entries().values()]
-    sources = {one.source.name: None for one in definitions if one.source.decisions or one.source.measurements}
-    return [*sources, *(one.dataset.name for one in definitions if one.dataset.mining)]
+    sources = {
+        definition.source.name: None
+        for definition in definitions
+        if definition.source.decisions or definition.source.measurements
+    }
+    return [*sources, *(definition.dataset.name for definition in definitions if definition.dataset.mining)]
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    arguments = command.parser("decide", "Let a model decide, once, what a build needs to know of texts.", EXAMPLES)
+    arguments = command.parser("decide", "Run a model once and pin its results as a raw file.", EXAMPLES)
     arguments.add_argument(
         "name", metavar="NAME", help="a source, such as stsb_ru; for mining a dataset of training data"
     )

@@ -255,7 +255,7 @@ def compare(table: MinedTable, embedder: Embedder, target: Path) -> tuple[float,
 
 def read_rows(table: MinedTable) -> pl.DataFrame:
     """The rows of a table."""
-    tables = [one for one in table.manifest.tables if one.config == table.config and one.split == SPLIT]
+    tables = [entry for entry in table.manifest.tables if entry.config == table.config and entry.split == SPLIT]
     return scan_tables(table.release_dir, tables)[table.config][SPLIT].collect()
 
 

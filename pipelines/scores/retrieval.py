@@ -226,7 +226,7 @@ def _mean_precision(data: Candidates, scores: Values) -> float:
     precisions = []
     for (start, end), relevant in zip(pairwise(data.borders.tolist()), data.queries.relevant, strict=True):
         ranked = rank_documents(np.arange(start, end), scores[start:end], data.priorities, DEPTH)
-        precisions.append(average_precision([int(data.documents[one]) for one in ranked], relevant))
+        precisions.append(average_precision([int(data.documents[candidate]) for candidate in ranked], relevant))
     return float(np.mean(precisions))
 
 
