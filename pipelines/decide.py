@@ -162,12 +162,9 @@ def _names() -> list[str]:
     from builders import catalogue
 
     definitions = [catalogue.load(entry) for entry in catalogue.entries().values()]
-    sources = {
-        definition.source.name: None
-        for definition in definitions
-        if definition.source.decisions or definition.source.measurements
-    }
-    return [*sources, *(definition.dataset.name for definition in definitions if definition.dataset.mining)]
+    sources = [definition.source for definition in definitions]
+    decided = dict.fromkeys(source.name for source in sources if source.decisions or source.measurements)
+    return [*decided, *(definition.dataset.name for definition in definitions if definition.dataset.mining)]
 
 
 def parser() -> argparse.ArgumentParser:
