@@ -110,7 +110,8 @@ def write(folder: Path, key: str, numbers: Callable[[Any], list[int]]) -> None:
     """Write a file of measurements with a model that is none."""
     definition = load()
     from builders.spec import Raw
-    from pipelines.models.measuring import MeasuringModel, write_measurements
+    from pipelines.models.loading import MeasuringModel
+    from pipelines.models.measuring import write_measurements
 
     measurement = next(one for one in definition.source.measurements if one.key == key)
     raw, files = folder / "raw" / NAME, definition.source.files

@@ -130,7 +130,8 @@ def measure_texts(folder: Path, source: str) -> None:
     definition = load(source)
     from builders.shaping.measurements import TOKENIZER, TOKENS
     from builders.spec import Raw
-    from pipelines.models.measuring import MeasuringModel, write_measurements
+    from pipelines.models.loading import MeasuringModel
+    from pipelines.models.measuring import write_measurements
 
     (measurement,) = definition.source.measurements
     raw = folder / "raw" / source

@@ -1,4 +1,4 @@
-"""embedding-datasets decide NAME --raw-dir DIR : let a model decide, once, what a build needs to know of texts.
+"""embedding-datasets decide NAME --raw-dir DIR : run a model once and pin its results as a raw file.
 
 A classifier decides which sentences are acceptable; a tokenizer or a model measures texts; an embedding model ranks documents for
 the queries of training data. Each result becomes a raw file of the source, so that no build needs the model. Needs the extra
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from builders.catalogue import Definition
-    from builders.spec import Decisions, Measurement, Source
+    from builders.spec import Decisions, Measurement, Raw, Source
     from pipelines.raw.settings import RawSettings
 
 EXAMPLES = """\
@@ -37,7 +37,7 @@ def main() -> int:
     options = _parse()
     [(definition, _), *others] = command.resolve_datasets([options.name])
     source = definition.source
-    keys = [one.key for one in (source.decisions, *source.measurements) if one]
+    keys = [output.key for output in (source.decisions, *source.measurements) if output]
     is_dataset = options.name == definition.dataset.name or not (others or keys)
     if definition.dataset.mining and is_dataset:
         return _mine(definition, options)
@@ -69,59 +69,62 @@ def _decide_source(source: Source, keys: list[str], options: argparse.Namespace)
 def _classify(source: Source, decisions: Decisions, settings: RawSettings, model_dir: Path | None) -> None:
     """Write the decisions of a classifier, and print what it rejects."""
     from builders.reading.values import shorten
-    from builders.spec import Raw
-    from pipelines.models import decisions as deciding
+    from pipelines.models import loading
+    from pipelines.models.decisions import write_decisions
     from pipelines.raw.digests import lock_cached_file
     from pipelines.raw.locations import locate
 
     sentences = decisions.sentences([locate(source, key, settings).raw for key in decisions.inputs])
-    name = source.files[decisions.key].name
-    target = _raw_dir(settings) / source.name / name
-    raw = Raw(f"{source.name}/{name}", target)
-    named = f"{decisions.model}@{decisions.revision}"
-    classifier = named if model_dir is None else deciding.local_classifier_name(model_dir)
+    raw = _raw_file(source, decisions.key, settings)
+    if model_dir is None:
+        model, revision = decisions.model, decisions.revision
+        classifier = f"{model}@{revision}"
+    else:
+        model, revision = str(model_dir), None
+        classifier = loading.local_classifier_name(model_dir)
     with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):
-        if not target.exists():
-            model, revision = (decisions.model, decisions.revision) if model_dir is None else (str(model_dir), None)
-            classify = deciding.load_classifier(model, revision, offline=settings.offline)
-            deciding.write_decisions(decisions, sentences, classify, classifier, target)
+        if not raw.path.exists():
+            classify = loading.load_classifier(model, revision, offline=settings.offline)
+            write_decisions(decisions, sentences, classify, classifier, raw.path)
         rejected = decisions.rejected(raw, classifier, sentences)
-    print(f"{target}: {len(sentences):,} sentences, {len(rejected):,} of them not acceptable")
+    print(f"{raw.path}: {len(sentences):,} sentences, {len(rejected):,} of them not acceptable")
     for sentence in rejected[:5]:
         print(f"  {shorten(sentence, 100)}")
 
 
 def _measure(source: Source, measurement: Measurement, settings: RawSettings, model_dir: Path | None) -> None:
     """Write a file of measurements, or check the one that exists, and print what it has."""
-    from builders.spec import Raw
-    from pipelines.models.measuring import check_measurements, describe_measurements, load_model, write_measurements
+    from pipelines.models.loading import load_measuring_model
+    from pipelines.models.measuring import check_measurements, describe_measurements, write_measurements
     from pipelines.raw.digests import lock_cached_file
     from pipelines.raw.locations import locate
 
     inputs = {key: locate(source, key, settings).raw for key in measurement.inputs}
-    name = source.files[measurement.key].name
-    target = _raw_dir(settings) / source.name / name
-    raw = Raw(f"{source.name}/{name}", target)
+    raw = _raw_file(source, measurement.key, settings)
     with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):
-        if target.exists():
+        if raw.path.exists():
             named = "@".join(filter(None, (measurement.model, measurement.revision)))
             check_measurements(measurement, inputs, raw, named if model_dir is None else None)
         else:
-            model = load_model(measurement, model_dir, offline=settings.offline)
-            write_measurements(measurement.texts(inputs), model, target)
+            model = load_measuring_model(measurement, model_dir, offline=settings.offline)
+            write_measurements(measurement.texts(inputs), model, raw.path)
     print(describe_measurements(raw))
 
 
-def _raw_dir(settings: RawSettings) -> Path:
+def _raw_file(source: Source, key: str, settings: RawSettings) -> Raw:
+    """The raw file that a model makes: below --raw-dir, whether it exists or not."""
+    from builders.spec import Raw
+
     assert settings.raw_dir is not None, "the command line has been checked"
-    return settings.raw_dir
+    name = f"{source.name}/{source.files[key].name}"
+    return Raw(name, settings.raw_dir / name)
 
 
 def _mine(definition: Definition, options: argparse.Namespace) -> int:
     """Let an embedding model rank the documents of a training set, a file for each config; or compare with the files there."""
-    from pipelines.models.embedders import load_embedder
-    from pipelines.models.encoders import FOLDER
+    from pipelines.models.loading import load_embedder
     from pipelines.models.mining import compare, find_tables, mine
+    from pipelines.models.vectors import FOLDER
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import lock_cached_file
 
@@ -159,13 +162,14 @@ def _names() -> list[str]:
     from builders import catalogue
 
     definitions = [catalogue.load(entry) for entry in catalogue.entries().values()]
-    sources = {one.source.name: None for one in definitions if one.source.decisions or one.source.measurements}
-    return [*sources, *(one.dataset.name for one in definitions if one.dataset.mining)]
+    sources = [definition.source for definition in definitions]
+    decided = dict.fromkeys(source.name for source in sources if source.decisions or source.measurements)
+    return [*decided, *(definition.dataset.name for definition in definitions if definition.dataset.mining)]
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    arguments = command.parser("decide", "Let a model decide, once, what a build needs to know of texts.", EXAMPLES)
+    arguments = command.parser("decide", "Run a model once and pin its results as a raw file.", EXAMPLES)
     arguments.add_argument(
         "name", metavar="NAME", help="a source, such as stsb_ru; for mining a dataset of training data"
     )

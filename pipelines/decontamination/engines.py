@@ -14,11 +14,8 @@ A result follows from its partition alone, is written once it is complete, and i
 so neither the engine nor the number of workers, nor which of them were killed, changes a byte.
 """
 
-import hashlib
-import json
 import logging
 import os
-import shutil
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -39,6 +36,7 @@ from builders.errors import DatasetError, ReleaseError, UsageError
 from pipelines.decontamination.corpora import Partition
 from pipelines.process import workers
 from pipelines.process.files import locked, replacing
+from pipelines.process.resumable import identity_digest, resumable_folder
 from pipelines.process.stages import BYTES, stage
 from pipelines.process.terminal import verbosity
 
@@ -63,8 +61,7 @@ def scan_digest(partitions: Sequence[Partition], options: Mapping[str, Any]) -> 
         ]
         for part in partitions
     ]
-    inputs = {"options": dict(options), "partitions": pieces, "polars": version("polars")}
-    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+    return identity_digest({"options": dict(options), "partitions": pieces, "polars": version("polars")})
 
 
 @contextmanager
@@ -76,14 +73,12 @@ def open_checkpoints(base: Path, digest: str) -> Iterator[Path]:
 
     Raises ReleaseError where the folder cannot be written.
     """
-    folder = base / digest
+    lock = locked(base / f".{digest}.lock", "this scan", activity="running", remove=True)
     try:
-        with locked(base / f".{digest}.lock", "this scan", activity="running", remove=True):
-            folder.mkdir(exist_ok=True)
+        with lock, resumable_folder(base / digest) as folder:
             for leftover in folder.glob(".*"):  # of a killed worker
                 leftover.unlink()
             yield folder
-            shutil.rmtree(folder)
     except OSError as error:
         if error.filename is None or not str(error.filename).startswith(str(base)):
             raise

@@ -7,11 +7,13 @@ computed again in double precision and rounded. So the order does not depend on 
 and documents of equal score are in the order of the pool.
 """
 
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +35,10 @@ from builders.shaping.mined_negatives import (
     read_ranking_header,
 )
 from cards.manifest import Manifest
-from pipelines.models.embedders import DOCUMENT, QUERY, Embedder
-from pipelines.models.encoders import Vectors, embed_texts
+from pipelines.models.loading import Embedder
+from pipelines.models.vectors import Vectors, embed_texts
 from pipelines.process.files import replacing
+from pipelines.process.resumable import resumable_file
 from pipelines.process.stages import stage
 from pipelines.release.folder import find_damage, read_manifest, scan_tables
 
@@ -59,13 +62,18 @@ def write_ranking(
     the last rank. advance: called with the number of queries that are ranked. Each block is written to a file beside the target,
     from which the next call with the same header resumes.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.part")
     first, last = header.ranks
     width = last - first + 1
-    done = _resume(part, header, width, block)
-    advance(done)
-    with part.open("ab") as file:
+    head = encode_header(header) + b"\n"
+
+    def finished(file: BinaryIO) -> Iterator[int]:
+        size = 4 * width * block
+        return repeat(size, (part.stat().st_size - file.tell()) // size)
+
+    with resumable_file(part, head, finished) as (file, blocks):
+        done = min(blocks * block, header.queries.count)
+        advance(done)
         for lists in rank(done):
             rows = np.full((len(lists), width), NONE, dtype="<u4")
             for row, places in zip(rows, lists, strict=True):
@@ -74,8 +82,9 @@ def write_ranking(
             file.write(rows.tobytes())
             file.flush()
             advance(len(lists))
-        os.fsync(file.fileno())
-    _write_parquet(target, header, part, width)
+    shape = (header.queries.count, width)
+    # Windows removes no file that is mapped: nothing may hold the map after the call.
+    _write_parquet(target, header, np.memmap(part, dtype="<u4", mode="r", offset=len(head), shape=shape))
     part.unlink()
 
 
@@ -109,26 +118,8 @@ def _read(path: Path) -> tuple[RankingHeader, pa.ChunkedArray]:
         raise SourceError("not a ranking of documents, or damaged", where=str(path), found=found) from error
 
 
-def _resume(part: Path, header: RankingHeader, width: int, block: int) -> int:
-    """The number of queries that an earlier call with this header ranked, in whole blocks; its file is cut to them."""
-    start = encode_header(header) + b"\n"
-    size = 4 * width * block
-    blocks = 0
-    if part.exists():
-        with part.open("rb") as file:
-            if file.read(len(start)) == start:
-                blocks = (part.stat().st_size - len(start)) // size
-    if blocks:
-        os.truncate(part, len(start) + blocks * size)
-    else:
-        part.write_bytes(start)
-    return min(blocks * block, header.queries.count)
-
-
-def _write_parquet(target: Path, header: RankingHeader, part: Path, width: int) -> None:
-    """The finished file from the unfinished one."""
-    offset = len(encode_header(header)) + 1
-    rows = np.memmap(part, dtype="<u4", mode="r", offset=offset, shape=(header.queries.count, width))
+def _write_parquet(target: Path, header: RankingHeader, rows: npt.NDArray[np.uint32]) -> None:
+    """Write the finished file. rows: the candidates of each query, then NONE where there are fewer."""
     options = {"compression": "zstd", "write_page_checksum": True, "store_schema": False, "version": "2.6"}
     with replacing(target) as unfinished, pq.ParquetWriter(unfinished, SCHEMA, **options) as writer:
         for begin in range(0, len(rows), ROW_GROUP_ROWS):
@@ -188,6 +179,7 @@ def _rank(query: Vectors, documents: Vectors, places: Places, last: int) -> Plac
     return places[order[:last]]
 
 
+QUERY, DOCUMENT = "query: ", "passage: "  # what E5 was trained with
 CHUNK = 4_096  # texts whose vectors are in memory while they are computed
 
 
@@ -263,7 +255,7 @@ def compare(table: MinedTable, embedder: Embedder, target: Path) -> tuple[float,
 
 def read_rows(table: MinedTable) -> pl.DataFrame:
     """The rows of a table."""
-    tables = [one for one in table.manifest.tables if one.config == table.config and one.split == SPLIT]
+    tables = [entry for entry in table.manifest.tables if entry.config == table.config and entry.split == SPLIT]
     return scan_tables(table.release_dir, tables)[table.config][SPLIT].collect()
 
 
@@ -293,10 +285,7 @@ def describe(table: MinedTable, rows: pl.DataFrame, pool: Sequence[str], embedde
 def _embed(embedder: Embedder, prefix: str, texts: Sequence[str], path: Path) -> Vectors:
     """The vectors of texts, a row each, mapped from a file: those of a million documents need not be in memory."""
     vectors: Vectors | None = None
-
-    def embed(some: list[str]) -> Vectors:
-        return embedder.embed(prefix, some)
-
+    embed = partial(embedder.embed, prefix)
     for start in range(0, len(texts), CHUNK):
         some = embed_texts(embedder.vectors, prefix, texts[start : start + CHUNK], embed, embedder.model)
         if vectors is None:

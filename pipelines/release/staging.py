@@ -16,11 +16,8 @@ two renames leaves it absent with both beside it, and the next command finishes 
 They are removed once the release is complete. If that removal is killed, the dataset's next build removes the rest.
 """
 
-import contextlib
 import ctypes
 import errno
-import hashlib
-import json
 import logging
 import os
 import shutil
@@ -36,6 +33,7 @@ from builders.errors import ReleaseError
 from cards.manifest import Identity
 from pipelines.process import installation
 from pipelines.process.files import locked
+from pipelines.process.resumable import discard, identity_digest, resumable_folder
 from pipelines.process.stages import stage
 from pipelines.release import fingerprint
 from pipelines.release.folder import MANIFEST
@@ -188,19 +186,16 @@ def checkpoint_dir(cache: Path, identity: Identity) -> Iterator[Path]:
         before = [of_dataset / f"{prefix}{digest}" for digest in _earlier_digests(identity)]
         if not folder.exists() and (left := next(filter(Path.is_dir, before), None)):
             left.rename(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            logger.info("%s: resuming from the checkpoints in %s", identity.dataset, folder)
-        for other in sorted(folder.parent.iterdir()):
-            if other != folder and other.name.startswith("sample-") == bool(prefix):
-                _remove(other)
         try:
-            yield folder
-            _remove(folder)
+            with resumable_folder(folder):
+                if any(folder.iterdir()):
+                    logger.info("%s: resuming from the checkpoints in %s", identity.dataset, folder)
+                for other in sorted(of_dataset.iterdir()):
+                    if other != folder and other.name.startswith("sample-") == bool(prefix):
+                        discard(other)
+                yield folder
         finally:
-            for empty in (folder, folder.parent):
-                with contextlib.suppress(OSError):  # not empty, or removed already
-                    empty.rmdir()
+            _remove_if_empty(of_dataset)
 
 
 def _earlier_digests(identity: Identity) -> Iterator[str]:
@@ -220,13 +215,4 @@ def _digest(identity: Identity, tools: Mapping[str, str]) -> str:
         "raw": [file.sha256 for file in identity.raw],
         "tools": dict(tools),
     }
-    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder after renaming it: a kill half-way must not leave a part of it under a name that counts as complete."""
-    removed = folder.with_name("removed")
-    shutil.rmtree(removed, ignore_errors=True)
-    if folder.is_dir():
-        folder.rename(removed)
-        shutil.rmtree(removed)
+    return identity_digest(inputs)

@@ -22,8 +22,6 @@ from pipelines.scores.retrieval import score_reranking, score_retrieval
 class Baselines:
     """The baselines of a release: the fields of cards.scores.Scores that they fill."""
 
-    metric: str
-    split: str
     baselines: tuple[Baseline, ...]
     shortcuts: tuple[Shortcut, ...]
     packages: dict[str, str]
@@ -41,15 +39,9 @@ def compute_baselines(task: tasks.Task, frames: Frames, split: str | None = None
     with threadpool_limits(1):
         results = _score(task, frames, split)
     order = list(BASELINES)
-    baselines = sorted(results.baselines, key=lambda one: order.index(one.name))
+    results.baselines.sort(key=lambda baseline: order.index(baseline.name))
     shortcuts = find_shortcuts(results, task.type.main_score)
-    return Baselines(
-        task.type.main_score,
-        split,
-        tuple(baselines),
-        tuple(sorted(shortcuts, key=lambda one: order.index(one.baseline))),
-        package_versions(),
-    )
+    return Baselines(tuple(results.baselines), tuple(shortcuts), package_versions())
 
 
 def _score(task: tasks.Task, frames: Frames, split: str) -> Results:

@@ -5,14 +5,13 @@ a partial release), they learn from its other folds. Rows that begin with the sa
 sides (pipelines.scores.text_models), rows that share a side.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from builders import tasks
 from cards.scores import Baseline
@@ -21,7 +20,10 @@ from pipelines.scores.folds import Part, Plan, plan_folds, sample_few, select_tr
 from pipelines.scores.metrics import accuracy, chance_accuracy, mean_area_under_curve
 from pipelines.scores.results import Results, make_baseline
 from pipelines.scores.text_models import (
+    Integers,
+    Matrix,
     Sides,
+    Weigh,
     count_terms,
     describe_lengths,
     fold,
@@ -29,16 +31,13 @@ from pipelines.scores.text_models import (
     predict_centroids,
     predict_classes,
     predict_label_sets,
+    predict_out_of_fold,
     shared_letters,
     shared_words,
     split_sides,
     standardize,
     weigh_terms,
 )
-
-Integers = NDArray[np.int64]
-Matrix = NDArray[np.float64]
-Weigh = Callable[[Any, Any], tuple[Any, Any]]
 
 EXPERIMENTS, FEW = 10, 8  # mteb's protocol: experiments, rows of each label
 OPENING_WORDS = 6
@@ -74,7 +73,9 @@ def score_classification(
     """All baselines. splits: the tables of config `default`, with text and label."""
     data = _read(task, splits, split)
     several = isinstance(task, tasks.MultilabelClassification)
-    baselines = [_chance(data), _majority(data)]
+    baselines = [make_baseline("chance", chance_accuracy(data.known.tolist(), data.scored.tolist()))]
+    most_frequent = int(np.bincount(data.known).argmax())  # of equally frequent ones the first
+    baselines.append(make_baseline("majority", float(np.mean(data.scored == most_frequent))))
     with stage("baselines: lengths"):
         lengths = _describe_lengths(data)
         baselines.append(_score_classes(data, "length", lengths, standardize))
@@ -124,16 +125,6 @@ def _openings(texts: Sequence[str]) -> list[str]:
     return [" ".join(folded.split(" ")[:OPENING_WORDS]) for folded in fold(pl.Series(texts, dtype=pl.String))]
 
 
-def _chance(data: LabelledTexts) -> Baseline:
-    score = chance_accuracy(data.known.tolist(), data.scored.tolist())
-    return make_baseline("chance", score)
-
-
-def _majority(data: LabelledTexts) -> Baseline:
-    most = max(Counter(data.known.tolist()).items(), key=lambda item: (item[1], -item[0]))[0]
-    return make_baseline("majority", float(np.mean(data.scored == most)))
-
-
 def _describe_lengths(data: LabelledTexts) -> Matrix:
     """The lengths of the texts; of texts with two sides, those of both."""
     if data.sides is None:
@@ -143,10 +134,8 @@ def _describe_lengths(data: LabelledTexts) -> Matrix:
 
 def _score_classes(data: LabelledTexts, name: str, features: Any, weigh: Weigh) -> Baseline:
     """Logistic regression over the classes. weigh: turns the features of training and scored rows into what the model sees."""
-    scores = np.zeros((len(data.texts), len(data.sets)))
-    for part in data.plan.parts:
-        training, scored = weigh(features[part.training], features[part.scored])
-        scores[part.scored] = predict_classes(training, data.classes[part.training], scored, len(data.sets))
+    predict = partial(predict_classes, count=len(data.sets))
+    scores = predict_out_of_fold(features, data.classes, data.plan, weigh, predict, columns=(len(data.sets),))
     own = scores[data.evaluated :]
     area = mean_area_under_curve(data.scored, own) if {len(labels) for labels in data.sets} == {1} else None
     score = accuracy(data.scored, np.argmax(own, axis=1))
@@ -156,8 +145,10 @@ def _score_classes(data: LabelledTexts, name: str, features: Any, weigh: Weigh) 
 def _score_sets(data: LabelledTexts, counts: Any) -> Baseline:
     """TF-IDF and one logistic regression a label; a row is right if all its labels are."""
     targets = _label_matrix(data)
-    right = [_find_right_sets(targets, counts, part) for part in data.plan.parts]
-    score = float(np.mean(np.concatenate(right)))
+    predicted = predict_out_of_fold(
+        counts, targets, data.plan, weigh_terms, predict_label_sets, columns=(targets.shape[1],)
+    )
+    score = float(np.mean((predicted == targets)[data.evaluated :].all(axis=1)))
     return make_baseline("tfidf", score, labels="all", detail=data.plan.detail)
 
 
@@ -169,12 +160,6 @@ def _label_matrix(data: LabelledTexts) -> Integers:
         for label in set(labels).intersection(present):
             matrix[row, present.index(label)] = 1
     return matrix
-
-
-def _find_right_sets(targets: Integers, counts: Any, part: Part) -> NDArray[np.bool_]:
-    training, scored = weigh_terms(counts[part.training], counts[part.scored])
-    predicted = predict_label_sets(training, targets[part.training], scored)
-    return np.asarray((predicted == targets[part.scored]).all(axis=1))
 
 
 def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None], *, several: bool) -> Baseline:
@@ -203,11 +188,9 @@ def _score_few(data: LabelledTexts, counts: Any, advance: Callable[[int], None],
 
 
 def _score_centroids(data: LabelledTexts, counts: Any) -> Baseline:
-    predicted = np.zeros(len(data.texts), dtype=np.int64)
-    for part in data.plan.parts:
-        training, scored = weigh_terms(counts[part.training], counts[part.scored])
-        predicted[part.scored] = predict_centroids(training, data.classes[part.training], scored, len(data.sets))
-    score = accuracy(data.scored, predicted[data.evaluated :])
+    predict = partial(predict_centroids, count=len(data.sets))
+    predicted = predict_out_of_fold(counts, data.classes, data.plan, weigh_terms, predict)
+    score = accuracy(data.scored, predicted[data.evaluated :].astype(np.int64))
     return make_baseline("centroid", score, labels="all", detail=data.plan.detail)
 
 

@@ -11,16 +11,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from pipelines.process.stages import stage
 from pipelines.scores.folds import order_by_hash
 from pipelines.scores.metrics import v_measure
 from pipelines.scores.results import Results, make_baseline
-from pipelines.scores.text_models import count_terms, describe_lengths, standardize, weigh_terms
-
-Integers = NDArray[np.int64]
+from pipelines.scores.text_models import Integers, count_terms, describe_lengths, standardize, weigh_terms
 
 STARTS, MAX_ROUNDS = 5, 100
 DIGITS = 9  # of a similarity: what differs less is equal

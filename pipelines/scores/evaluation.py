@@ -30,8 +30,9 @@ from builders.tasks import MultilabelClassification, Reranking, Retrieval
 from cards.manifest import Manifest
 from cards.mteb_task import MtebTask, mteb_task
 from cards.scores import ModelScore, Published
-from pipelines.models.encoders import FOLDER, load_model
-from pipelines.models.known_models import package_versions, published_name, require_packages
+from pipelines.models.encoders import load_model
+from pipelines.models.loading import package_versions, published_name, require_packages
+from pipelines.models.vectors import FOLDER
 from pipelines.process.stages import stage
 from pipelines.process.terminal import verbosity
 
@@ -81,11 +82,11 @@ def built_in_task(dataset: Dataset, manifest: Manifest) -> BuiltInTask | None:
     return tasks[0] if tasks and not manifest.partial else None
 
 
-def _built_in(one: BuiltInTask, values: MtebTask, location: dict[str, str]) -> Any:
+def _built_in(task: BuiltInTask, values: MtebTask, location: dict[str, str]) -> Any:
     """mteb's class, changed as the card says: path and revision, and no renaming of columns that have their final names."""
-    built_in = type(importlib.import_module("mteb").get_task(one.name))
+    built_in = type(importlib.import_module("mteb").get_task(task.name))
     attributes = {"metadata": built_in.metadata.model_copy(update={"dataset": location})}
-    if one.renames_columns:
+    if task.renames_columns:
         attributes["dataset_transform"] = _base_class(values).dataset_transform
     return type("OnThisDataset", (built_in,), attributes)
 
@@ -136,7 +137,7 @@ def published_task(dataset: Dataset) -> str:
 
     It is mteb's built-in task, or the one that has the paper's name of the dataset although mteb reads another one.
     """
-    names = [one.name for one in BUILT_IN if (one.namesake or one.dataset) == dataset.name]
+    names = [task.name for task in BUILT_IN if (task.namesake or task.dataset) == dataset.name]
     return next((name for name in names if name in _table().scores), "")
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from builders.spec import version_key
-from cards.scores import BASELINES, Baseline, Scores, headroom, metric_name
+from cards.scores import BASELINES, Scores, headroom, metric_name
 from pipelines.process.files import write_atomically
 from pipelines.release import folder
 
@@ -56,7 +56,7 @@ def read_measured() -> list[Measured]:
 
 
 def _ordered(measured: Iterable[Measured]) -> list[Measured]:
-    return sorted(measured, key=lambda one: (one.scores.dataset, version_key(one.scores.version)))
+    return sorted(measured, key=lambda release: (release.scores.dataset, version_key(release.scores.version)))
 
 
 def record_scores_below(releases: Path) -> int:
@@ -64,22 +64,23 @@ def record_scores_below(releases: Path) -> int:
 
     Scores recorded before stay where the folder has none for the version.
     """
-    measured = {(one.scores.dataset, one.scores.version): one for one in read_measured()} if MEASURED.exists() else {}
+    recorded = read_measured() if MEASURED.exists() else []
+    measured = {(release.scores.dataset, release.scores.version): release for release in recorded}
     found = 0
     for path in sorted(releases.glob(f"*/*/{folder.SCORES}")):
         manifest, present = folder.read_manifest(path.parent), folder.read_scores(path.parent)
         if manifest and present and not manifest.sample and present.content_sha256 == manifest.content_sha256:
             measured[present.dataset, present.version] = Measured(present, manifest.partial)
             found += 1
-    text = json.dumps([asdict(one) for one in _ordered(measured.values())], ensure_ascii=False, indent=1)
+    text = json.dumps([asdict(release) for release in _ordered(measured.values())], ensure_ascii=False, indent=1)
     write_atomically(MEASURED, f"{text}\n")
     return found
 
 
 def render_page(measured: Sequence[Measured]) -> str:
     """The page docs/scores.md, in Markdown."""
-    newest = list({one.scores.dataset: one for one in measured}.values())
-    models = sorted({model.model for one in measured for model in one.scores.models})
+    newest = list({release.scores.dataset: release for release in measured}.values())
+    models = sorted({model.model for release in measured for model in release.scores.models})
     sections = (_overview(newest, models), _versions(measured, models), _published(measured), _shortcuts(newest))
     return "\n".join([HEAD, *(line for section in sections for line in (*section, "")), *_baselines(measured), ""])
 
@@ -94,15 +95,15 @@ def _overview(newest: Sequence[Measured], models: Sequence[str]) -> list[str]:
     columns |= dict.fromkeys(models, "---:") | {"headroom": "---:", "shortcuts": "---:"}
     rows = [
         [
-            one.name,
-            metric_name(one.scores.metric),
-            NONE if one.scores.chance is None else f"{one.scores.chance:.1f}",
-            _best_baseline(one.scores),
-            *_model_scores(one.scores, models),
-            NONE if (points := headroom(one.scores)) is None else f"{points:+.1f}",
-            str(len(one.scores.shortcuts)),
+            release.name,
+            metric_name(release.scores.metric),
+            NONE if release.scores.chance is None else f"{release.scores.chance:.1f}",
+            _best_baseline(release.scores),
+            *_model_scores(release.scores, models),
+            NONE if (points := headroom(release.scores)) is None else f"{points:+.1f}",
+            str(len(release.scores.shortcuts)),
         ]
-        for one in sorted(newest, key=_by_headroom)
+        for release in sorted(newest, key=_by_headroom)
     ]
     heading = ["## Sorted by headroom", "", "Newest versions. Those that no model was scored on come last.", ""]
     return [*heading, *_table(columns, rows)]
@@ -118,18 +119,23 @@ def _best_baseline(scores: Scores) -> str:
 
 
 def _model_scores(scores: Scores, models: Sequence[str]) -> list[str]:
-    by_name = {one.model: f"{one.score:.2f}" for one in scores.models}
+    by_name = {model.model: f"{model.score:.2f}" for model in scores.models}
     return [by_name.get(model, NONE) for model in models]
 
 
 def _versions(measured: Sequence[Measured], models: Sequence[str]) -> list[str]:
     """What cleaning does to the scores: all versions of the datasets that have several."""
-    versions = Counter(one.scores.dataset for one in measured)
+    versions = Counter(release.scores.dataset for release in measured)
     columns = {"dataset": "---", "metric": "---", "best baseline": "---"} | dict.fromkeys(models, "---:")
     rows = [
-        [one.name, metric_name(one.scores.metric), _best_baseline(one.scores), *_model_scores(one.scores, models)]
-        for one in measured
-        if versions[one.scores.dataset] > 1
+        [
+            release.name,
+            metric_name(release.scores.metric),
+            _best_baseline(release.scores),
+            *_model_scores(release.scores, models),
+        ]
+        for release in measured
+        if versions[release.scores.dataset] > 1
     ]
     words = "Version 1.0.0 rebuilds the published data; later ones correct them. The difference is what cleaning does to a score."
     return ["## From version to version", "", words, "", *_table(columns, rows)]
@@ -146,16 +152,16 @@ def _published(measured: Sequence[Measured]) -> list[str]:
         "difference": "---:",
     }
     rows, notes = list[list[str]](), list[str]()
-    for one in measured:
-        for model in one.scores.models:
+    for release in measured:
+        for model in release.scores.models:
             if (published := model.published) is None:
                 continue
             ours = model.score if model.same_metric is None else model.same_metric
             figures = [f"{published.score:.2f}", f"{ours:.2f}", f"{ours - published.score:+.2f}"]
             names = f"{model.model}; published: {published.model}"
-            rows.append([one.name, names, metric_name(published.metric), *figures])
+            rows.append([release.name, names, metric_name(published.metric), *figures])
             notes += [f"Published: {published.source}."]
-            notes += [f"{one.scores.dataset}: {model.detail}."] if model.detail else []
+            notes += [f"{release.scores.dataset}: {model.detail}."] if model.detail else []
     lines = [f"- {note}" for note in dict.fromkeys(notes)]
     return ["## Beside published scores", "", *_table(columns, rows), "", *lines]
 
@@ -163,25 +169,28 @@ def _published(measured: Sequence[Measured]) -> list[str]:
 def _shortcuts(newest: Sequence[Measured]) -> list[str]:
     columns = {"dataset": "---", "baseline": "---", "metric": "---", "score": "---:", "chance": "---:"}
     rows = [
-        [one.name, BASELINES[found.baseline], metric_name(found.metric), f"{found.score:.1f}", f"{found.chance:.1f}"]
-        for one in newest
-        for found in one.scores.shortcuts
+        [
+            release.name,
+            BASELINES[found.baseline],
+            metric_name(found.metric),
+            f"{found.score:.1f}",
+            f"{found.chance:.1f}",
+        ]
+        for release in newest
+        for found in release.scores.shortcuts
     ]
     return ["## Shortcuts", "", *(_table(columns, rows) if rows else ["None were found."])]
 
 
 def _baselines(measured: Sequence[Measured]) -> list[str]:
     """All baselines of all versions, a line each version; then what their names mean."""
-    rows = [
-        [one.name, ", ".join(f"{score.name} {score.score:.1f}" for score in _ordered_scores(one))] for one in measured
-    ]
-    used = {score.name for one in measured for score in one.scores.baselines}
+    rows = []
+    for release in measured:
+        ordered = sorted(release.scores.baselines, key=lambda baseline: -baseline.score)
+        rows.append([release.name, ", ".join(f"{baseline.name} {baseline.score:.1f}" for baseline in ordered)])
+    used = {score.name for release in measured for score in release.scores.baselines}
     meanings = [f"- `{name}`: {meaning}" for name, meaning in BASELINES.items() if name in used]
     return ["## All baselines", "", *_table({"dataset": "---", "scores": "---"}, rows), "", *meanings]
-
-
-def _ordered_scores(measured: Measured) -> list[Baseline]:
-    return sorted(measured.scores.baselines, key=lambda one: -one.score)
 
 
 if __name__ == "__main__":

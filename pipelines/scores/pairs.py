@@ -10,29 +10,29 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from cards.scores import Labels
+from cards.scores import Baseline
 from pipelines.process.stages import stage
-from pipelines.scores.folds import Plan, order_by_hash, plan_folds
+from pipelines.scores.folds import order_by_hash, plan_folds
 from pipelines.scores.metrics import area_under_curve, average_precision, bitext_f1, chance_bitext_f1, spearman
 from pipelines.scores.results import Results, make_baseline
 from pipelines.scores.text_models import (
+    Integers,
+    Matrix,
     Sides,
+    Weigh,
     count_letters,
     count_terms,
     describe_lengths,
     fold,
-    predict_classes,
+    predict_odds,
+    predict_out_of_fold,
     predict_values,
     shared_letters,
     shared_words,
     standardize,
     weigh_terms,
 )
-
-Values = NDArray[np.float64]
-Weigh = Callable[[Any, Any], tuple[Any, Any]]
 
 SIDES = ("sentence1", "sentence2")
 
@@ -42,19 +42,11 @@ def score_pair_classification(table: pl.LazyFrame) -> Results:
     rows = table.select(*SIDES, "labels").collect(engine="streaming")
     labels = rows["labels"].to_numpy().astype(np.int64)
 
-    def predict(training: Any, positions: Any, scored: Any) -> Values:
-        logarithms = predict_classes(training, labels[positions], scored, 2)
-        odds: Values = logarithms[:, 1] - logarithms[:, 0]
-        return odds
+    def judge(scores: Matrix) -> tuple[float, float | None]:
+        return average_precision(labels, scores), area_under_curve(labels, scores)
 
-    baselines = [make_baseline("chance", float(labels.mean()), auc=0.5)]
-    for name, scores, detail in _score_pairs(rows, predict):
-        area = area_under_curve(labels, scores)
-        learned: Labels = "all" if detail else "none"
-        baselines.append(
-            make_baseline(name, average_precision(labels, scores), labels=learned, auc=area, detail=detail)
-        )
-    return Results(baselines, rows.height, int(labels.sum()))
+    chance = make_baseline("chance", float(labels.mean()), auc=0.5)
+    return Results([chance, *_score_pairs(rows, labels, predict_odds, judge)], rows.height, int(labels.sum()))
 
 
 def score_sts(table: pl.LazyFrame) -> Results:
@@ -62,59 +54,48 @@ def score_sts(table: pl.LazyFrame) -> Results:
     rows = table.select(*SIDES, "score").collect(engine="streaming")
     values = rows["score"].to_numpy().astype(np.float64)
 
-    def predict(training: Any, positions: Any, scored: Any) -> Values:
-        return predict_values(training, values[positions], scored)
+    def judge(scores: Matrix) -> tuple[float, None]:
+        return spearman(values, scores), None
 
-    baselines = [make_baseline("chance", 0.0)]
-    for name, scores, detail in _score_pairs(rows, predict):
-        learned: Labels = "all" if detail else "none"
-        baselines.append(make_baseline(name, spearman(values, scores), labels=learned, detail=detail))
-    return Results(baselines, rows.height)
+    return Results([make_baseline("chance", 0.0), *_score_pairs(rows, values, predict_values, judge)], rows.height)
 
 
-def _score_pairs(rows: pl.DataFrame, predict: Callable[[Any, Any, Any], Values]) -> Iterator[tuple[str, Values, str]]:
-    """For each baseline its name, a score a pair, and what it learns from.
+def _score_pairs(
+    rows: pl.DataFrame,
+    targets: Any,
+    predict: Callable[[Any, Any, Any], Matrix],
+    judge: Callable[[Matrix], tuple[float, float | None]],
+) -> Iterator[Baseline]:
+    """All baselines but chance. targets: what is learned, a number a pair. predict: as in `predict_out_of_fold`.
 
-    predict: given the features of some rows, their positions and the features of others, scores for the latter.
+    judge: the main score, and the area under the curve where there are two labels, for a score of each pair.
     """
     sides = Sides(rows["sentence1"], rows["sentence2"])
     left, right = fold(sides.first), fold(sides.second)
-    with stage("baselines: shared words"):
-        yield "words", shared_words(left, right), ""
-    with stage("baselines: shared letters"):
-        yield "letters", shared_letters(left, right), ""
+    for name, share in (("words", shared_words), ("letters", shared_letters)):
+        with stage(f"baselines: shared {name}"):
+            score, area = judge(share(left, right))
+            yield make_baseline(name, score, auc=area)
     plan = plan_folds(sides.repeated, [f"{one} {other}" for one, other in zip(left, right, strict=True)])
+
+    def learn(name: str, features: Any, weigh: Weigh) -> Baseline:
+        score, area = judge(predict_out_of_fold(features, targets, plan, weigh, predict))
+        return make_baseline(name, score, labels="all", auc=area, detail=plan.detail)
+
     with stage("baselines: lengths"):
-        lengths = _describe_lengths(sides)
-        yield "length", _predict_out_of_fold(lengths, standardize, plan, predict), plan.detail
+        yield learn("length", _describe_lengths(sides), standardize)
     for name, side in zip(SIDES, (sides.first, sides.second), strict=True):
         with stage(f"baselines: TF-IDF of {name}"):
-            counts = count_terms(side.to_list())
-            yield name, _predict_out_of_fold(counts, weigh_terms, plan, predict), plan.detail
+            yield learn(name, count_terms(side.to_list()), weigh_terms)
 
 
-def _describe_lengths(sides: Sides) -> Values:
+def _describe_lengths(sides: Sides) -> Matrix:
     """The lengths of both sides, their difference in characters (its logarithm), and the shorter one by the longer one."""
     first, second = describe_lengths(sides.first), describe_lengths(sides.second)
     difference = np.log1p(np.abs(np.expm1(first[:, 0]) - np.expm1(second[:, 0])))
     ratio = np.exp(-np.abs(first[:, 0] - second[:, 0]))
     return np.column_stack([first, second, difference, ratio])
 
-
-def _predict_out_of_fold(features: Any, weigh: Weigh, plan: Plan, predict: Callable[[Any, Any, Any], Values]) -> Values:
-    """A score for each row by a model that has not seen its fold; 0 where there is nothing to learn from.
-
-    weigh: turns the features of training and scored rows into what the model sees.
-    """
-    scores = np.zeros(features.shape[0])
-    for part in plan.parts:
-        if len(part.training):
-            training, scored = weigh(features[part.training], features[part.scored])
-            scores[part.scored] = predict(training, part.training, scored)
-    return scores
-
-
-Integers = NDArray[np.int64]
 
 BLOCK = 500  # rows whose similarities with all others are in memory at once
 DIGITS = 9  # of a similarity: what differs less is equal

@@ -85,15 +85,17 @@ PARTIAL = ("order", "length", "one side")  # what less than a whole row is, in B
 def find_shortcuts(results: Results, metric: str) -> list[Shortcut]:
     """The shortcuts among the baselines, in their order. metric: the main score of the task."""
     two_labels = results.positives is not None
-    base = max((one.score for one in results.baselines if one.name in ("chance", "majority")), default=0.0)
+    base = max(
+        (baseline.score for baseline in results.baselines if baseline.name in ("chance", "majority")), default=0.0
+    )
     shortcuts = []
-    for one in results.baselines:
-        if one.reads not in PARTIAL:
+    for baseline in results.baselines:
+        if baseline.reads not in PARTIAL:
             continue
-        if two_labels and one.auc is not None:
-            found = Shortcut(one.name, "auc", one.auc, 50.0)
+        if two_labels and baseline.auc is not None:
+            found = Shortcut(baseline.name, "auc", baseline.auc, 50.0)
         else:
-            found = Shortcut(one.name, metric, one.score, base)
+            found = Shortcut(baseline.name, metric, baseline.score, base)
         if _is_far(found, standard_error(results, found.metric)):
             shortcuts.append(found)
     return shortcuts

@@ -29,13 +29,13 @@ from pipelines.scores.text_models import (
     count_query_terms,
     count_terms,
     fold,
-    jaccard,
-    letter_set,
-    predict_classes,
+    predict_odds,
+    predict_out_of_fold,
     query_matrix,
+    shared_letters,
+    shared_words,
     weigh_bm25,
     weigh_terms,
-    word_set,
 )
 
 BATCH_ROWS = 20_000
@@ -184,8 +184,11 @@ def score_reranking(frames: Frames, split: str) -> Results:
     lengths = data.texts.str.len_chars().to_numpy().astype(np.float64)[data.documents]
     order = np.arange(len(data.documents), dtype=np.float64)
     scores = {"first": -order, "longer": lengths, "shorter": -lengths}
-    with stage("baselines: shared words and letters", total=len(data.documents), unit="candidates") as advance:
-        scores["words"], scores["letters"] = _score_overlap(data, advance)
+    with stage("baselines: shared words and letters"):
+        queries, documents = fold(data.queries.texts), fold(data.texts)
+        owners = [queries[owner] for owner in data.owners.tolist()]
+        candidates = [documents[document] for document in data.documents.tolist()]
+        scores |= {"words": shared_words(owners, candidates), "letters": shared_letters(owners, candidates)}
     with stage("baselines: BM25"):
         scores["bm25"] = _score_bm25(data)
     baselines = [make_baseline("chance", _chance(data))]
@@ -223,22 +226,8 @@ def _mean_precision(data: Candidates, scores: Values) -> float:
     precisions = []
     for (start, end), relevant in zip(pairwise(data.borders.tolist()), data.queries.relevant, strict=True):
         ranked = rank_documents(np.arange(start, end), scores[start:end], data.priorities, DEPTH)
-        precisions.append(average_precision([int(data.documents[one]) for one in ranked], relevant))
+        precisions.append(average_precision([int(data.documents[candidate]) for candidate in ranked], relevant))
     return float(np.mean(precisions))
-
-
-def _score_overlap(data: Candidates, advance: Callable[[int], None]) -> tuple[Values, Values]:
-    """The shares of words and of character trigrams that each candidate has in common with its query."""
-    queries, documents = fold(data.queries.texts), fold(data.texts)
-    words, letters = np.zeros(len(data.documents)), np.zeros(len(data.documents))
-    for query, (start, end) in enumerate(pairwise(data.borders.tolist())):
-        own_words, own_letters = word_set(queries[query]), letter_set(queries[query])
-        for candidate in range(start, end):
-            text = documents[data.documents[candidate]]
-            words[candidate] = jaccard(own_words, word_set(text))
-            letters[candidate] = jaccard(own_letters, letter_set(text))
-        advance(end - start)
-    return words, letters
 
 
 def _score_bm25(data: Candidates) -> Values:
@@ -257,12 +246,6 @@ def _score_candidates(data: Candidates) -> Baseline:
     query_texts, texts = data.queries.texts.to_list(), data.texts.to_list()
     groups = [query_texts[owner] for owner in data.owners.tolist()]
     plan = plan_folds(groups, [texts[document] for document in data.documents.tolist()])
-    counts = count_terms(texts)
-    scores = np.zeros(len(data.documents))
-    for part in plan.parts:
-        training, scored = (counts[data.documents[rows]] for rows in (part.training, part.scored))
-        if training.shape[0]:
-            weighed, others = weigh_terms(training, scored)
-            odds = predict_classes(weighed, data.labels[part.training], others, 2)
-            scores[part.scored] = odds[:, 1] - odds[:, 0]
+    counts = count_terms(texts)[data.documents]
+    scores = predict_out_of_fold(counts, data.labels, plan, weigh_terms, predict_odds)
     return make_baseline("candidate", _mean_precision(data, scores), labels="all", detail=plan.detail)

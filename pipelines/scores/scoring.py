@@ -123,10 +123,10 @@ def score_release(definition: Definition, release_dir: Path, options: ScoreOptio
         scores = _with_baselines(definition, release_dir, manifest, scores)
         record_scores(release_dir, scores)
     for model in options.models:
-        if options.force or all(one.model != model for one in present.models):
+        if options.force or all(other.model != model for other in present.models):
             score = evaluate_model(definition, release_dir, manifest, model, options.cache)
-            others = [one for one in scores.models if one.model != model]
-            scores = replace(scores, models=tuple(sorted([*others, score], key=lambda one: one.model)))
+            others = [other for other in scores.models if other.model != model]
+            scores = replace(scores, models=tuple(sorted([*others, score], key=lambda other: other.model)))
             record_scores(release_dir, scores)
     return Scored(scores, "up to date" if scores is present else "scored")
 
@@ -174,18 +174,21 @@ def _with_baselines(definition: Definition, release_dir: Path, manifest: Manifes
 def score_page(scores: Scores, state: str, release_dir: Path, *, width: int | None) -> list[str]:
     """All scores of a release, the best first, then what they mean. state: `scored` or `up to date`."""
     rows = [
-        (one.score, [one.model, one.weights, "as the task gives", _model_score(one, scores.metric)])
-        for one in scores.models
+        (model.score, [model.model, model.weights, "as the task gives", _model_score(model, scores.metric)])
+        for model in scores.models
     ]
     rows += [
-        (one.score, [one.name, BASELINES.get(one.name, ""), LABELS[one.labels], f"{one.score:.1f}"])
-        for one in scores.baselines
+        (
+            baseline.score,
+            [baseline.name, BASELINES.get(baseline.name, ""), LABELS[baseline.labels], f"{baseline.score:.1f}"],
+        )
+        for baseline in scores.baselines
     ]
     ordered = [row for _, row in sorted(rows, key=lambda row: -row[0])]
     heading = ["model or baseline", "what it is", "labels seen", metric_name(scores.metric)]
     lines = [f"{scores.dataset} {scores.version}: {state}, {scores.split}, times 100", ""]
     lines += table([heading, *ordered], width=width).splitlines()
-    remarks = [_shortcut(one) for one in scores.shortcuts]
+    remarks = [_shortcut(shortcut) for shortcut in scores.shortcuts]
     for model in scores.models:
         if (published := model.published) is not None:
             ours = model.score if model.same_metric is None else model.same_metric

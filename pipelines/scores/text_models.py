@@ -23,10 +23,11 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from builders.shaping.factuality import has_sides, side_texts
 from builders.shaping.folding import fold_text, fold_texts
+from pipelines.scores.folds import Plan
 
 Matrix = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Features = Any  # a matrix of scipy or numpy
+Features = Any  # a matrix of scipy in CSR form, or of numpy
 
 # With scikit-learn's own tolerance of 1e-4, two of its versions stop at models that differ in the third digit.
 TOLERANCE = 1e-7
@@ -54,13 +55,20 @@ def predict_classes(training: Features, labels: Integers, scored: Features, coun
     return predicted
 
 
+def predict_odds(training: Features, labels: Integers, scored: Features) -> Matrix:
+    """The logarithm of the odds of label 1 against label 0 on each scored row, by logistic regression."""
+    logarithms = predict_classes(training, labels, scored, 2)
+    odds: Matrix = logarithms[:, 1] - logarithms[:, 0]
+    return odds
+
+
 def predict_label_sets(training: Features, labels: Integers, scored: Features) -> Integers:
     """Whether each scored row has each label (0 or 1), by one logistic regression a label.
 
     labels: 0 or 1, a row for each training row, a column for each label.
     """
-    columns = [predict_classes(training, column, scored, 2) for column in labels.T]
-    return np.stack([np.asarray(column[:, 1] > column[:, 0], dtype=np.int64) for column in columns], axis=1)
+    columns = [predict_odds(training, column, scored) > 0 for column in labels.T]
+    return np.stack(columns, axis=1).astype(np.int64)
 
 
 def predict_values(training: Features, values: Matrix, scored: Features) -> Matrix:
@@ -95,13 +103,37 @@ def predict_by_neighbours(training: Features, labels: Integers, scored: Features
     return predicted
 
 
-Sparse = Any  # a matrix of scipy in CSR form
+Weigh = Callable[[Any, Any], tuple[Any, Any]]
+
+
+def predict_out_of_fold(
+    features: Features,
+    targets: Any,
+    plan: Plan,
+    weigh: Weigh,
+    predict: Callable[[Any, Any, Any], Any],
+    *,
+    columns: tuple[int, ...] = (),
+) -> Matrix:
+    """What a model that has not seen its fold predicts for each row; 0 where there is nothing to learn from.
+
+    targets: what is learned, a row each. weigh: turns the features of training and scored rows into what the model sees.
+    predict: given features and targets of training rows, and features of other rows, the predictions for the latter.
+    columns: the shape of a prediction, by default one number.
+    """
+    predicted = np.zeros((features.shape[0], *columns))
+    for part in plan.parts:
+        if len(part.training):
+            training, scored = weigh(features[part.training], features[part.scored])
+            predicted[part.scored] = predict(training, targets[part.training], scored)
+    return predicted
+
 
 KINDS = (r"\p{P}", r"\p{Nd}", r"\p{Lu}")  # punctuation, digits, upper-case letters
 TERM = r"(?u)\w+|[^\w\s]"  # a word, or a single character of punctuation
 
 
-def count_terms(texts: Sequence[str]) -> Sparse:
+def count_terms(texts: Sequence[str]) -> Features:
     """How often each term occurs in each text, in lower case; the columns are in the order of the terms.
 
     Without any term, the matrix has one column of zeros.
@@ -109,19 +141,19 @@ def count_terms(texts: Sequence[str]) -> Sparse:
     return _count(CountVectorizer(token_pattern=TERM, dtype=np.float64), texts)
 
 
-def count_letters(texts: Sequence[str]) -> Sparse:
+def count_letters(texts: Sequence[str]) -> Features:
     """The same for trigrams of characters within words, with the spaces around them."""
     return _count(CountVectorizer(analyzer="char_wb", ngram_range=(3, 3), dtype=np.float64), texts)
 
 
-def _count(vectorizer: Any, texts: Sequence[str]) -> Sparse:
+def _count(vectorizer: Any, texts: Sequence[str]) -> Features:
     try:
         return vectorizer.fit_transform(texts)
     except ValueError:  # no text has a term: scikit-learn calls this an empty vocabulary
         return csr_matrix((len(texts), 1))
 
 
-def weigh_terms(training: Sparse, scored: Sparse) -> tuple[Sparse, Sparse]:
+def weigh_terms(training: Features, scored: Features) -> tuple[Features, Features]:
     """TF-IDF of two tables of counts, of the terms of the first; rows have length 1. A count weighs 1 + its logarithm."""
     columns = np.flatnonzero(training.getnnz(axis=0) > 0)
     if not len(columns):
@@ -249,9 +281,6 @@ def _count_block(texts: pl.Series, terms: dict[str, int]) -> tuple[Any, Integers
     return csr_matrix((times, positions), shape=(max(len(terms), 1), len(texts))), lengths, distinct
 
 
-Values = NDArray[np.float64]
-
-
 def fold(texts: pl.Series) -> list[str]:
     """The texts in NFKC and lower case, without punctuation (builders.shaping.folding)."""
     folded: list[str] = fold_texts(texts).to_list()
@@ -275,12 +304,12 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / union if union else 0.0
 
 
-def shared_words(left: Iterable[str], right: Iterable[str]) -> Values:
+def shared_words(left: Iterable[str], right: Iterable[str]) -> Matrix:
     """For each pair of folded texts, the share of their words that are in both."""
     return np.array([jaccard(word_set(a), word_set(b)) for a, b in zip(left, right, strict=True)])
 
 
-def shared_letters(left: Iterable[str], right: Iterable[str]) -> Values:
+def shared_letters(left: Iterable[str], right: Iterable[str]) -> Matrix:
     """For each pair of folded texts, the share of their character trigrams that are in both."""
     return np.array([jaccard(letter_set(a), letter_set(b)) for a, b in zip(left, right, strict=True)])
 

@@ -20,7 +20,7 @@ from builders.shaping.measurements import (
 )
 from builders.spec import Measurement, Raw, Source
 from pipelines import decide
-from pipelines.models.measuring import MeasuringModel
+from pipelines.models.loading import MeasuringModel
 from tests.support.measurements import compare_lengths, count_words, encoder, tokenizer
 from tests.support.releases import definition_of
 
@@ -59,7 +59,7 @@ def raw_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def load(measurement: Measurement, folder: Path | None, *, offline: bool) -> MeasuringModel:
         return models[measurement.kind]
 
-    monkeypatch.setattr("pipelines.models.measuring.load_model", load)
+    monkeypatch.setattr("pipelines.models.loading.load_measuring_model", load)
     definition = replace(definition_of("cedr-classification"), source=SOURCE)
     monkeypatch.setattr("pipelines.command.resolve_datasets", lambda _: [(definition, "1.0.0")])
     (tmp_path / "raw" / "pairs").mkdir(parents=True)

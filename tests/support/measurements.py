@@ -17,7 +17,8 @@ import polars as pl
 from builders import catalogue
 from builders.shaping.measurements import COSINE, COSINE_STEPS, LABSE, LABSE_REVISION, TOKENIZER, TOKENS
 from builders.spec import Raw
-from pipelines.models.measuring import MeasuringModel, write_measurements
+from pipelines.models.loading import MeasuringModel
+from pipelines.models.measuring import write_measurements
 from tests.support.paths import ROOT
 
 REVISION = "0" * 40

@@ -15,9 +15,10 @@ from builders.errors import DatasetError, SourceError, UsageError
 from builders.rumteb.stsb_ru import SOURCE, decision_line, head_line, read_decisions
 from builders.spec import Raw
 from pipelines import decide
-from pipelines.models import decisions
+from pipelines.models import decisions, loading
 from tests.support.recipes import frame
 from tests.support.stsb_ru import CLASSIFIER, ROWS, build_tables, csv_files
+from tests.support.tiny_models import configure_roberta, save_tokenizer
 
 needs_model = pytest.mark.extra("torch", "transformers")
 
@@ -92,19 +93,12 @@ def tiny_model(folder: Path, *, labels: int = 2) -> Path:
     beginning of a text, although its tokenizer has two.
     """
     import torch
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import AutoTokenizer, RobertaConfig, RobertaForSequenceClassification
+    from transformers import AutoTokenizer, RobertaForSequenceClassification
 
-    folder.mkdir()
-    trained = ByteLevelBPETokenizer()
-    special = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
-    trained.train_from_iterator([TRAINING_TEXT] * 3, 800, special_tokens=special)
-    trained.save_model(str(folder))
+    save_tokenizer(folder, TRAINING_TEXT, 800, ["<pad>", "<s>", "</s>", "<unk>", "<mask>"])
     torch.set_num_threads(1)  # more threads would slow down such a small model
-    torch.manual_seed(0)
-    config = RobertaConfig(
-        vocab_size=800, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=514, type_vocab_size=1, num_labels=labels, initializer_range=0.5,
+    config = configure_roberta(
+        vocab_size=800, max_position_embeddings=514, num_labels=labels, initializer_range=0.5,
         bos_token_id=1, pad_token_id=1, eos_token_id=2,
     )  # fmt: skip
     config.architectures = ["RobertaForSequenceClassification"]
@@ -149,7 +143,7 @@ def test_verdicts_are_those_of_the_model_whatever_the_batch(model: Path) -> None
         scores = [network(**tokenizer([one], return_tensors="pt")).logits[0] for one in sentences]
     expected = [bool(score[1] > score[0]) for score in scores]
     assert set(expected) == {True, False}, "a model with a single verdict would prove nothing"
-    classify = decisions.load_classifier(str(model), None)
+    classify = loading.load_classifier(str(model), None)
     assert classify(sentences) == expected
     assert [classify([one])[0] for one in sentences] == expected
     assert classify(sentences[::-1]) == expected[::-1]
@@ -159,7 +153,7 @@ def test_verdicts_are_those_of_the_model_whatever_the_batch(model: Path) -> None
 @pytest.mark.filterwarnings("default")
 def test_a_sentence_too_long_for_the_model_is_judged_by_its_beginning(model: Path) -> None:
     beginning = "Снег идёт. " * 2000
-    one, other = decisions.load_classifier(str(model), None)([beginning, beginning + "Мама мыла раму. " * 100])
+    one, other = loading.load_classifier(str(model), None)([beginning, beginning + "Мама мыла раму. " * 100])
     assert one == other
 
 
@@ -188,7 +182,7 @@ def test_the_command_decides_on_all_real_sentences_once_and_the_recipe_reads_the
     )
     assert all(verdicts[text] for split in ROWS for text in frame(tables, split)["sentence1"])
 
-    monkeypatch.setattr(decisions, "load_classifier", lambda *_: pytest.fail("the model was loaded again"))
+    monkeypatch.setattr(loading, "load_classifier", lambda *_: pytest.fail("the model was loaded again"))
     assert run_command(monkeypatch, *arguments) == 0
     assert target.read_bytes() == written
     with pytest.raises(SourceError, match="decisions of another classifier"):
@@ -206,7 +200,7 @@ def test_a_model_that_is_not_a_binary_classifier_is_refused(folder: str, wrong: 
     if folder == "no config":
         (path / "config.json").write_text("{}")
     with pytest.raises(SourceError, match=wrong):
-        decisions.load_classifier(str(path), None)
+        loading.load_classifier(str(path), None)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +210,7 @@ def test_a_model_that_is_not_a_binary_classifier_is_refused(folder: str, wrong: 
 def test_without_the_extra_the_error_says_what_to_install(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(UsageError, match="deciding needs transformers and torch") as caught:
-        decisions.load_classifier("anything", None)
+        loading.load_classifier("anything", None)
     assert "pip install '.[acceptability]'" in str(caught.value)
 
 

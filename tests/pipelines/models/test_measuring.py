@@ -25,14 +25,10 @@ from builders.shaping.measurements import (
 )
 from builders.spec import Raw
 from pipelines.models import measuring
-from pipelines.models.measuring import (
-    MeasuringModel,
-    check_measurements,
-    describe_measurements,
-    load_model,
-    write_measurements,
-)
+from pipelines.models.loading import MeasuringModel, load_measuring_model
+from pipelines.models.measuring import check_measurements, describe_measurements, write_measurements
 from tests.support.measurements import count_words, encoder, tokenizer
+from tests.support.tiny_models import save_encoder, save_small_tokenizer
 
 WORDS = tokenizer(count_words)
 TEXTS = [" ".join(["слово"] * number) for number in range(1, 26)]
@@ -180,22 +176,13 @@ needs_encoder = pytest.mark.extra("sentence_transformers", "torch")
 
 @pytest.fixture(scope="module")
 def tokenizer_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A byte-level tokenizer in the files that ruRoberta has: vocab.json and merges.txt, without tokenizer.json."""
-    from tokenizers import ByteLevelBPETokenizer
-
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    folder.mkdir()
-    trained = ByteLevelBPETokenizer()
-    trained.train_from_iterator(["кот спит"] * 3, 300, special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
-    trained.save_model(str(folder))
-    (folder / "config.json").write_text('{"model_type": "roberta", "vocab_size": 300, "max_position_embeddings": 12}')
-    return folder
+    return save_small_tokenizer(tmp_path_factory.mktemp("models") / "tiny")
 
 
 @needs_tokenizer
 @pytest.mark.filterwarnings("default")  # warnings of transformers are not ours to fix
 def test_tokens_are_counted_without_special_ones_and_beyond_the_length_of_the_model(tokenizer_folder: Path) -> None:
-    model = load_model(measure_tokens((), no_texts), tokenizer_folder)
+    model = load_measuring_model(measure_tokens((), no_texts), tokenizer_folder)
     texts = ["", "я", "кот спит", "кот спит " * 400]
     counts = list(model.measure(pl.DataFrame({"text": texts})))
     assert counts[0] == 0
@@ -208,16 +195,16 @@ def test_tokens_are_counted_without_special_ones_and_beyond_the_length_of_the_mo
 @needs_tokenizer
 @pytest.mark.filterwarnings("default")
 def test_a_model_in_a_folder_is_named_by_the_digest_of_its_files(tokenizer_folder: Path, tmp_path: Path) -> None:
-    model = load_model(measure_tokens((), no_texts), tokenizer_folder)
+    model = load_measuring_model(measure_tokens((), no_texts), tokenizer_folder)
     assert model.name.startswith("tiny@sha256:")
     assert set(model.files) == {"config.json", "merges.txt", "vocab.json"}
     assert set(model.libraries) == {"tokenizers", "transformers"}
     changed = shutil.copytree(tokenizer_folder, tmp_path / "tiny")
     (changed / "config.json").write_bytes((changed / "config.json").read_bytes() + b"\n")
-    assert load_model(measure_tokens((), no_texts), changed).name != model.name
+    assert load_measuring_model(measure_tokens((), no_texts), changed).name != model.name
     (changed / "merges.txt").write_text("no merges\nof three words\n")
     with pytest.raises(SourceError, match="the model cannot be loaded"):
-        load_model(measure_tokens((), no_texts), changed)
+        load_measuring_model(measure_tokens((), no_texts), changed)
 
 
 @pytest.fixture
@@ -228,24 +215,7 @@ def encoder_files(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def encoder_folder(tokenizer_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sentence-transformers model of one small layer with random weights."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-    from transformers import AutoTokenizer, RobertaConfig, RobertaModel
-
-    torch.manual_seed(0)
-    base = tmp_path_factory.mktemp("base")
-    config = RobertaConfig(
-        vocab_size=300, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=66, type_vocab_size=1,
-    )  # fmt: skip
-    RobertaModel(config).save_pretrained(str(base))
-    AutoTokenizer.from_pretrained(str(tokenizer_folder)).save_pretrained(str(base))
-    words = Transformer(str(base), max_seq_length=64)
-    folder = tmp_path_factory.mktemp("models") / "encoder"
-    SentenceTransformer(modules=[words, Pooling(16)], device="cpu").save(str(folder))
-    return folder
+    return save_encoder(tmp_path_factory.mktemp("models") / "encoder", tokenizer_folder, 64)
 
 
 @needs_tokenizer
@@ -254,7 +224,7 @@ def encoder_folder(tokenizer_folder: Path, tmp_path_factory: pytest.TempPathFact
 @pytest.mark.filterwarnings("default")
 def test_cosines_are_those_of_the_embeddings_whatever_the_batch(encoder_folder: Path, tmp_path: Path) -> None:
     measurement = measure_cosines((), no_texts)
-    model = load_model(measurement, encoder_folder)
+    model = load_measuring_model(measurement, encoder_folder)
     assert model.name.startswith("encoder@sha256:")
     assert any(name.endswith("model.safetensors") for name in model.files)
     pairs = pl.DataFrame({"first": ["кот спит", "кот", "спит " * 90], "second": ["кот спит", "a cat sleeps", "кот"]})
@@ -291,7 +261,7 @@ def test_a_cosine_is_in_ten_thousandths_whatever_the_length_of_the_embeddings(
             return np.array([vectors[text] for text in texts], np.float32)
 
     monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(SentenceTransformer=Encoder))
-    model = load_model(measure_cosines((), no_texts), encoder_files)
+    model = load_measuring_model(measure_cosines((), no_texts), encoder_files)
     pairs = pl.DataFrame({"first": "one", "second": ["same", "other", "near", "odd"]})
     assert list(model.measure(pairs)) == [10_000, -10_000, 12, 13]
 
@@ -303,7 +273,7 @@ def test_a_model_that_is_not_on_this_machine_is_not_downloaded_with_offline(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(SourceError, match="the model cannot be loaded") as caught:
-        load_model(measure_tokens((), no_texts), None, offline=True)
+        load_measuring_model(measure_tokens((), no_texts), None, offline=True)
     assert "where:    ai-forever/ruRoberta-large\n" in str(caught.value)
 
 
@@ -320,7 +290,7 @@ def test_a_model_from_the_hub_is_named_by_its_commit(
         return str(snapshot)
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", download)
-    model = load_model(measure_tokens((), no_texts), None)
+    model = load_measuring_model(measure_tokens((), no_texts), None)
     assert model.name == f"ai-forever/ruRoberta-large@{'5' * 40}"
     assert (asked["revision"], asked["local_files_only"]) == (None, False)
 
@@ -328,11 +298,11 @@ def test_a_model_from_the_hub_is_named_by_its_commit(
 @needs_tokenizer
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no model found"):
-        load_model(measure_tokens((), no_texts), tmp_path)
+        load_measuring_model(measure_tokens((), no_texts), tmp_path)
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(UsageError, match="measuring needs transformers") as caught:
-        load_model(measure_tokens((), no_texts), None)
+        load_measuring_model(measure_tokens((), no_texts), None)
     assert "pip install '.[measurements]'" in str(caught.value)

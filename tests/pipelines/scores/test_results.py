@@ -1,9 +1,19 @@
-"""pipelines.scores.results: what counts as far above chance."""
+"""pipelines.scores.results: what counts as far above chance, and which packages baselines need."""
+
+from importlib.util import find_spec
 
 import pytest
 
+from builders.errors import UsageError
 from cards.scores import Baseline, Shortcut
-from pipelines.scores.results import Results, find_shortcuts, make_baseline, standard_error
+from pipelines.scores.results import (
+    Results,
+    find_shortcuts,
+    make_baseline,
+    package_versions,
+    require_packages,
+    standard_error,
+)
 
 
 def results(*baselines: Baseline, rows: int = 10_000, positives: int | None = None) -> Results:
@@ -42,3 +52,16 @@ def test_standard_errors_are_those_at_chance() -> None:
     assert standard_error(results(rows=100, positives=50), "auc") == pytest.approx(5.8, abs=0.01)
     assert standard_error(results(rows=101), "cosine_spearman") == 10
     assert standard_error(results(rows=100), "accuracy") == 5
+
+
+def test_a_missing_package_is_an_error_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "pipelines.scores.results.find_spec", lambda name: None if name == "sklearn" else find_spec(name)
+    )
+    with pytest.raises(UsageError, match=r"not installed: scikit-learn\n.*pip install 'embedding-datasets\[scores\]'"):
+        require_packages()
+
+
+def test_the_versions_of_what_computes_baselines_are_recorded() -> None:
+    require_packages()
+    assert set(package_versions()) == {"numpy", "scipy", "scikit-learn", "threadpoolctl"}

