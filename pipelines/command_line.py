@@ -106,9 +106,10 @@ class _PrintCompletion(argparse.Action):
 
 def _list_commands() -> str:
     lines = list[str]()
+    width = max(len(listed.name) for listed in COMMANDS) + 2
     for heading, title in HEADINGS.items():
-        listed = [f"  {one.name:<10}{one.summary}" for one in COMMANDS if one.heading == heading]
-        lines += [f"{title}:", *listed] if listed else []
+        entries = [f"  {listed.name:<{width}}{listed.summary}" for listed in COMMANDS if listed.heading == heading]
+        lines += [f"{title}:", *entries]
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from builders.errors import ReleaseError
 from cards.manifest import Table
-from pipelines.audit.statistics import as_json, read_statistics
+from pipelines.audit.statistics import read_statistics, to_json
 from pipelines.audit.tables import count_rows
 from pipelines.release import folder
 from pipelines.release.folder import STATISTICS, require_manifest, scan_tables, verify_release
@@ -274,7 +274,7 @@ def _figures(release_dir: Path) -> dict[str, Any]:
         name = f"{one.kind} in {'/'.join(filter(None, (one.config, one.split, one.column)))}"
         findings[name] = findings.get(name, 0) + one.count
     dropped = {f"{one.split}: {one.reason}": one.count for one in manifest.dropped}
-    statistics = as_json(read_statistics(release_dir / STATISTICS))
+    statistics = to_json(read_statistics(release_dir / STATISTICS))
     parts = {"option": manifest.recipe.options, "dropped": dropped, "finding": findings}
     return dict(_flat({"statistics": statistics} | parts))
 

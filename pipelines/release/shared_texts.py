@@ -22,13 +22,12 @@ import pyarrow.parquet as pq
 from builders.errors import ReleaseError
 from builders.shaping.folding import fold_text
 from builders.shaping.measurements import hash_pairs, hash_texts
-from builders.spec import version_key
 from cards import markdown
 from cards.evidence import Comparison, SharedTexts
 from cards.manifest import Manifest
 from pipelines.process import tables
 from pipelines.process.stages import stage
-from pipelines.release.folder import read_manifest
+from pipelines.release.folder import read_manifest, version_dirs
 
 BATCH_ROWS = 20_000
 KINDS = ("pairs", "folded_pairs", "queries", "folded_queries")
@@ -96,10 +95,8 @@ def find_sets(datasets: Sequence[tuple[str, str]], releases: Path) -> tuple[list
 
 
 def _newest_manifest(dataset_dir: Path, version: str) -> Manifest | None:
-    built = [path.name for path in dataset_dir.glob("[0-9]*.[0-9]*.[0-9]*") if path.is_dir()]
-    newest_first = sorted(built, key=version_key, reverse=True)
-    for name in dict.fromkeys([version, *newest_first]):
-        if (manifest := read_manifest(dataset_dir / name)) is not None:
+    for release_dir in [dataset_dir / version, *reversed(version_dirs(dataset_dir))]:
+        if (manifest := read_manifest(release_dir)) is not None:
             return manifest
     return None
 
@@ -263,7 +260,7 @@ def shared_pairs_page(
     return page + (tables.wrap(NOTE) if shared else [])
 
 
-def as_json(one: SharedPairs) -> dict[str, Any]:
+def to_json(one: SharedPairs) -> dict[str, Any]:
     """What two sets share, for programs."""
     return {
         "kind": KIND,

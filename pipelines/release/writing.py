@@ -177,7 +177,7 @@ def _audit(
             description = background.submit(statistics.describe_tables, task, frames, seed, sampled_texts)
             languages = definition.dataset.languages
             found += quality.audit_tables(task, frames, splits, languages, seed=seed, sampled_texts=sampled_texts)
-            return found, statistics.as_json(description.result())
+            return found, statistics.to_json(description.result())
         finally:
             read_back.result()  # rows that differ from what was written explain every other error
 
