@@ -10,9 +10,7 @@ Who audits the rows of a release again cannot find them, and takes them from its
 """
 
 import json
-import os
 import re
-import shutil
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
@@ -23,7 +21,7 @@ from builders.spec import Reported
 from cards.manifest import Manifest
 from pipelines.audit.findings import FindingRows, findings_where, list_rows, with_examples, without_rows
 from pipelines.audit.tables import Frames
-from pipelines.process.files import locked
+from pipelines.process.files import link_or_copy, locked
 from pipelines.release.staging import staged_folder
 
 INDEX = "findings.json"
@@ -90,20 +88,12 @@ def _keep_others(folder: Path, new: Path, ours: Collection[str]) -> None:
         if (new / name).is_dir():
             raise _occupied(path)
         (new / name).parent.mkdir(parents=True, exist_ok=True)
-        _link(path, new / name)
+        link_or_copy(path, new / name, follow_symlinks=False)
 
 
 def _occupied(path: Path) -> ReleaseError:
     todo = "move it away, or name another folder"
     return ReleaseError("another file is where rows of findings would be written", where=str(path), todo=todo)
-
-
-def _link(path: Path, copy: Path) -> None:
-    """Give a file a second name, or copy it where the file system cannot: the old folder stays whole until the exchange."""
-    try:
-        os.link(path, copy, follow_symlinks=False)
-    except OSError:
-        shutil.copy2(path, copy, follow_symlinks=False)
 
 
 def _file_name(part: str) -> str:
