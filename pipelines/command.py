@@ -169,7 +169,7 @@ def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
     from builders import catalogue
 
     try:
-        loaded = [(catalogue.load(entry), version) for entry, version in catalogue.resolve(names)]
+        return catalogue.load_all(names)
     except (AttributeError, ImportError, NameError, SyntaxError, TypeError, ValueError) as error:
         raise UsageError(
             "a builder cannot be imported",
@@ -177,7 +177,6 @@ def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
             found=f"{type(error).__name__}: {error}",
             todo=f"correct it; {PROGRAM} new SOURCE lists what a source lacks",
         ) from error
-    return [(definition, catalogue.requested_version(definition, version)) for definition, version in loaded]
 
 
 def print_error(error: DatasetError) -> None:

@@ -150,7 +150,7 @@ def find_first_difference(old: Path, new: Path) -> FirstDifference | None:
         position = _first_position(_common_columns(before, after)[1], *frames)
         if position is not None:
             rows = [frame.slice(position, 1).collect(engine="streaming").to_dicts() for frame in frames]
-            return FirstDifference(before.config, before.split, position, *(one[0] if one else None for one in rows))
+            return FirstDifference(before.config, before.split, position, *(row[0] if row else None for row in rows))
     return None
 
 
@@ -283,10 +283,12 @@ def _pairs(olds: list[dict[str, Any]], news: list[dict[str, Any]], key: tuple[st
 def _figures(release_dir: Path) -> dict[str, Any]:
     manifest = require_manifest(release_dir)
     findings: dict[str, int] = {}
-    for one in manifest.findings:  # several findings of a kind in one place differ in their detail: their counts add up
-        name = f"{one.kind} in {'/'.join(filter(None, (one.config, one.split, one.column)))}"
-        findings[name] = findings.get(name, 0) + one.count
-    dropped = {f"{one.split}: {one.reason}": one.count for one in manifest.dropped}
+    for (
+        finding
+    ) in manifest.findings:  # several findings of a kind in one place differ in their detail: their counts add up
+        name = f"{finding.kind} in {'/'.join(filter(None, (finding.config, finding.split, finding.column)))}"
+        findings[name] = findings.get(name, 0) + finding.count
+    dropped = {f"{drop.split}: {drop.reason}": drop.count for drop in manifest.dropped}
     statistics = to_json(read_statistics(release_dir / STATISTICS))
     parts = {"option": manifest.recipe.options, "dropped": dropped, "finding": findings}
     return dict(_flat({"statistics": statistics} | parts))

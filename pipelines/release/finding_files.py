@@ -50,11 +50,11 @@ def write_findings(folder: Path, findings: Sequence[FindingRows]) -> list[Path]:
 def _write_tables(folder: Path, findings: Sequence[FindingRows]) -> list[str]:
     """Write a table for each kind and location; returns their paths below the folder, sorted."""
     parts: dict[str, list[pl.DataFrame]] = {}
-    for one in findings:
-        rows = list_rows(one)
+    for found in findings:
+        rows = list_rows(found)
         if not rows.is_empty():
-            location = f"{_file_name(one.finding.config)}-{_file_name(one.finding.split)}.parquet"
-            parts.setdefault(f"{one.finding.kind}/{location}", []).append(rows)
+            location = f"{_file_name(found.finding.config)}-{_file_name(found.finding.split)}.parquet"
+            parts.setdefault(f"{found.finding.kind}/{location}", []).append(rows)
     for name, frames in parts.items():
         (folder / name).parent.mkdir(exist_ok=True)
         pl.concat(frames, how="diagonal").write_parquet(folder / name)
@@ -107,10 +107,12 @@ REPORTED_KINDS = ("query_in_benchmark_test",)
 def report_rows(reported: Iterable[Reported], frames: Frames) -> list[FindingRows]:
     """The findings with their rows. frames: the tables of the release, by config and split."""
     findings: list[FindingRows] = []
-    for one in reported:
-        location = (one.config, one.split, one.column)
-        rows = frames[one.config][one.split].select("id").with_row_index("position")
-        findings += findings_where(one.kind, location, rows, pl.col("id").is_in(list(one.ids)), detail=one.detail)
+    for finding in reported:
+        location = (finding.config, finding.split, finding.column)
+        rows = frames[finding.config][finding.split].select("id").with_row_index("position")
+        findings += findings_where(
+            finding.kind, location, rows, pl.col("id").is_in(list(finding.ids)), detail=finding.detail
+        )
     return with_examples(findings, frames)
 
 
