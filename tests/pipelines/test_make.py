@@ -73,13 +73,24 @@ def test_a_second_build_is_up_to_date_and_writes_nothing_unless_forced(settings:
     assert second.manifest.content_sha256 == first.manifest.content_sha256
 
 
-@pytest.mark.parametrize("name", ["README.md", "statistics.json", "croissant.json", "data/dev-00000-of-00001.parquet"])
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("README.md", []),
+        ("statistics.json", []),
+        ("croissant.json", []),
+        (
+            "data/dev-00000-of-00001.parquet",
+            ["README.md: load_dataset would fail: no files match the config 'default' (none for the split dev)"],
+        ),
+    ],
+)
 def test_a_missing_file_of_a_release_is_a_problem_and_a_build_writes_it_again(
-    settings: BuildSettings, name: str
+    settings: BuildSettings, name: str, more: list[str]
 ) -> None:
     release_dir = build(settings).release_dir
     (release_dir / name).unlink()
-    assert check_release(release_dir, language_sample=SAMPLE).report["problems"] == [f"{name} is missing"]
+    assert check_release(release_dir, language_sample=SAMPLE).report["problems"] == [f"{name} is missing", *more]
     assert build(settings).state == "built"
     assert not check_release(release_dir, language_sample=SAMPLE).report["problems"]
 
