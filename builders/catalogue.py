@@ -147,6 +147,15 @@ def requested_splits(definition: Definition, requested: tuple[str, ...] | None) 
     return splits if requested is None else tuple(split for split in splits if split in requested)
 
 
+def load_all(names: Iterable[str]) -> list[tuple[Definition, str]]:
+    """The datasets that names mean, loaded, each with the version that is named, else with its newest.
+
+    Raises UsageError for names or versions that do not exist.
+    """
+    loaded = [(load(entry), version) for entry, version in resolve(names)]
+    return [(definition, requested_version(definition, version)) for definition, version in loaded]
+
+
 def requested_version(definition: Definition, requested: str | None) -> str:
     """The requested version, or the newest.
 

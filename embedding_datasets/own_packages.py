@@ -75,7 +75,7 @@ def _describe(path: Path | None) -> str:
         return "a module without a file"
     package = path.parent if path.name == "__init__.py" else path
     records = package.parent.glob("*.dist-info/RECORD")
-    lists = {one.parent.stem: one.read_text("utf-8", errors="replace").splitlines() for one in sorted(records)}
+    lists = {record.parent.stem: record.read_text("utf-8", errors="replace").splitlines() for record in sorted(records)}
     names = [
         name for name, lines in lists.items() if any(line.startswith(f"{package.name}/__init__.py,") for line in lines)
     ]

@@ -35,8 +35,8 @@ logger = logging.getLogger(__name__)
 
 def main() -> int:
     """Build what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
-    options = _parse()
-    from pipelines.build_report.outcomes import failure_as_json
+    options = command.parse(parser(), _check_options)
+    from pipelines.build_report.outcomes import failure_to_json
     from pipelines.build_report.redaction import Failure, failure_of
     from pipelines.make import BuildSettings
     from pipelines.release import statements
@@ -57,7 +57,7 @@ def main() -> int:
             if isinstance(result, Failure):
                 record("failed", None, result)  # which logs the error
                 if options.json:
-                    command.print_json(failure_as_json(name, version, result.error))
+                    command.print_json(failure_to_json(name, version, result.error))
                 code = code or result.error.exit_code
                 continue
             failure, publication = None, None
@@ -74,7 +74,7 @@ def main() -> int:
             if failure is not None:
                 command.print_error(failure.error)
                 if options.json:
-                    command.print_json(failure_as_json(name, version, failure.error))
+                    command.print_json(failure_to_json(name, version, failure.error))
                 code = code or PublishError.exit_code
     return code
 
@@ -114,13 +114,11 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _parse() -> argparse.Namespace:
-    arguments = parser()
-    options = command.parse(arguments)
+def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Exit with a usage error where options do not fit together."""
     command.check_attest_options(arguments, options)
     if options.push and (options.sample or options.limit or options.splits):
         arguments.error("--push publishes whole datasets: leave out --sample, --limit and --splits")
-    return options
 
 
 def _recorded(
@@ -258,7 +256,7 @@ def _show(result: BuildResult, publication: Publication | None, *, as_json: bool
 def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, org: str | None, *, as_json: bool) -> int:
     """Show what a build would do; returns the exit code that it would end with, as far as that is known."""
     from pipelines.build_report import page
-    from pipelines.build_report.outcomes import failure_as_json
+    from pipelines.build_report.outcomes import failure_to_json
     from pipelines.hub.publishable import require_rights
     from pipelines.make import plan_build
     from pipelines.raw.missing_files import log_missing_files
@@ -272,7 +270,7 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
         except DatasetError as error:
             command.print_error(error)
             if as_json:
-                command.print_json(failure_as_json(definition.dataset.name, version, error))
+                command.print_json(failure_to_json(definition.dataset.name, version, error))
             code = code or error.exit_code
             continue
         if plan.state == "impossible":

@@ -51,7 +51,7 @@ def main() -> int:
     With `--against published`, 1 where a figure differs and no note says why. With `--org`, 1 where a dataset is not sound or
     could not be checked, 5 where the Hub cannot be reached.
     """
-    options = _parse()
+    options = command.parse(parser(), _check_options)
     if options.org:
         return _check_organisation(options)
     from pipelines.checking import html
@@ -122,11 +122,11 @@ def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool
 
 def _show_failure(name: str, error: DatasetError, *, as_json: bool) -> None:
     """Show the error of something that could not be checked. name: what the command line or the folder calls it."""
-    from pipelines.build_report.outcomes import failure_as_json
+    from pipelines.build_report.outcomes import failure_to_json
 
     command.print_error(error)
     if as_json:
-        command.print_json(failure_as_json(name, None, error) | {"path": name})
+        command.print_json(failure_to_json(name, None, error) | {"path": name})
 
 
 def _check_organisation(options: argparse.Namespace) -> int:
@@ -194,9 +194,7 @@ def parser() -> argparse.ArgumentParser:
         help=f"{command.NAMES}; a folder with a release, with the releases of a dataset or of several, or with any "
         "dataset laid out as on the Hub; a single data file; a repository on the Hub at a branch, tag or commit",
     )
-    arguments.add_argument(
-        "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
-    )
+    command.add_releases_option(arguments, "--output")
     arguments.add_argument(
         "--fail-on",
         action="append",
@@ -266,9 +264,8 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _parse() -> argparse.Namespace:
-    arguments = parser()
-    options = command.parse(arguments)
+def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Exit with a usage error where options do not fit together."""
     if options.scale and not (options.scale[0] < options.scale[1] and all(map(math.isfinite, options.scale))):
         arguments.error("--scale needs two numbers, the lower one first")
     if options.against and (options.html or options.fail_on or options.findings):
@@ -290,7 +287,6 @@ def _parse() -> argparse.Namespace:
         arguments.error("--no-download and --ledger belong to --org")
     if not options.org and not options.names:
         arguments.error("name a dataset, a folder or a repository, or an organisation with --org")
-    return options
 
 
 if __name__ == "__main__":

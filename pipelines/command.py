@@ -54,6 +54,13 @@ def parser(command: str, description: str, examples: str) -> argparse.ArgumentPa
     return created
 
 
+def add_releases_option(arguments: argparse.ArgumentParser, name: str = "--releases") -> None:
+    """Add the option that names the folder with the releases, `<dataset>/<version>`."""
+    arguments.add_argument(
+        name, type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
+    )
+
+
 def add_raw_options(arguments: argparse.ArgumentParser) -> None:
     """Add the options that say where raw files are."""
     arguments.add_argument("--raw-dir", type=Path, metavar="DIR", help="local raw files: DIR/<source>/<file>")
@@ -139,10 +146,18 @@ def positive_int(text: str) -> int:
     return int(text)
 
 
-def parse(arguments: argparse.ArgumentParser) -> argparse.Namespace:
-    """The command line; options and names may come in any order: `build a --output o b`. --quiet and --verbose take effect."""
+def parse(
+    arguments: argparse.ArgumentParser,
+    check: Callable[[argparse.ArgumentParser, argparse.Namespace], None] | None = None,
+) -> argparse.Namespace:
+    """The command line; options and names may come in any order: `build a --output o b`. --quiet and --verbose take effect.
+
+    check: exits with a usage error where options do not fit together.
+    """
     options = arguments.parse_intermixed_args()
     configure_logging(int(options.verbose) - int(options.quiet))
+    if check:
+        check(arguments, options)
     return options
 
 
@@ -154,7 +169,7 @@ def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
     from builders import catalogue
 
     try:
-        loaded = [(catalogue.load(entry), version) for entry, version in catalogue.resolve(names)]
+        return catalogue.load_all(names)
     except (AttributeError, ImportError, NameError, SyntaxError, TypeError, ValueError) as error:
         raise UsageError(
             "a builder cannot be imported",
@@ -162,7 +177,6 @@ def resolve_datasets(names: Sequence[str]) -> list[tuple[Definition, str]]:
             found=f"{type(error).__name__}: {error}",
             todo=f"correct it; {PROGRAM} new SOURCE lists what a source lacks",
         ) from error
-    return [(definition, catalogue.requested_version(definition, version)) for definition, version in loaded]
 
 
 def print_error(error: DatasetError) -> None:

@@ -51,13 +51,13 @@ EXAMPLES = """\
 def main() -> int:
     """Run the command that the command line names; without one, list the commands. Returns the exit code."""
     name = sys.argv[1] if len(sys.argv) > 1 else None
-    if name in {one.name for one in COMMANDS}:
+    if name in {listed.name for listed in COMMANDS}:
         sys.argv = [f"{command.PROGRAM} {name}", *sys.argv[2:]]
         code: int = import_module(f"pipelines.{name}").main()
         return code
     arguments = _parser()
     if name is not None and not name.startswith("-"):
-        nearest = difflib.get_close_matches(name, [one.name for one in COMMANDS], n=1)
+        nearest = difflib.get_close_matches(name, [listed.name for listed in COMMANDS], n=1)
         hint = f"did you mean {nearest[0]!r}? " if nearest else ""
         arguments.error(f"no command is named {name!r}: {hint}{command.PROGRAM} --help lists them")
     arguments.parse_args()
@@ -100,15 +100,16 @@ class _PrintCompletion(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, _: object, shell: object, __: object = None) -> None:
         from pipelines.completion import completion_script
 
-        print(completion_script(command.PROGRAM, [(one.name, one.summary) for one in COMMANDS], str(shell)))
+        print(completion_script(command.PROGRAM, [(listed.name, listed.summary) for listed in COMMANDS], str(shell)))
         parser.exit()
 
 
 def _list_commands() -> str:
     lines = list[str]()
+    width = max(len(listed.name) for listed in COMMANDS) + 2
     for heading, title in HEADINGS.items():
-        listed = [f"  {one.name:<10}{one.summary}" for one in COMMANDS if one.heading == heading]
-        lines += [f"{title}:", *listed] if listed else []
+        entries = [f"  {listed.name:<{width}}{listed.summary}" for listed in COMMANDS if listed.heading == heading]
+        lines += [f"{title}:", *entries]
     return "\n".join(lines)
 
 

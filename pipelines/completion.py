@@ -35,7 +35,9 @@ def completion_script(program: str, commands: Iterable[tuple[str, str]], shell: 
 def catalogue_names() -> list[str]:
     """Everything that a name may be: groups, sources and datasets, each once."""
     entries = catalogue.entries().values()
-    return list(dict.fromkeys(["all", *(name for one in entries for name in (one.group, one.source, one.dataset))]))
+    return list(
+        dict.fromkeys(["all", *(name for entry in entries for name in (entry.group, entry.source, entry.dataset))])
+    )
 
 
 def _names_and_files(names: list[str]) -> dict[str, str | dict[str, str]]:

@@ -74,7 +74,7 @@ def _index(options: argparse.Namespace) -> int:
             tables = index_tables(datasets, options.output, options.splits)
     size = options.output.stat().st_size
     if options.json:
-        command.print_json(page.index_json(tables, options.output, size))
+        command.print_json(page.index_to_json(tables, options.output, size))
     else:
         command.print_page(page.index_page(tables, options.output, size, width=command.width()))
     return 0
@@ -140,7 +140,7 @@ def _print_scan(scan: Scan, summaries: list[TableSummary], lines: list[str], opt
     from pipelines.decontamination import pages as page
 
     if options.json:
-        for line in page.scan_json(summaries):
+        for line in page.scan_to_json(summaries):
             command.print_json(line)
     else:
         command.print_page([*page.scan_page(scan, summaries, width=command.width()), *lines])
@@ -235,7 +235,7 @@ def _scan_parser() -> argparse.ArgumentParser:
         help="a dataset of the index whose texts are at hand: a folder, a file, ORG/NAME; repeatable. Near texts are then "
         "measured, not estimated; releases below --releases are found without it",
     )
-    add("--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)")
+    command.add_releases_option(arguments)
     add("--cache", type=Path, metavar="DIR", help="where downloads and results until now are kept (the user's cache)")
     _add_foreign_options(arguments)
     return arguments
@@ -258,9 +258,7 @@ def _add_names(arguments: argparse.ArgumentParser) -> None:
         metavar="NAME|PATH|ORG/NAME[@REVISION]",
         help=f"{command.NAMES}, built below --releases; the folder of a release or of several; any dataset that check reads",
     )
-    arguments.add_argument(
-        "--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
-    )
+    command.add_releases_option(arguments)
 
 
 def _add_foreign_options(arguments: argparse.ArgumentParser) -> None:

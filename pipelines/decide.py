@@ -34,7 +34,7 @@ AGREEMENT = 0.99  # the mean share of common candidates from which two rankings 
 
 def main() -> int:
     """Decide for what the command line names; an interrupted command resumes. Returns the exit code."""
-    options = _parse()
+    options = command.parse(parser(), _check_options)
     [(definition, _), *others] = command.resolve_datasets([options.name])
     source = definition.source
     keys = [output.key for output in (source.decisions, *source.measurements) if output]
@@ -186,18 +186,14 @@ def parser() -> argparse.ArgumentParser:
         # argparse needs a doubled percent sign
         help=f"mine again, and compare with the files there: exit code 1 below {AGREEMENT:.0%}% in common",
     )
-    arguments.add_argument(
-        "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where the releases are (outputs/)"
-    )
+    command.add_releases_option(arguments, "--output")
     return arguments
 
 
-def _parse() -> argparse.Namespace:
-    arguments = parser()
-    options = command.parse(arguments)
+def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Exit with a usage error where options do not fit together."""
     if options.raw_dir is None:
         arguments.error("--raw-dir is needed: the decisions are written to DIR/<source>/")
-    return options
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ EXAMPLES = """\
 
 def main() -> int:
     """Compare the two releases that the command line names; returns 0 for the same rows, 1 for others."""
-    options = _parse()
+    options = command.parse(parser(), _check_options)
     from pipelines.checking import text
 
     result = diff(options.a, options.b, options.releases)
@@ -52,19 +52,15 @@ def parser() -> argparse.ArgumentParser:
     kinds = "a release, a folder of releases of one dataset (the newest), a version of the catalogue, or one on the Hub"
     for name in ("a", "b"):
         arguments.add_argument(name, nargs="?", metavar=name.upper(), help=f"PATH, cedr@1.0.0 or ORG/NAME@TAG: {kinds}")
-    arguments.add_argument(
-        "--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
-    )
+    command.add_releases_option(arguments)
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
     return arguments
 
 
-def _parse() -> argparse.Namespace:
-    arguments = parser()
-    options = command.parse(arguments)
+def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Exit with a usage error where options do not fit together."""
     if options.b is None:
         arguments.error("name two releases, the older first: embedding-datasets diff cedr@1.0.0 cedr@2.0.0")
-    return options
 
 
 if __name__ == "__main__":

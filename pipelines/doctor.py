@@ -43,9 +43,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--cache", type=Path, metavar="DIR", help="where downloads are kept (default: the user's cache)"
     )
-    arguments.add_argument(
-        "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
-    )
+    command.add_releases_option(arguments, "--output")
     arguments.add_argument("--offline", action="store_true", help="ask the Hub nothing")
     arguments.add_argument("--json", action="store_true", help="one JSON object a line, for programs")
     return arguments

@@ -76,9 +76,7 @@ def parser() -> argparse.ArgumentParser:
         choices=("text", "instruction"),
         help="for medi: prefixes in the text, or as its instruction, which INSTRUCTOR's train.py refuses (default: text)",
     )
-    arguments.add_argument(
-        "--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
-    )
+    command.add_releases_option(arguments)
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
     return arguments
 

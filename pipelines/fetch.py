@@ -29,9 +29,9 @@ EXAMPLES = """\
 
 def main() -> int:
     """Fetch the raw files of the named datasets; returns the exit code: that of the first file that failed, or 0."""
-    options = _parse()
+    options = command.parse(parser(), _check_options)
     from builders.catalogue import needed_files, requested_splits
-    from pipelines.build_report.outcomes import error_as_json
+    from pipelines.build_report.outcomes import error_to_json
     from pipelines.process.stages import show_stages, stage
     from pipelines.process.tables import table
     from pipelines.raw.locations import locate
@@ -62,7 +62,7 @@ def main() -> int:
                 failed[missing.name] = missing
             if options.json:
                 name = f"{source.name}/{source.files[key].name}"
-                command.print_json({"name": name, "state": "failed", "error": error_as_json(error)})
+                command.print_json({"name": name, "state": "failed", "error": error_to_json(error)})
             code = code or error.exit_code
             continue
         if options.json:
@@ -92,27 +92,25 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _parse() -> argparse.Namespace:
-    arguments = parser()
-    options = command.parse(arguments)
+def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Exit with a usage error where options do not fit together."""
     if not options.names and not options.probe:
         arguments.error("the following arguments are required: NAME")
     if options.probe and (options.offline or options.dry_run):
         arguments.error(f"--probe asks servers: leave out {'--offline' if options.offline else '--dry-run'}")
-    return options
 
 
 def _probe(files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_json: bool) -> int:
     """Ask for files without downloading them; returns 1 where one is wrong, 3 where a server does not answer, else 0."""
     from builders.errors import SourceError
     from pipelines.process.stages import show_stages, stage
-    from pipelines.raw.probing import MEMORY, WRONG, count_asked, probe_as_json, probe_files, probe_page
+    from pipelines.raw.probing import MEMORY, WRONG, count_asked, probe_files, probe_page, probe_to_json
 
     with show_stages("probe"), stage("asking", total=count_asked(files), unit="files") as advance:
         probed = probe_files(files, settings, advance)
     if as_json:
         for file in probed:
-            command.print_json(probe_as_json(file))
+            command.print_json(probe_to_json(file))
     else:
         command.print_page(probe_page(probed, settings.cache / MEMORY, width=command.width()))
     states = {file.judgement.state for file in probed}

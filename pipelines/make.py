@@ -113,7 +113,7 @@ def make(definition: Definition, version: str, settings: BuildSettings) -> Build
         else:
             checkpoints = checkpoint_dir(settings.raw.cache, identity) if dataset.checkpoints else nullcontext()
             with checkpoints as own_dir, staged_release(release_dir) as staging_dir:
-                raw = {key: one.raw for key, one in inputs.items()}
+                raw = {key: found.raw for key, found in inputs.items()}
                 manifest = write_release(
                     definition, identity, raw, staging_dir, own_dir, findings_dir=findings_dir, scores=scores
                 )
@@ -185,7 +185,7 @@ def _identity(
         sample=_is_sample(settings),
         partial=splits != dataset.task.splits or settings.limit is not None,
         limit=settings.limit,
-        raw=tuple(one.entry for one in inputs.values()),
+        raw=tuple(found.entry for found in inputs.values()),
         recipe=Recipe(module, options, fingerprint.recipe_sha256(module)),
         report_sha256=fingerprint.report_sha256(definition.source.name),
         prompts=dataset.prompts,

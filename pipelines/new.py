@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 def main() -> int:
     """Write the files of a new dataset, or list the gaps of one that exists; returns 1 where such a list is not empty."""
-    options = _parse()
+    options = command.parse(parser(), _check_options)
     from pipelines.scaffold import checkout
 
     checkout.require_checkout()
@@ -81,12 +81,10 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _parse() -> argparse.Namespace:
-    arguments = parser()
-    options = command.parse(arguments)
+def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Exit with a usage error where options do not fit together."""
     if Path(options.file).name != options.file or not options.file.strip(".") or '"' in options.file:
         arguments.error(f"--file is the name of a file, without folders: {options.file!r}")
-    return options
 
 
 def _task_names() -> tuple[str, ...]:

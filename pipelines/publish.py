@@ -38,8 +38,8 @@ logger = logging.getLogger(__name__)
 
 def main() -> int:
     """Publish what the command line names; returns the exit code: that of the first dataset that failed, if any did."""
-    options = _parse()
-    from pipelines.build_report.outcomes import failure_as_json
+    options = command.parse(parser(), _check_options)
+    from pipelines.build_report.outcomes import failure_to_json
     from pipelines.hub import client, foreign_edits, planning, publishing
     from pipelines.hub.publishing import log_missing_record
     from pipelines.process.stages import show_stages
@@ -77,7 +77,7 @@ def main() -> int:
         except DatasetError as error:
             command.print_error(error)
             if options.json:
-                command.print_json(failure_as_json(name, version, error))
+                command.print_json(failure_to_json(name, version, error))
             code = code or error.exit_code
             failed |= set() if options.dry_run else {name}
     return code
@@ -96,13 +96,13 @@ def _show(plan: Plan, publication: Publication | None, *, as_json: bool) -> None
 def _publish_raw(sources: Iterable[Source], options: argparse.Namespace) -> int:
     """Keep the raw files of sources; returns the exit code: that of the first source that failed, 3 where a file is not here."""
     from builders.errors import SourceError
-    from pipelines.build_report.outcomes import error_as_json
+    from pipelines.build_report.outcomes import error_to_json
     from pipelines.hub import client, publishing
     from pipelines.hub.raw_publishing import (
         RawOptions,
         make_raw_plan,
         publish_raw,
-        raw_plan_as_json,
+        raw_plan_to_json,
         raw_publication_page,
     )
     from pipelines.process.stages import show_stages
@@ -124,11 +124,11 @@ def _publish_raw(sources: Iterable[Source], options: argparse.Namespace) -> int:
         except DatasetError as error:
             command.print_error(error)
             if options.json:
-                command.print_json({"source": source.name, "state": "failed", "error": error_as_json(error)})
+                command.print_json({"source": source.name, "state": "failed", "error": error_to_json(error)})
             code = code or error.exit_code
             continue
         if options.json:
-            command.print_json(raw_plan_as_json(plan, publication))
+            command.print_json(raw_plan_to_json(plan, publication))
         else:
             command.print_page(raw_publication_page(plan, publication))
         code = code or (SourceError.exit_code if plan.missing else 0)
@@ -171,9 +171,7 @@ def parser() -> argparse.ArgumentParser:
     )
     arguments.add_argument("names", nargs="+", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
     arguments.add_argument("--org", required=True, metavar="ORG", help="the organisation (or user) of the repositories")
-    arguments.add_argument(
-        "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where the releases are (outputs/)"
-    )
+    command.add_releases_option(arguments, "--output")
     arguments.add_argument("--dry-run", action="store_true", help="show the plan, and change nothing on the Hub")
     arguments.add_argument(
         "--all-versions", action="store_true", help="every version of each dataset, the oldest first; all must be built"
@@ -227,16 +225,14 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def _parse() -> argparse.Namespace:
-    arguments = parser()
-    options = command.parse(arguments)
+def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Exit with a usage error where options do not fit together."""
     others = OF_RELEASES if options.raw else OF_RAW_FILES
     given = [name for name in others if getattr(options, name.removeprefix("--").replace("-", "_"))]
     if given:
         arguments.error(f"{given[0]} is {'not for' if options.raw else 'only for'} --raw")
     if options.ledger and not os.access(options.ledger.absolute().parent, os.W_OK):
         arguments.error(f"--ledger: cannot write to {options.ledger}")
-    return options
 
 
 def _publish_options(options: argparse.Namespace) -> PublishOptions:

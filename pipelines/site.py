@@ -42,9 +42,7 @@ def parser() -> argparse.ArgumentParser:
         "site", "Write a catalogue of releases as a static site: cards, rows, problems, versions.", EXAMPLES
     )
     arguments.add_argument("names", nargs="*", metavar="NAME", help=f"{command.NAMES} (default: all)")
-    arguments.add_argument(
-        "--releases", type=Path, default=Path("outputs"), metavar="DIR", help="where releases are (outputs/)"
-    )
+    command.add_releases_option(arguments)
     arguments.add_argument(
         "--output", type=Path, required=True, metavar="DIR", help="the folder of the site: new, empty, or an older site"
     )

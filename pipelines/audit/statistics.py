@@ -271,7 +271,7 @@ def describe_tables(
         return {split: _describe_split(task, frames, split, texts, seed) for split in available_splits(task, frames)}
 
 
-def as_json(statistics: Mapping[str, SplitStatistics]) -> dict[str, Any]:
+def to_json(statistics: Mapping[str, SplitStatistics]) -> dict[str, Any]:
     """The content of a statistics.json: dicts, numbers and None."""
     return {split: asdict(record) for split, record in statistics.items()}
 

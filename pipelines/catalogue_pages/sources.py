@@ -133,7 +133,7 @@ def group_totals(sources: Sequence[SourceNeed]) -> dict[str, Total]:
     return {name: total(listed) for name, listed in groups.items() if listed}
 
 
-def as_json(source: SourceNeed) -> dict[str, Any]:
+def to_json(source: SourceNeed) -> dict[str, Any]:
     """A source for programs."""
     return asdict(source)
 

@@ -32,11 +32,18 @@ from typing import Any
 import orjson
 import polars as pl
 
-from cards.manifest import Manifest, Table
+from cards.manifest import Manifest
 from pipelines.audit.findings import OWN_COLUMNS, FindingRows, hash_values, list_rows, name_rows
 from pipelines.audit.tables import JUDGED_TABLES, Frames, row_id
-from pipelines.release.comparison import RowMatch, compare_figures, match_rows
-from pipelines.release.folder import scan_tables
+from pipelines.release.comparison import (
+    Change,
+    RowMatch,
+    Sides,
+    compare_figures,
+    compare_table,
+    pair_tables,
+    scan_table,
+)
 
 PAGE_RECORDS = 1_000
 LARGEST_NUMBER = 2**53  # beyond it, JavaScript rounds whole numbers
@@ -317,28 +324,17 @@ def _by_query(pairs: pl.LazyFrame, document_ids: pl.DataFrame) -> dict[str, list
     return found
 
 
-Sides = tuple[pl.LazyFrame | None, pl.LazyFrame | None]  # the rows of a table in the old and in the new version
 MAX_LISTED = 1_000  # rows that are listed of a table above MAX_BYTES
 
 
 @dataclass(frozen=True)
-class TableChange:
-    """How a table differs. state: `same`, `new`, `gone`, `changed` or `reordered`.
+class TableChange(Change):
+    """How a table differs, and the rows that do.
 
-    before, after: rows. columns: those that only one version has, with `-` or `+`. removed, added, changed: counts. lists: the
-    rows that differ, by `removed`, `added` and `changed`; empty where texts may not be shown. old_columns, new_columns: the
-    names of their values.
+    lists: by `removed`, `added` and `changed`; empty where texts may not be shown. old_columns, new_columns: the names of their
+    values.
     """
 
-    config: str
-    split: str
-    state: str
-    before: int
-    after: int
-    columns: tuple[str, ...] = ()
-    removed: int = 0
-    added: int = 0
-    changed: int = 0
     old_columns: tuple[str, ...] = ()
     new_columns: tuple[str, ...] = ()
     lists: Mapping[str, RecordList] = field(default_factory=dict)
@@ -351,53 +347,23 @@ def compare_versions(
 
     folder: below that of the page, where the rows that differ are written, if `with_rows`.
     """
-    olds, news = ({(table.config, table.split): table for table in manifest.tables} for _, manifest in (old, new))
     changes = []
-    for number, location in enumerate(dict.fromkeys([*news, *olds]), 1):
-        before, after = olds.get(location), news.get(location)
-        sides = (_scan(old[0], before), _scan(new[0], after))
-        change, match = _compare_table(before, after, sides)
+    for number, (before, after) in enumerate(pair_tables(old[1], new[1]), 1):
+        sides = (scan_table(old[0], before), scan_table(new[0], after))
+        change, match = compare_table(before, after, sides)
+        lists = {}
         if match is not None and with_rows:
             large = max(table.num_bytes for table in (before, after) if table) > MAX_BYTES
             limit = MAX_LISTED if large else None
             lists = _write_lists(page_dir, f"{folder}/table-{number}", match, sides, limit=limit)
-            change = replace(change, lists=lists)
-        changes.append(change)
+        columns = [tuple(column.name for column in table.columns) if table else () for table in (before, after)]
+        changes.append(TableChange(**vars(change), old_columns=columns[0], new_columns=columns[1], lists=lists))
     return changes
-
-
-def _scan(release_dir: Path, table: Table | None) -> pl.LazyFrame | None:
-    return scan_tables(release_dir, [table])[table.config][table.split] if table else None
 
 
 def changed_figures(old: Path, new: Path) -> list[tuple[str, Any, Any]]:
     """The statistics, options, dropped rows and findings that differ between two releases: name, old and new value."""
     return [(name, *values) for name, values in compare_figures(old, new)[0].items()]
-
-
-def _compare_table(before: Table | None, after: Table | None, sides: Sides) -> tuple[TableChange, RowMatch | None]:
-    table = after or before
-    assert table is not None
-    rows = [one.rows if one else 0 for one in (before, after)]
-    columns = [tuple(column.name for column in one.columns) if one else () for one in (before, after)]
-    same = TableChange(
-        table.config, table.split, "same", rows[0], rows[1], old_columns=columns[0], new_columns=columns[1]
-    )
-    if before is None or after is None or sides[0] is None or sides[1] is None:
-        state = "new" if before is None else "gone"
-        return replace(same, state=state, removed=rows[0], added=rows[1]), None
-    if before.content_sha256 == after.content_sha256:
-        return same, None
-    match = match_rows(before, after, sides[0], sides[1])
-    change = replace(
-        same,
-        state="reordered" if match.reordered else "changed",
-        columns=match.columns,
-        removed=match.removed.len(),
-        added=match.added.len(),
-        changed=match.changed.height,
-    )
-    return change, match
 
 
 def _write_lists(

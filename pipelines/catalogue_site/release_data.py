@@ -14,7 +14,6 @@ from builders import catalogue, tasks
 from builders.catalogue import Definition
 from builders.errors import ReleaseError, UsageError
 from builders.licenses import permits_derivatives
-from builders.spec import VERSION, version_key
 from cards.columns import label_name
 from cards.kinds import KINDS, SAMPLE
 from cards.manifest import Finding, Manifest, Table
@@ -96,9 +95,9 @@ def _log_unknown(releases: Path) -> None:
 
 
 def _find_releases(definition: Definition, dataset_dir: Path, version: str | None) -> list[SiteRelease]:
-    names = [path.name for path in dataset_dir.glob("*") if VERSION.fullmatch(path.name) and path.is_dir()]
-    wanted = [name for name in sorted(names, key=version_key, reverse=True) if version in (None, name)]
-    return [one for one in (_read_release(definition, dataset_dir / name) for name in wanted) if one is not None]
+    requested = [path for path in reversed(folder.version_dirs(dataset_dir)) if version in (None, path.name)]
+    found = [_read_release(definition, release_dir) for release_dir in requested]
+    return [release for release in found if release is not None]
 
 
 def _read_release(definition: Definition, release_dir: Path) -> SiteRelease | None:

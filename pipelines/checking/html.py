@@ -77,7 +77,7 @@ def section(result: CheckResult) -> dict[str, Any]:
     complete = result.frames and all(
         count_rows(frame) for splits in result.frames.values() for frame in splits.values()
     )
-    described = statistics.as_json(statistics.describe_tables(result.task, result.frames)) if complete else {}
+    described = statistics.to_json(statistics.describe_tables(result.task, result.frames)) if complete else {}
     return {
         "report": report,
         "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),

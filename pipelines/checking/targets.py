@@ -7,14 +7,12 @@ from pathlib import Path
 from builders import catalogue
 from builders.catalogue import Entry
 from builders.errors import ReleaseError, UsageError
-from builders.spec import VERSION, version_key
+from builders.spec import version_key
 from pipelines.checking.checks import CheckResult, Fetched, check_dataset, check_release, fetch_dataset
 from pipelines.checking.datasets import ForeignOptions
 from pipelines.hub import client, repository
 from pipelines.raw.digests import default_cache
-from pipelines.release import folder
-from pipelines.release.folder import MANIFEST
-from pipelines.release.resolution import CARD
+from pipelines.release.folder import CARD, MANIFEST, releases_below, version_dirs
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ def resolve_targets(name: str, output: Path) -> list[Target]:
     path = Path(name)
     if path.is_dir():
         _require_content(path)
-        return [Target(str(one), one) for one in _releases_below(path)] or [Target(name, path)]
+        return [Target(str(release_dir), release_dir) for release_dir in releases_below(path)] or [Target(name, path)]
     if path.is_file():
         return [Target(name, file=path)]
     if path.name != name:
@@ -72,16 +70,6 @@ def _require_content(path: Path) -> None:
     if not any(child.name != CARD and not child.name.startswith(".") for child in path.iterdir()):
         todo = f"name the folder of a dataset, or build releases: embedding-datasets build NAME --output {path}"
         raise UsageError("the folder holds no dataset", where=str(path), found="no data files", todo=todo)
-
-
-def _releases_below(path: Path) -> list[Path]:
-    """The releases in `<path>/<dataset>/<version>`, by dataset and version; links out of the folder are not followed."""
-    found = [
-        manifest.parent
-        for manifest in path.glob(f"[!.]*/*/{folder.MANIFEST}")
-        if VERSION.fullmatch(manifest.parent.name) and manifest.resolve().is_relative_to(path.resolve())
-    ]
-    return sorted(found, key=lambda release: (release.parent.name, version_key(release.name)))
 
 
 def locate_target(
@@ -147,9 +135,9 @@ def resolve_release(name: str, releases: Path = Path("outputs"), cache: Path | N
 
 def newest_release(path: Path, preferred: str = "") -> Path:
     """The newest release in a folder, among versions that begin with `preferred` if there are any; else the folder itself."""
-    versions = [child for child in path.iterdir() if child.is_dir() and VERSION.fullmatch(child.name)]
-    if versions and not (path / folder.MANIFEST).exists():
-        return max(versions, key=lambda child: (child.name.startswith(preferred), version_key(child.name)))
+    versions = version_dirs(path)
+    if versions and not (path / MANIFEST).exists():
+        return max(versions, key=lambda version: (version.name.startswith(preferred), version_key(version.name)))
     return path
 
 

@@ -52,7 +52,7 @@ def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: 
     return [*lines, "", *wrap(line, width=width or WIDTH, break_words=False)]
 
 
-def index_json(tables: Sequence[IndexTable], output: Path, size: int) -> dict[str, Any]:
+def index_to_json(tables: Sequence[IndexTable], output: Path, size: int) -> dict[str, Any]:
     """The same for programs."""
     keys = ("dataset", "version", "content_sha256", "config", "split", "column", "rows")
     listed = [{key: getattr(one, key) for key in keys} for one in tables]
@@ -134,7 +134,7 @@ def _whole_units(summaries: Sequence[TableSummary]) -> list[str]:
     return [f"{dataset}, {units} ({' and '.join(columns)})" for (dataset, units), columns in places.items()]
 
 
-def scan_json(summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
+def scan_to_json(summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
     """One object a dataset, version, config, split and column.
 
     rows: of the table. exact, folded, near, contained: how many of these were found, each once, by its strictest kind; share: of

@@ -284,7 +284,7 @@ def publish_raw(source: Source, settings: RawSettings, options: RawOptions, hub:
     return RawPublication(plan, "published", commit, url)
 
 
-def raw_plan_as_json(plan: RawPlan, publication: RawPublication | None = None) -> dict[str, Any]:
+def raw_plan_to_json(plan: RawPlan, publication: RawPublication | None = None) -> dict[str, Any]:
     """A plan, and the result of publishing, as JSON takes it."""
     return {
         "source": plan.source.name,

@@ -51,7 +51,7 @@ def check(
 
 def diff(a: Release | Location, b: Release | Location, *, output: Location | None) -> Difference:
     """What differs between two releases; see embedding_datasets."""
-    old, new = ((str(getattr(one, "path", one)), _release_dir(one, output)) for one in (a, b))
+    old, new = ((str(getattr(release, "path", release)), _release_dir(release, output)) for release in (a, b))
     return Difference(**compare_releases(old, new))
 
 
@@ -70,14 +70,14 @@ def _target(name: str, output: Location | None) -> Target:
     return target
 
 
-def _release_dir(one: Release | Location, output: Location | None) -> Path:
+def _release_dir(release: Release | Location, output: Location | None) -> Path:
     """The folder of a release: of a record, a path, ORG/NAME@TAG, or a built one of the catalogue."""
-    return one.path if isinstance(one, Release) else locate_target(_target(fspath(one), output))[0]
+    return release.path if isinstance(release, Release) else locate_target(_target(fspath(release), output))[0]
 
 
 def _as_check(result: CheckResult) -> Check:
     report = result.report
-    findings = tuple(Finding(**one) for one in report["findings"])
+    findings = tuple(Finding(**finding) for finding in report["findings"])
     name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
     problems, notes = tuple(report["problems"]), tuple(report["notes"])
     return Check(name, report["task"], Verdict(**report["verdict"]), findings, problems, notes, report)

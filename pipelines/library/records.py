@@ -93,7 +93,9 @@ class Release:
     def tables(self) -> dict[str, Splits]:
         """The tables by config and split: `release.tables["default"]["train"]` is read now, as a polars DataFrame."""
         configs = tables_by_config(self.manifest)
-        return {config: Splits(self.path, {one.split: one for one in tables}) for config, tables in configs.items()}
+        return {
+            config: Splits(self.path, {table.split: table for table in tables}) for config, tables in configs.items()
+        }
 
     def scan(self) -> dict[str, dict[str, pl.LazyFrame]]:
         """The same tables as polars LazyFrames, for what does not fit in memory."""
@@ -187,14 +189,14 @@ class Catalogue(tuple[CatalogueEntry, ...]):
         heading = ("dataset", "versions", "task", "benchmark", "languages", "license")
         rows = [
             (
-                one.dataset,
-                ", ".join(one.versions),
-                one.task,
-                one.benchmark or "-",
-                ", ".join(one.languages),
-                one.license,
+                entry.dataset,
+                ", ".join(entry.versions),
+                entry.task,
+                entry.benchmark or "-",
+                ", ".join(entry.languages),
+                entry.license,
             )
-            for one in self
+            for entry in self
         ]
         widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
         return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in (heading, *rows))
@@ -241,8 +243,8 @@ class Difference:
     equal_figures: int
 
     def __repr__(self) -> str:
-        rows = [f"  {one.config}/{one.split}: {one.state}{_counts(one)}" for one in self.tables]
-        names = [f"{one['dataset']}@{one['version']}" for one in (self.a, self.b)]
+        rows = [f"  {table.config}/{table.split}: {table.state}{_counts(table)}" for table in self.tables]
+        names = [f"{release['dataset']}@{release['version']}" for release in (self.a, self.b)]
         head = f"<Difference {' -> '.join(names)}: {'the same rows' if self.same else 'different rows'}"
         return "\n".join([head, *rows, f"  {len(self.figures)} figures differ, {self.equal_figures} are equal>"])
 
@@ -259,12 +261,12 @@ def _count(findings: Sequence[Finding]) -> str:
     """How many findings of each severity there are: `5 findings: 2 warning, 3 info`."""
     if not findings:
         return "no findings"
-    severities = [one.severity for one in findings]
-    counts = ", ".join(f"{severities.count(one)} {one}" for one in SEVERITIES if one in severities)
+    severities = [finding.severity for finding in findings]
+    counts = ", ".join(f"{severities.count(severity)} {severity}" for severity in SEVERITIES if severity in severities)
     return f"{len(findings)} finding{'s' if len(findings) > 1 else ''}: {counts}"
 
 
 def _lines(findings: Sequence[Finding]) -> list[str]:
-    ordered = sorted(findings, key=lambda one: SEVERITIES.index(one.severity))
-    lines = [f"  {one.severity}: {one.kind} in {one.location}, {one.count_text} ({one.share:.1%})" for one in ordered]
+    ordered = sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    lines = [f"  {row.severity}: {row.kind} in {row.location}, {row.count_text} ({row.share:.1%})" for row in ordered]
     return lines[:SHOWN] + ([f"  and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else [])

@@ -85,9 +85,7 @@ def build(
     settings = _settings(
         output, sample=sample, splits=chosen, limit=limit, force=force, raw_dir=raw_dir, offline=offline
     )
-    found = [(catalogue.load(entry), version) for entry, version in catalogue.resolve(names)]
-    pairs = [(definition, catalogue.requested_version(definition, version)) for definition, version in found]
-    return [_build(definition, version, settings) for definition, version in pairs]
+    return [_build(definition, version, settings) for definition, version in catalogue.load_all(names)]
 
 
 def release_folders(output: Location | None = None) -> tuple[Path, ...]:
@@ -108,9 +106,8 @@ def _one_dataset(name: str) -> tuple[Definition, str]:
         found = ", ".join(entry.dataset for entry, _ in entries)
         todo = f"name one of them: {entries[0][0].dataset!r}"
         raise UsageError(f"{name!r} means {len(entries)} datasets", found=found, todo=todo)
-    [(entry, version)] = entries
-    definition = catalogue.load(entry)
-    return definition, catalogue.requested_version(definition, version)
+    [pair] = catalogue.load_all([name])
+    return pair
 
 
 def _settings(
@@ -140,8 +137,8 @@ def _build(definition: Definition, version: str, settings: BuildSettings, damage
     from pipelines.make import make
 
     name = f"{definition.dataset.name}@{version}"
-    for one in damage:
-        logger.info("%s: it is built again", one)
+    for release in damage:
+        logger.info("%s: it is built again", release)
     if missing := _missing_files(definition, version, settings):
         raise _missing_files_error(definition, name, missing, settings.raw, damage)
     try:

@@ -71,9 +71,9 @@ def locked(path: Path, what: str, *, activity: str = "writing", remove: bool = F
         lock.release()
 
 
-def link_or_copy(source: str | Path, target: str | Path) -> None:
-    """Give a file a second name; copy it where the file system cannot do that."""
+def link_or_copy(source: str | Path, target: str | Path, *, follow_symlinks: bool = True) -> None:
+    """Give a file a second name; copy it where the file system cannot do that. follow_symlinks: False for a link as it is."""
     try:
-        os.link(source, target)
+        os.link(source, target, follow_symlinks=follow_symlinks)
     except OSError:
-        shutil.copy2(source, target)
+        shutil.copy2(source, target, follow_symlinks=follow_symlinks)

@@ -34,7 +34,7 @@ def version(root: Path = ROOT) -> str:
         project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         return str(project["version"])
     installed = metadata.distributions(name=NAME, path=[str(root)])
-    return next((one.version for one in installed), "unknown")
+    return next((distribution.version for distribution in installed), "unknown")
 
 
 @cache

@@ -1,7 +1,7 @@
 """Text that is safe to show: without the user's tokens, and without characters that control a terminal.
 
 Messages quote what servers answer, and results quote texts of datasets; both are written by others. A server may echo the token
-that it was sent. Characters such as ESC can recolour, overwrite or retitle the terminal of whoever reads them.
+that it was sent. Characters such as ESC can recolour, overwrite or retitle the terminal that shows them.
 """
 
 import contextlib

@@ -63,22 +63,22 @@ def stage(name: str, *, total: int | None = None, unit: str = "") -> Iterator[Ca
     total: how much there is to do, if known. unit: what is counted: `bytes`, `rows`, `files`; empty if nothing is.
     """
     now = time.monotonic()
-    one = _Stage(name, total, unit, now, now)
+    own = _Stage(name, total, unit, now, now)
 
     def advance(amount: int) -> None:
         with _lock:
-            one.done += amount
-            one.advanced = time.monotonic()
+            own.done += amount
+            own.advanced = time.monotonic()
 
     with _lock:
-        _running.append(one)
+        _running.append(own)
     try:
         yield advance
     finally:
         with _lock:
-            _running[:] = [other for other in _running if other is not one]
-        seconds = (one.advanced if one.is_finished else time.monotonic()) - one.started
-        amount = f"{_amount(one.done, one.unit)} in " if one.done else ""
+            _running[:] = [other for other in _running if other is not own]
+        seconds = (own.advanced if own.is_finished else time.monotonic()) - own.started
+        amount = f"{_amount(own.done, own.unit)} in " if own.done else ""
         logger.debug("%s: %s%s", name, amount, format_duration(seconds))
 
 
@@ -141,7 +141,7 @@ def _draw(title: str, began: float, ended: threading.Event) -> None:
         while not ended.wait(REFRESH):
             line.delay = 0  # drawn from now on, hence erased at the end
             with _lock:
-                stages = [replace(one) for one in _running]
+                stages = [replace(running) for running in _running]
             now = time.monotonic()
             line.set_description_str(describe_stages(title, now - began, stages, now, _width()))
 
@@ -155,13 +155,13 @@ def _width() -> int:
 
 
 def describe_stages(title: str, elapsed: float, stages: list[_Stage], now: float, width: int) -> str:
-    """The line: title, time since it began, the stage that tells most, and the others if there is space for them.
+    """The line: title, time since it began, the most informative stage, and the others if there is space for them.
 
     That stage is the last one that began: of those that have counted something, if there are any, but not all of their total.
     """
-    order = sorted(stages, key=lambda one: (not one.is_finished, one.done > 0))
+    order = sorted(stages, key=lambda running: (not running.is_finished, running.done > 0))
     text = f"{format_clock(elapsed)}  {_progress(order[-1], now)}" if order else format_clock(elapsed)
-    others = ", ".join(dict.fromkeys(one.name for one in reversed(order[:-1]) if not one.is_finished))
+    others = ", ".join(dict.fromkeys(running.name for running in reversed(order[:-1]) if not running.is_finished))
     space = width - len(text) - 1
     if len(title) > space:
         title = f"{title[: space - 3]}..." if space >= MIN_TITLE else ""
@@ -170,18 +170,20 @@ def describe_stages(title: str, elapsed: float, stages: list[_Stage], now: float
     return safe_text(with_others if len(with_others) <= width else line)[:width]
 
 
-def _progress(one: _Stage, now: float) -> str:
+def _progress(running: _Stage, now: float) -> str:
     """`writing corpus/test 63 %, 14,000 rows/s, 0:05 left`; without a total the amount, else the time."""
-    seconds = now - one.started
-    if one.total is not None and one.unit and 1 < one.total < 100:  # a few files or sources: each takes its own time
-        return f"{one.name} {one.done} of {_amount(one.total, one.unit)}"
-    if not one.done or one.is_finished or seconds <= 0:
-        return f"{one.name} {format_clock(seconds)}"
-    rate = one.done / seconds
-    if one.total is None:
-        return f"{one.name} {_amount(one.done, one.unit)}, {_rate(rate, one.unit)}"
-    left = format_clock((one.total - one.done) / rate)
-    return f"{one.name} {100 * one.done // one.total} %, {_rate(rate, one.unit)}, {left} left"
+    seconds = now - running.started
+    if (
+        running.total is not None and running.unit and 1 < running.total < 100
+    ):  # a few files or sources: each takes its own time
+        return f"{running.name} {running.done} of {_amount(running.total, running.unit)}"
+    if not running.done or running.is_finished or seconds <= 0:
+        return f"{running.name} {format_clock(seconds)}"
+    rate = running.done / seconds
+    if running.total is None:
+        return f"{running.name} {_amount(running.done, running.unit)}, {_rate(rate, running.unit)}"
+    left = format_clock((running.total - running.done) / rate)
+    return f"{running.name} {100 * running.done // running.total} %, {_rate(rate, running.unit)}, {left} left"
 
 
 def _rate(rate: float, unit: str) -> str:

@@ -463,7 +463,7 @@ def probe_page(files: Sequence[ProbedFile], memory: Path, *, width: int | None =
     ]
 
 
-def probe_as_json(file: ProbedFile) -> dict[str, Any]:
+def probe_to_json(file: ProbedFile) -> dict[str, Any]:
     """A file as `--json` prints it."""
     judgement = file.judgement
     return {

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from builders.errors import ReleaseError
-from cards.manifest import Table
-from pipelines.audit.statistics import as_json, read_statistics
+from cards.manifest import Manifest, Table
+from pipelines.audit.statistics import read_statistics, to_json
 from pipelines.audit.tables import count_rows
 from pipelines.release import folder
 from pipelines.release.folder import STATISTICS, require_manifest, scan_tables, verify_release
@@ -51,7 +51,7 @@ class Change:
 
 @dataclass(frozen=True)
 class RowMatch:
-    """Which rows of two tables differ. key, columns, reordered: as in Change.
+    """Which rows of two tables differ. key, columns, reordered: as in Change. comparable: whether they have a common column.
 
     removed: positions in the old table. added: positions in the new one. changed: the positions `old` and `new` of every row
     whose key both have, with other values.
@@ -63,6 +63,10 @@ class RowMatch:
     added: pl.Series
     changed: pl.DataFrame
     reordered: bool
+    comparable: bool = True
+
+
+Sides = tuple[pl.LazyFrame | None, pl.LazyFrame | None]  # the rows of a table in the old and in the new release
 
 
 @dataclass(frozen=True)
@@ -81,23 +85,49 @@ def compare_tables(old: Path, new: Path) -> list[Change]:
 
     Raises ReleaseError for a folder that is not a release.
     """
-    manifests = [require_manifest(release_dir) for release_dir in (old, new)]
-    old_frames, new_frames = (
-        scan_tables(release_dir, manifest.tables) for release_dir, manifest in zip((old, new), manifests, strict=True)
-    )
-    olds, news = ({(table.config, table.split): table for table in manifest.tables} for manifest in manifests)
     changes = []
-    for config, split in dict.fromkeys([*news, *olds]):
-        before, after = olds.get((config, split)), news.get((config, split))
-        if before is None or after is None:
-            state = "new" if before is None else "gone"
-            rows = (before.rows if before else 0, after.rows if after else 0)
-            changes.append(Change(config, split, state, *rows, added=rows[1], removed=rows[0]))
-        elif before.content_sha256 == after.content_sha256:
-            changes.append(Change(config, split, "same", before.rows, after.rows))
-        else:
-            changes.append(_changed(before, after, old_frames[config][split], new_frames[config][split]))
+    for before, after in pair_tables(require_manifest(old), require_manifest(new)):
+        sides = (scan_table(old, before), scan_table(new, after))
+        change, match = compare_table(before, after, sides)
+        changes.append(replace(change, examples=_examples(match, sides)) if match else change)
     return changes
+
+
+def pair_tables(old: Manifest, new: Manifest) -> list[tuple[Table | None, Table | None]]:
+    """The tables of two releases by config and split: those of the new one in its order, then those only the old one has."""
+    olds, news = ({(table.config, table.split): table for table in manifest.tables} for manifest in (old, new))
+    return [(olds.get(location), news.get(location)) for location in dict.fromkeys([*news, *olds])]
+
+
+def scan_table(release_dir: Path, table: Table | None) -> pl.LazyFrame | None:
+    """The rows of a table of a release; None without a table."""
+    return scan_tables(release_dir, [table])[table.config][table.split] if table else None
+
+
+def compare_table(before: Table | None, after: Table | None, sides: Sides) -> tuple[Change, RowMatch | None]:
+    """How a table differs between two releases, without examples; and which rows do, where both releases have the table."""
+    table = after or before
+    assert table is not None
+    rows = [side.rows if side else 0 for side in (before, after)]
+    same = Change(table.config, table.split, "same", rows[0], rows[1])
+    old, new = sides
+    if before is None or after is None or old is None or new is None:
+        state = "new" if before is None else "gone"
+        return replace(same, state=state, removed=rows[0], added=rows[1]), None
+    if before.content_sha256 == after.content_sha256:
+        return same, None
+    match = match_rows(before, after, old, new)
+    change = replace(
+        same,
+        state="changed",
+        key=match.key,
+        columns=match.columns,
+        added=match.added.len(),
+        removed=match.removed.len(),
+        changed=match.changed.height,
+        reordered=match.reordered,
+    )
+    return change, match
 
 
 def find_first_difference(old: Path, new: Path) -> FirstDifference | None:
@@ -120,7 +150,7 @@ def find_first_difference(old: Path, new: Path) -> FirstDifference | None:
         position = _first_position(_common_columns(before, after)[1], *frames)
         if position is not None:
             rows = [frame.slice(position, 1).collect(engine="streaming").to_dicts() for frame in frames]
-            return FirstDifference(before.config, before.split, position, *(one[0] if one else None for one in rows))
+            return FirstDifference(before.config, before.split, position, *(row[0] if row else None for row in rows))
     return None
 
 
@@ -128,13 +158,7 @@ def _first_position(common: list[str], old: pl.LazyFrame, new: pl.LazyFrame) -> 
     """The position of the first row that differs in these columns, or that only one of two tables has."""
     if not common:
         return None
-    hashes = [
-        frame.with_row_index(POSITION)
-        .select(POSITION, pl.struct(common).hash(0).alias(HASH))
-        .collect(engine="streaming")
-        .sort(POSITION)[HASH]
-        for frame in (old, new)
-    ]
+    hashes = [_row_hashes(frame, (), common)[HASH] for frame in (old, new)]
     shared = min(map(len, hashes))
     differing = (hashes[0].head(shared) != hashes[1].head(shared)).arg_true()
     if len(differing):
@@ -175,7 +199,9 @@ def match_rows(before: Table, after: Table, old: pl.LazyFrame, new: pl.LazyFrame
     if not common:
         none = pl.Series(dtype=pl.UInt32)
         removed, added = (pl.int_range(rows, dtype=pl.UInt32, eager=True) for rows in (before.rows, after.rows))
-        return RowMatch((), columns, removed, added, pl.DataFrame({"old": none, "new": none}), reordered=False)
+        return RowMatch(
+            (), columns, removed, added, pl.DataFrame({"old": none, "new": none}), reordered=False, comparable=False
+        )
     key = _key(common, old, new)
     old_rows, new_rows = (_hashed(frame, key, common) for frame in (old, new))
     match = list(key) or [HASH, COPY]
@@ -203,32 +229,16 @@ def _common_columns(before: Table, after: Table) -> tuple[tuple[str, ...], list[
     return tuple(columns), common
 
 
-def _changed(before: Table, after: Table, old: pl.LazyFrame, new: pl.LazyFrame) -> Change:
-    """How two tables with different content differ."""
-    match = match_rows(before, after, old, new)
-    change = Change(
-        before.config,
-        before.split,
-        "changed",
-        before.rows,
-        after.rows,
-        match.key,
-        match.columns,
-        added=match.added.len(),
-        removed=match.removed.len(),
-        changed=match.changed.height,
-        reordered=match.reordered,
-    )
-    if not _common_columns(before, after)[1]:
-        return change
-    return replace(
-        change,
-        examples={
-            "added": _rows(new, match.added),
-            "removed": _rows(old, match.removed),
-            "changed": _pairs(_rows(old, match.changed["old"]), _rows(new, match.changed["new"]), match.key),
-        },
-    )
+def _examples(match: RowMatch, sides: Sides) -> dict[str, list[Any]] | None:
+    """The first rows that differ, as in Change; None for tables without a common column."""
+    old, new = sides
+    if not match.comparable or old is None or new is None:
+        return None
+    return {
+        "added": _rows(new, match.added),
+        "removed": _rows(old, match.removed),
+        "changed": _pairs(_rows(old, match.changed["old"]), _rows(new, match.changed["new"]), match.key),
+    }
 
 
 def _key(common: list[str], old: pl.LazyFrame, new: pl.LazyFrame) -> tuple[str, ...]:
@@ -243,11 +253,14 @@ def _key(common: list[str], old: pl.LazyFrame, new: pl.LazyFrame) -> tuple[str, 
 
 def _hashed(frame: pl.LazyFrame, key: tuple[str, ...], common: list[str]) -> pl.DataFrame:
     """For every row its position, its key and a hash of its values; without a key, the number of equal rows before it."""
+    rows = _row_hashes(frame, key, common)
+    return rows if key else rows.with_columns(pl.col(POSITION).rank("ordinal").over(HASH).alias(COPY))
+
+
+def _row_hashes(frame: pl.LazyFrame, key: tuple[str, ...], common: list[str]) -> pl.DataFrame:
+    """For every row its position, its key and a hash of its values."""
     value_hash = pl.struct(common).hash(0).alias(HASH)
-    rows = frame.with_row_index(POSITION).select(POSITION, *key, value_hash).collect(engine="streaming").sort(POSITION)
-    if key:
-        return rows
-    return rows.with_columns(pl.col(POSITION).rank("ordinal").over(HASH).alias(COPY))
+    return frame.with_row_index(POSITION).select(POSITION, *key, value_hash).collect(engine="streaming").sort(POSITION)
 
 
 def _rows(frame: pl.LazyFrame, positions: pl.Series) -> list[dict[str, Any]]:
@@ -270,11 +283,13 @@ def _pairs(olds: list[dict[str, Any]], news: list[dict[str, Any]], key: tuple[st
 def _figures(release_dir: Path) -> dict[str, Any]:
     manifest = require_manifest(release_dir)
     findings: dict[str, int] = {}
-    for one in manifest.findings:  # several findings of a kind in one place differ in their detail: their counts add up
-        name = f"{one.kind} in {'/'.join(filter(None, (one.config, one.split, one.column)))}"
-        findings[name] = findings.get(name, 0) + one.count
-    dropped = {f"{one.split}: {one.reason}": one.count for one in manifest.dropped}
-    statistics = as_json(read_statistics(release_dir / STATISTICS))
+    for (
+        finding
+    ) in manifest.findings:  # several findings of a kind in one place differ in their detail: their counts add up
+        name = f"{finding.kind} in {'/'.join(filter(None, (finding.config, finding.split, finding.column)))}"
+        findings[name] = findings.get(name, 0) + finding.count
+    dropped = {f"{drop.split}: {drop.reason}": drop.count for drop in manifest.dropped}
+    statistics = to_json(read_statistics(release_dir / STATISTICS))
     parts = {"option": manifest.recipe.options, "dropped": dropped, "finding": findings}
     return dict(_flat({"statistics": statistics} | parts))
 

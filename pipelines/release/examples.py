@@ -35,9 +35,9 @@ def choose_examples(
     layouts = {layout.config: layout for layout in tasks.layouts(task)}
     first = "queries" if "queries" in layouts else next(iter(layouts))
     positions = [
-        one.rows.select("position", severe=pl.lit(one.finding.severity != "info"))
-        for one in findings
-        if (one.finding.config, one.finding.split) == (first, split) and "position" in one.rows.collect_schema()
+        found.rows.select("position", severe=pl.lit(found.finding.severity != "info"))
+        for found in findings
+        if (found.finding.config, found.finding.split) == (first, split) and "position" in found.rows.collect_schema()
     ]
     nothing = pl.LazyFrame(schema={"position": pl.UInt32, "severe": pl.Boolean})
     found = pl.concat([nothing, *positions]).unique().collect(engine="streaming")
@@ -111,7 +111,12 @@ def _around_queries(frames: Frames, split: str, queries: list[dict[str, Any]]) -
         query["id"]: {
             "relevant": next(iter(relevant.get(query["id"], [])), None),
             "not relevant": next(
-                (one for one in candidates.get(query["id"], []) if one not in relevant.get(query["id"], [])), None
+                (
+                    document
+                    for document in candidates.get(query["id"], [])
+                    if document not in relevant.get(query["id"], [])
+                ),
+                None,
             ),
         }
         for query in queries
@@ -148,7 +153,7 @@ END = 60  # characters of a long text that ends with white space
 def quote_findings(task: tasks.Task, frames: Frames, findings: Sequence[FindingRows]) -> tuple[Quote | None, ...]:
     """A quote for each finding, None where it is about no row with a text."""
     inputs = {layout.config: model_inputs(layout) for layout in tasks.layouts(task)}
-    rows = [_first_row(one, inputs) for one in findings]
+    rows = [_first_row(found, inputs) for found in findings]
     wanted: dict[tuple[str, str], set[int]] = {}
     for places in rows:
         for config, split, position, _ in places:
@@ -164,19 +169,19 @@ def quote_findings(task: tasks.Task, frames: Frames, findings: Sequence[FindingR
         }
         for (config, split), positions in wanted.items()
     }
-    return tuple(_quote(one.finding.kind, places, texts) for one, places in zip(findings, rows, strict=True))
+    return tuple(_quote(found.finding.kind, places, texts) for found, places in zip(findings, rows, strict=True))
 
 
-def _first_row(one: FindingRows, inputs: dict[str, dict[str, pl.Expr]]) -> list[Place]:
+def _first_row(found: FindingRows, inputs: dict[str, dict[str, pl.Expr]]) -> list[Place]:
     """Where the first row of a finding is, and its twin, if it has texts."""
-    finding = one.finding
+    finding = found.finding
     if (
         not find_kind(finding.kind).quoted
         or not inputs.get(finding.config)
-        or "position" not in one.rows.collect_schema()
+        or "position" not in found.rows.collect_schema()
     ):
         return []
-    head = one.rows.head(1).collect()
+    head = found.rows.head(1).collect()
     if head.is_empty() or head["position"][0] is None:
         return []
     column = finding.column if finding.column in inputs[finding.config] else ""

@@ -15,7 +15,7 @@ from builders.errors import UsageError
 from cards import markdown
 from cards.evidence import Agreement
 from cards.manifest import Manifest
-from pipelines.audit.statistics import as_json, read_statistics
+from pipelines.audit.statistics import read_statistics, to_json
 from pipelines.process import tables
 from pipelines.release import folder
 
@@ -83,7 +83,7 @@ def compare_with_published(release_dir: Path) -> dict[str, Any]:
     if published is None:
         todo = f"add them to {PUBLISHED.name}, with their source"
         raise UsageError(f"no published figures for {manifest.dataset}", where=str(release_dir), todo=todo)
-    statistics = as_json(read_statistics(release_dir / folder.STATISTICS))
+    statistics = to_json(read_statistics(release_dir / folder.STATISTICS))
     lines = [asdict(line) for line in compare_facts(manifest, statistics, published["facts"])]
     head = {"dataset": manifest.dataset, "version": manifest.version, "partial": manifest.partial}
     return head | {"source": published["source"], "lines": lines}

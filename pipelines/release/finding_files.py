@@ -10,9 +10,7 @@ Who audits the rows of a release again cannot find them, and takes them from its
 """
 
 import json
-import os
 import re
-import shutil
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
@@ -24,7 +22,7 @@ from cards.kinds import find_kind
 from cards.manifest import Manifest
 from pipelines.audit.findings import FindingRows, findings_where, list_rows, with_examples, without_rows
 from pipelines.audit.tables import Frames
-from pipelines.process.files import locked
+from pipelines.process.files import link_or_copy, locked
 from pipelines.release.staging import staged_folder
 
 INDEX = "findings.json"
@@ -53,11 +51,11 @@ def write_findings(folder: Path, findings: Sequence[FindingRows]) -> list[Path]:
 def _write_tables(folder: Path, findings: Sequence[FindingRows]) -> list[str]:
     """Write a table for each kind and location; returns their paths below the folder, sorted."""
     parts: dict[str, list[pl.DataFrame]] = {}
-    for one in findings:
-        rows = list_rows(one)
+    for found in findings:
+        rows = list_rows(found)
         if not rows.is_empty():
-            location = f"{_file_name(one.finding.config)}-{_file_name(one.finding.split)}.parquet"
-            parts.setdefault(f"{one.finding.kind}/{location}", []).append(rows)
+            location = f"{_file_name(found.finding.config)}-{_file_name(found.finding.split)}.parquet"
+            parts.setdefault(f"{found.finding.kind}/{location}", []).append(rows)
     for name, frames in parts.items():
         (folder / name).parent.mkdir(exist_ok=True)
         pl.concat(frames, how="diagonal").write_parquet(folder / name)
@@ -91,20 +89,12 @@ def _keep_others(folder: Path, new: Path, ours: Collection[str]) -> None:
         if (new / name).is_dir():
             raise _occupied(path)
         (new / name).parent.mkdir(parents=True, exist_ok=True)
-        _link(path, new / name)
+        link_or_copy(path, new / name, follow_symlinks=False)
 
 
 def _occupied(path: Path) -> ReleaseError:
     todo = "move it away, or name another folder"
     return ReleaseError("another file is where rows of findings would be written", where=str(path), todo=todo)
-
-
-def _link(path: Path, copy: Path) -> None:
-    """Give a file a second name, or copy it where the file system cannot: the old folder stays whole until the exchange."""
-    try:
-        os.link(path, copy, follow_symlinks=False)
-    except OSError:
-        shutil.copy2(path, copy, follow_symlinks=False)
 
 
 def _file_name(part: str) -> str:
@@ -115,10 +105,12 @@ def _file_name(part: str) -> str:
 def report_rows(reported: Iterable[Reported], frames: Frames) -> list[FindingRows]:
     """The findings with their rows. frames: the tables of the release, by config and split."""
     findings: list[FindingRows] = []
-    for one in reported:
-        location = (one.config, one.split, one.column)
-        rows = frames[one.config][one.split].select("id").with_row_index("position")
-        findings += findings_where(one.kind, location, rows, pl.col("id").is_in(list(one.ids)), detail=one.detail)
+    for finding in reported:
+        location = (finding.config, finding.split, finding.column)
+        rows = frames[finding.config][finding.split].select("id").with_row_index("position")
+        findings += findings_where(
+            finding.kind, location, rows, pl.col("id").is_in(list(finding.ids)), detail=finding.detail
+        )
     return with_examples(findings, frames)
 
 

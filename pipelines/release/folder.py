@@ -16,6 +16,7 @@ import polars as pl
 
 from builders import limits
 from builders.errors import ReleaseError
+from builders.spec import VERSION, version_key
 from cards.manifest import Document, Manifest, Table, decode
 from cards.scores import Scores, decode_scores
 from pipelines.process.stages import BYTES, stage
@@ -26,6 +27,25 @@ MANIFEST, STATISTICS, CARD, CROISSANT = "manifest.json", "statistics.json", "REA
 SCORES = "scores.json"
 DOCUMENTS = (CARD, STATISTICS, CROISSANT, SCORES)  # what describes the rows
 OPTIONAL = frozenset({CROISSANT, SCORES})  # old releases lack the first, and those that were not scored the second
+
+
+def version_dirs(dataset_dir: Path) -> list[Path]:
+    """The folders in `<dataset>/` that are named after a version, oldest version first; none where the folder is missing."""
+    versions = [path for path in dataset_dir.glob("*") if VERSION.fullmatch(path.name) and path.is_dir()]
+    return sorted(versions, key=lambda release_dir: version_key(release_dir.name))
+
+
+def releases_below(releases: Path) -> list[Path]:
+    """The releases in `<dataset>/<version>/` of a folder, by dataset and version.
+
+    Hidden folders and links out of the folder are left out.
+    """
+    return [
+        release_dir
+        for dataset_dir in sorted(releases.glob("[!.]*"))
+        for release_dir in version_dirs(dataset_dir)
+        if (release_dir / MANIFEST).exists() and (release_dir / MANIFEST).resolve().is_relative_to(releases.resolve())
+    ]
 
 
 def read_manifest(release_dir: Path) -> Manifest | None:

@@ -136,7 +136,7 @@ def _compare_infos(front_matter: Mapping[str, Any], manifest: Manifest) -> list[
         infos = DatasetInfosDict.from_dataset_card_data({"dataset_info": front_matter["dataset_info"]})
         tables = _by_config(manifest)
         of_config = [(name, _named_tables(name, tables), info) for name, info in infos.items()]
-        return [f"README.md: {fault}" for one in of_config for fault in _compare_info(*one)]
+        return [f"README.md: {fault}" for config in of_config for fault in _compare_info(*config)]
     except REFUSALS as error:
         return [f"README.md: load_dataset would fail: malformed `dataset_info` ({str(error)[:200]})"]
 
@@ -163,7 +163,9 @@ def _compare_info(config: str, tables: Mapping[str, Table], info: DatasetInfo) -
         promised_rows = {str(name): split.num_examples for name, split in info.splits.items()}
         rows = {split: table.rows for split, table in tables.items()}
         if promised_rows != rows:
-            listed = [", ".join(f"{split} {count}" for split, count in one.items()) for one in (promised_rows, rows)]
+            listed = [
+                ", ".join(f"{split} {count}" for split, count in counts.items()) for counts in (promised_rows, rows)
+            ]
             faults.append(f"dataset_info of {config}: rows {listed[0]}; in the manifest {listed[1]}")
     return faults
 

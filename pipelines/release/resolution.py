@@ -120,22 +120,24 @@ def declared_configs(front_matter: Mapping[str, Any], card: str) -> dict[str, di
 
     logging.set_verbosity_error()  # `datasets` writes to stderr by itself, past pipelines/process/safe_text.py
     configs = front_matter.get("configs") or []
-    if not isinstance(configs, list) or not all(isinstance(one, dict) and "config_name" in one for one in configs):
+    if not isinstance(configs, list) or not all(
+        isinstance(config, dict) and "config_name" in config for config in configs
+    ):
         raise _malformed("configs", card, "a list, with config_name and data_files for each config")
-    configs = [{key: one[key] for key in CONFIG_KEYS if key in one} for one in configs]
-    for one in configs:
+    configs = [{key: config[key] for key in CONFIG_KEYS if key in config} for config in configs]
+    for config in configs:
         try:
-            BuilderConfig(name=one["config_name"])
-            if not isinstance(one.get("data_dir") or "", str):
+            BuilderConfig(name=config["config_name"])
+            if not isinstance(config.get("data_dir") or "", str):
                 raise TypeError("data_dir is not a text")
         except REFUSALS as error:
             raise _malformed("configs", card, "names and folders that `datasets` accepts", str(error)) from None
         try:
-            MetadataConfigs.from_dataset_card_data({"configs": [one]})
-            if not all(isinstance(pattern, str) for pattern in _patterns(one)):
+            MetadataConfigs.from_dataset_card_data({"configs": [config]})
+            if not all(isinstance(pattern, str) for pattern in _patterns(config)):
                 raise TypeError("a path is not a text")
         except REFUSALS:
-            found = f"{one['config_name']}: {one.get('data_files')}"
+            found = f"{config['config_name']}: {config.get('data_files')}"
             raise _malformed("data_files", card, "a pattern, or a list with split and path", found) from None
     metadata = MetadataConfigs.from_dataset_card_data({"configs": configs})
     try:

@@ -22,13 +22,12 @@ import pyarrow.parquet as pq
 from builders.errors import ReleaseError
 from builders.shaping.folding import fold_text
 from builders.shaping.measurements import hash_pairs, hash_texts
-from builders.spec import version_key
 from cards import markdown
 from cards.evidence import Comparison, SharedTexts
 from cards.manifest import Manifest
 from pipelines.process import tables
 from pipelines.process.stages import stage
-from pipelines.release.folder import read_manifest
+from pipelines.release.folder import read_manifest, version_dirs
 
 BATCH_ROWS = 20_000
 KINDS = ("pairs", "folded_pairs", "queries", "folded_queries")
@@ -96,10 +95,8 @@ def find_sets(datasets: Sequence[tuple[str, str]], releases: Path) -> tuple[list
 
 
 def _newest_manifest(dataset_dir: Path, version: str) -> Manifest | None:
-    built = [path.name for path in dataset_dir.glob("[0-9]*.[0-9]*.[0-9]*") if path.is_dir()]
-    newest_first = sorted(built, key=version_key, reverse=True)
-    for name in dict.fromkeys([version, *newest_first]):
-        if (manifest := read_manifest(dataset_dir / name)) is not None:
+    for release_dir in [dataset_dir / version, *reversed(version_dirs(dataset_dir))]:
+        if (manifest := read_manifest(release_dir)) is not None:
             return manifest
     return None
 
@@ -112,9 +109,9 @@ def find_shared_pairs(sets: Sequence[PairSet]) -> list[SharedPairs]:
     Raises ReleaseError for files that cannot be read.
     """
     hashes: dict[str, list[pl.DataFrame]] = {kind: [] for kind in KINDS}
-    with stage("hashing pairs", total=sum(one.rows for one in sets), unit="rows") as advance:
-        for number, one in enumerate(sets):
-            for kind, frame in _hash_set(one, number, advance).items():
+    with stage("hashing pairs", total=sum(pair_set.rows for pair_set in sets), unit="rows") as advance:
+        for number, pair_set in enumerate(sets):
+            for kind, frame in _hash_set(pair_set, number, advance).items():
                 hashes[kind].append(frame)
     sizes = [frame.height for frame in hashes["folded_pairs"]]
     shared = {kind: _count_shared(frames) for kind, frames in hashes.items()}
@@ -126,14 +123,16 @@ def find_shared_pairs(sets: Sequence[PairSet]) -> list[SharedPairs]:
         share = pairs[0] / min(sizes[first], sizes[second])
         numbers = {kind: count for kind, (count, _, _) in counts.items()}
         found.append(SharedPairs(sets[first], sets[second], **numbers, share=share, query=query, positive=positive))
-    return sorted(found, key=lambda one: (-one.folded_pairs, -one.folded_queries, one.first.name, one.second.name))
+    return sorted(
+        found, key=lambda pairs: (-pairs.folded_pairs, -pairs.folded_queries, pairs.first.name, pairs.second.name)
+    )
 
 
-def _hash_set(one: PairSet, number: int, advance: Callable[[int], None]) -> dict[str, pl.DataFrame]:
+def _hash_set(pair_set: PairSet, number: int, advance: Callable[[int], None]) -> dict[str, pl.DataFrame]:
     """The different hashes of a set, each with the first row that has it, by kind."""
     parts: dict[str, list[pl.DataFrame]] = {kind: [pl.DataFrame([], SCHEMA)] for kind in KINDS}
     first_row = 0
-    for batch in _batches(one):
+    for batch in _batches(pair_set):
         for kind, frame in _hash_batch(batch, first_row).items():
             parts[kind].append(frame.select(pl.lit(number, pl.UInt16).alias("set"), "hash", "row"))
         first_row += batch.height
@@ -141,8 +140,8 @@ def _hash_set(one: PairSet, number: int, advance: Callable[[int], None]) -> dict
     return {kind: pl.concat(frames).unique("hash", keep="first", maintain_order=True) for kind, frames in parts.items()}
 
 
-def _batches(one: PairSet) -> Iterator[pl.DataFrame]:
-    for path in one.files:
+def _batches(pair_set: PairSet) -> Iterator[pl.DataFrame]:
+    for path in pair_set.files:
         try:
             with pq.ParquetFile(path) as file:
                 for batch in file.iter_batches(BATCH_ROWS, columns=["query", "positives"]):
@@ -150,7 +149,7 @@ def _batches(one: PairSet) -> Iterator[pl.DataFrame]:
                     assert isinstance(frame, pl.DataFrame)
                     yield frame
         except (pa.ArrowException, OSError) as error:
-            todo = f"build it again: embedding-datasets build {one.dataset}@{one.version} --force"
+            todo = f"build it again: embedding-datasets build {pair_set.dataset}@{pair_set.version} --force"
             raise ReleaseError(
                 "a data file cannot be read", where=str(path), found=str(error).split("\n", 1)[0][:200], todo=todo
             ) from error
@@ -188,10 +187,10 @@ def _count_shared(frames: Sequence[pl.DataFrame]) -> dict[tuple[int, int], tuple
     return {(first, second): (count, row, key) for first, second, count, row, key in counted.iter_rows()}
 
 
-def _example(one: PairSet, shared: tuple[int, int, int]) -> tuple[str, str | None]:
+def _example(pair_set: PairSet, shared: tuple[int, int, int]) -> tuple[str, str | None]:
     """The query of a row, and its positive that gives the folded pair its hash. shared: count, row, hash."""
     _, row, key = shared
-    texts = pl.scan_parquet(list(one.files), glob=False).slice(row, 1).select("query", "positives").collect()
+    texts = pl.scan_parquet(list(pair_set.files), glob=False).slice(row, 1).select("query", "positives").collect()
     query, positives = texts.row(0)
     pairs = pl.DataFrame(
         {"query": [query] * len(positives), "positive": positives}, {"query": pl.String, "positive": pl.String}
@@ -216,14 +215,14 @@ def shared_with_others(dataset: str, content_sha256: str, compared: dict[str, An
     compared: a map, by default ours.
     """
     compared = read_map() if compared is None else compared
-    names = {one["dataset"] for one in compared["datasets"]}
-    versions = {one["version"] for one in compared["datasets"] if one["content_sha256"] == content_sha256}
+    names = {dataset["dataset"] for dataset in compared["datasets"]}
+    versions = {release["version"] for release in compared["datasets"] if release["content_sha256"] == content_sha256}
     if dataset not in names or not versions:
         return None
     shared = tuple(
-        SharedTexts(_table(one["of"]), one["in"]["dataset"], one["in"]["version"], _table(one["in"]), one["kinds"])
-        for one in compared["shared"]
-        if one["of"]["dataset"] == dataset and one["of"]["version"] in versions
+        SharedTexts(_table(pair["of"]), pair["in"]["dataset"], pair["in"]["version"], _table(pair["in"]), pair["kinds"])
+        for pair in compared["shared"]
+        if pair["of"]["dataset"] == dataset and pair["of"]["version"] in versions
     )
     return Comparison(len(names) - 1, shared)
 
@@ -247,15 +246,15 @@ def shared_pairs_page(
 ) -> list[str]:
     """The table as lines. sets: that were compared. missing: datasets that are not built. width: as for tables.table."""
     rows = [["set", "other set", "pairs", "share", "exact", "queries", "example"]]
-    for one in shared:
-        numbers = (f"{one.folded_pairs:,}", f"{one.share:.1%}", f"{one.pairs:,}", f"{one.folded_queries:,}")
-        rows.append([one.first.name, one.second.name, *numbers, _example_cell(one)])
+    for pairs in shared:
+        numbers = (f"{pairs.folded_pairs:,}", f"{pairs.share:.1%}", f"{pairs.pairs:,}", f"{pairs.folded_queries:,}")
+        rows.append([pairs.first.name, pairs.second.name, *numbers, _example_cell(pairs)])
     page = []
     if shared:
         numbers_of = ("pairs", "share", "exact", "queries")
         optional = ("exact", "queries") if width is not None and width < 120 else ()
         page = [*tables.table(rows, width=width, optional=optional, numbers=numbers_of).splitlines(), ""]
-    samples = sum(one.sample for one in sets)
+    samples = sum(pair_set.sample for pair_set in sets)
     words = f"{len(sets)} sets compared" + (f", {samples} of them a sample or a part" if samples else "")
     page += tables.wrap(f"{words}." if shared else f"{words}: no two have a query or a pair in common.")
     if missing:
@@ -263,25 +262,30 @@ def shared_pairs_page(
     return page + (tables.wrap(NOTE) if shared else [])
 
 
-def as_json(one: SharedPairs) -> dict[str, Any]:
+def to_json(shared: SharedPairs) -> dict[str, Any]:
     """What two sets share, for programs."""
     return {
         "kind": KIND,
-        "set": _name(one.first),
-        "other_set": _name(one.second),
-        "pairs": one.pairs,
-        "folded_pairs": one.folded_pairs,
-        "queries": one.queries,
-        "folded_queries": one.folded_queries,
-        "share": one.share,
-        "example": {"query": one.query, "positive": one.positive},
+        "set": _name(shared.first),
+        "other_set": _name(shared.second),
+        "pairs": shared.pairs,
+        "folded_pairs": shared.folded_pairs,
+        "queries": shared.queries,
+        "folded_queries": shared.folded_queries,
+        "share": shared.share,
+        "example": {"query": shared.query, "positive": shared.positive},
     }
 
 
-def _name(one: PairSet) -> dict[str, Any]:
-    return {"dataset": one.dataset, "version": one.version, "config": one.name, "sample": one.sample}
+def _name(pair_set: PairSet) -> dict[str, Any]:
+    return {
+        "dataset": pair_set.dataset,
+        "version": pair_set.version,
+        "config": pair_set.name,
+        "sample": pair_set.sample,
+    }
 
 
-def _example_cell(one: SharedPairs) -> str:
-    texts = [one.query] if one.positive is None else [one.query, one.positive]
+def _example_cell(shared: SharedPairs) -> str:
+    texts = [shared.query] if shared.positive is None else [shared.query, shared.positive]
     return " | ".join(markdown.shorten(markdown.visible(" ".join(part.split())), EXAMPLE) for part in texts)

@@ -177,7 +177,7 @@ def checkpoint_dir(cache: Path, identity: Identity) -> Iterator[Path]:
     """A folder for the checkpoints of one build, with those an earlier one left; removed when the block ends without an error.
 
     identity: what the rows follow from. The folders of the dataset's other builds are removed first, so each dataset has at
-    most one; a sample has one of its own, so that it never throws away hours of work.
+    most one; a sample has a folder apart, so that it never throws away hours of work.
     """
     prefix = "sample-" if identity.sample else ""
     with dataset_lock(cache / "checkpoints", identity.dataset):

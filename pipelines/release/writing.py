@@ -111,8 +111,8 @@ def _describe(
         deleted.result()
     if findings_dir is not None:
         write_findings(findings_dir, found)
-    _refuse_errors(identity, [one.finding for one in found])
-    findings = _with_known(definition, identity, [one.finding for one in found])
+    _refuse_errors(identity, [rows.finding for rows in found])
+    findings = _with_known(definition, identity, [rows.finding for rows in found])
     manifest = replace(manifest, findings=tuple(findings))
     folder.write_json(release_dir / folder.STATISTICS, described)
     with stage("card"):
@@ -170,14 +170,14 @@ def _audit(
         read_back = background.submit(_read_back, written, release_dir)
         try:
             found = integrity.audit_integrity(task, frames, splits, sample=identity.sample)
-            if any(one.finding.severity == "error" for one in found):
+            if any(rows.finding.severity == "error" for rows in found):
                 return found, {}
             sampled_texts = background.submit(sample_tables, task, frames).result
             seed = hash_seed(task, frames)
             description = background.submit(statistics.describe_tables, task, frames, seed, sampled_texts)
             languages = definition.dataset.languages
             found += quality.audit_tables(task, frames, splits, languages, seed=seed, sampled_texts=sampled_texts)
-            return found, statistics.as_json(description.result())
+            return found, statistics.to_json(description.result())
         finally:
             read_back.result()  # rows that differ from what was written explain every other error
 
@@ -209,7 +209,7 @@ def _manifest(
     hashes = {(table.config, table.split): table.content_sha256 for table in written}
     return Manifest(
         format=FORMAT,
-        **{one.name: getattr(identity, one.name) for one in fields(identity)},
+        **{field.name: getattr(identity, field.name) for field in fields(identity)},
         content_sha256=dataset_sha256(hashes),
         tables=tuple(written),
         dropped=dropped,

@@ -12,7 +12,7 @@ from builders.errors import DatasetError, ReleaseError, SourceError
 from builders.licenses import permits_derivatives
 from cards import markdown
 from cards.manifest import Manifest
-from pipelines.build_report.outcomes import error_as_json
+from pipelines.build_report.outcomes import error_to_json
 from pipelines.checking.text import changes_page
 from pipelines.process.files import locked
 from pipelines.process.stages import stage
@@ -218,7 +218,7 @@ def to_json(name: str, result: Reproduction) -> dict[str, Any]:
         "differing_files": list(result.files),
         "documents": dict(result.documents),
         "tools": {"release": known_tools(release.tools), "here": own},
-        "problems": [error_as_json(problem) for problem in result.problems],
+        "problems": [error_to_json(problem) for problem in result.problems],
         "install": how_to_install(release.tools, own) if result.needs_other_version else [],
     }  # fmt: skip
 

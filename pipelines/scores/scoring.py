@@ -131,7 +131,7 @@ def score_release(definition: Definition, release_dir: Path, options: ScoreOptio
     return Scored(scores, "up to date" if scores is present else "scored")
 
 
-def scores_as_json(scored: Scored) -> dict[str, Any]:
+def scores_to_json(scored: Scored) -> dict[str, Any]:
     """All scores as plain values, as --json prints them: the keys of scores.json, and what follows from them."""
     scores = scored.scores
     best = scores.best_baseline

@@ -63,24 +63,36 @@ def test_the_manifest_has_the_documented_keys(settings: BuildSettings) -> None:
     assert read_manifest(outcome.release_dir) == outcome.manifest
 
 
-def test_a_second_build_is_up_to_date_and_writes_nothing(settings: BuildSettings) -> None:
+def test_a_second_build_is_up_to_date_and_writes_nothing_unless_forced(settings: BuildSettings) -> None:
     first = build(settings)
     before = {path: path.stat().st_mtime_ns for path in first.release_dir.rglob("*")}
     assert build(settings).state == "up to date"
     assert {path: path.stat().st_mtime_ns for path in first.release_dir.rglob("*")} == before
-
-
-def test_force_rebuilds_the_same_rows(settings: BuildSettings) -> None:
-    first, second = build(settings), build(replace(settings, force=True))
+    second = build(replace(settings, force=True))
     assert second.state == "built"
     assert second.manifest.content_sha256 == first.manifest.content_sha256
 
 
-@pytest.mark.parametrize("name", ["README.md", "statistics.json", "croissant.json", "data/dev-00000-of-00001.parquet"])
-def test_a_release_with_a_missing_file_is_rebuilt(settings: BuildSettings, name: str) -> None:
-    (build(settings).release_dir / name).unlink()
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("README.md", []),
+        ("statistics.json", []),
+        ("croissant.json", []),
+        (
+            "data/dev-00000-of-00001.parquet",
+            ["README.md: load_dataset would fail: no files match the config 'default' (none for the split dev)"],
+        ),
+    ],
+)
+def test_a_missing_file_of_a_release_is_a_problem_and_a_build_writes_it_again(
+    settings: BuildSettings, name: str, more: list[str]
+) -> None:
+    release_dir = build(settings).release_dir
+    (release_dir / name).unlink()
+    assert check_release(release_dir, language_sample=SAMPLE).report["problems"] == [f"{name} is missing", *more]
     assert build(settings).state == "built"
-    assert not check_release(settings.output / NAME / "1.0.0", language_sample=SAMPLE).report["problems"]
+    assert not check_release(release_dir, language_sample=SAMPLE).report["problems"]
 
 
 def test_changed_raw_files_cause_a_rebuild(settings: BuildSettings, tmp_path: Path) -> None:
@@ -142,27 +154,17 @@ def test_an_installed_package_says_that_a_new_version_is_not_in_its_ledger(
     assert build(replace(full, force=True)).notes == (), "the version is in the ledger already"
 
 
-def test_a_sample_is_not_recorded_in_the_ledger(settings: BuildSettings) -> None:
-    build(settings)
-    assert not settings.ledger.exists()
-
-
-def test_a_sample_does_not_replace_a_full_release(
+def test_a_full_release_replaces_a_sample_which_is_in_no_ledger_and_is_never_replaced_by_one(
     settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    build(settings)
+    assert not settings.ledger.exists()
     full = as_full(settings, tmp_path, monkeypatch)
-    build(full)
+    assert build(full).state == "built"
     with pytest.raises(ReleaseError, match="a sample would replace the complete release") as caught:
         build(settings)
     assert "--output" in str(caught.value)
     assert build(full).state == "up to date"
-
-
-def test_a_full_release_replaces_a_sample(
-    settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    build(settings)
-    assert build(as_full(settings, tmp_path, monkeypatch)).state == "built"
 
 
 def test_a_build_with_a_limit_is_marked_as_sample_and_partial(
@@ -174,22 +176,17 @@ def test_a_build_with_a_limit_is_marked_as_sample_and_partial(
     assert not settings.ledger.exists()
 
 
-def test_a_build_of_some_splits_is_marked_as_partial(settings: BuildSettings) -> None:
+def test_a_build_of_some_splits_is_marked_as_partial_and_an_unknown_one_is_an_error(settings: BuildSettings) -> None:
     outcome = build(replace(settings, splits=("test",)), "cedr-classification")
     assert outcome.manifest.partial is True
     assert [table.split for table in outcome.manifest.tables] == ["test"]
     assert [file.name for file in outcome.manifest.raw] == ["main/test.jsonl"]
     assert "**Partial.** Without the split `train`" in (outcome.release_dir / "README.md").read_text("utf-8")
-
-
-def test_an_unknown_split_is_an_error(settings: BuildSettings) -> None:
     with pytest.raises(UsageError, match="has no split 'tset'"):
         build(replace(settings, splits=("tset",)))
 
 
 def test_a_blocking_defect_stops_the_build(settings: BuildSettings) -> None:
-    import polars as pl
-
     frame = pl.DataFrame({"sentence1": ["a", None], "sentence2": ["b", "c"], "labels": [1, 0]})
     before = tree(settings.output)
     with pytest.raises(FindingsError, match="blocking defect") as caught:
@@ -297,12 +294,12 @@ def test_a_disk_that_cannot_take_the_release_is_an_error_that_names_the_place(
     def fail(*_: object) -> None:
         raise error
 
-    make(definition_of("terra-pairclassification"), "1.0.0", settings)
+    build(settings)
     before = tree(settings.output)
     monkeypatch.setattr(parquet, "_open_writer", fail)
     with pytest.raises(ReleaseError, match="cannot be written") as caught:
-        make(definition_of("terra-pairclassification"), "1.0.0", replace(settings, force=True))
-    assert caught.value.where == str(settings.output / "terra-pairclassification")
+        build(replace(settings, force=True))
+    assert caught.value.where == str(settings.output / NAME)
     assert caught.value.found in str(error)
     assert tree(settings.output) == before
 
@@ -313,14 +310,14 @@ def test_a_version_that_is_a_symbolic_link_is_rebuilt_where_it_leads_to(
 ) -> None:
     if not exchange:
         monkeypatch.setattr(staging, "_exchange", lambda *_: False)
-    first = make(definition_of("terra-pairclassification"), "1.0.0", settings)
+    first = build(settings)
     elsewhere = tmp_path / "elsewhere" / "1.0.0"
     elsewhere.parent.mkdir()
     first.release_dir.rename(elsewhere)
     first.release_dir.symlink_to(elsewhere)
     for _ in range(3):
         (elsewhere / "README.md").unlink()
-        assert make(definition_of("terra-pairclassification"), "1.0.0", replace(settings, force=True)).state == "built"
+        assert build(replace(settings, force=True)).state == "built"
         assert first.release_dir.readlink() == elsewhere
         assert (elsewhere / "README.md").is_file()
         assert list(elsewhere.parent.iterdir()) == [elsewhere]
@@ -328,9 +325,9 @@ def test_a_version_that_is_a_symbolic_link_is_rebuilt_where_it_leads_to(
 
 
 def test_a_link_that_an_older_build_left_in_the_way_is_removed(settings: BuildSettings, tmp_path: Path) -> None:
-    release_dir = make(definition_of("terra-pairclassification"), "1.0.0", settings).release_dir
+    release_dir = build(settings).release_dir
     release_dir.with_name(".1.0.0.new").symlink_to(tmp_path)
-    make(definition_of("terra-pairclassification"), "1.0.0", replace(settings, force=True))
+    build(replace(settings, force=True))
     assert list(release_dir.parent.iterdir()) == [release_dir]
     assert tmp_path.is_dir()
 
@@ -400,12 +397,6 @@ def test_a_release_from_before_croissant_passes_and_the_next_build_adds_it(setti
     assert again.state == "built"
     assert again.manifest.content_sha256 == outcome.manifest.content_sha256
     assert (outcome.release_dir / "croissant.json").read_bytes() == written
-
-
-def test_a_missing_croissant_is_a_problem(settings: BuildSettings) -> None:
-    release_dir = build(settings).release_dir
-    (release_dir / "croissant.json").unlink()
-    assert check_release(release_dir, language_sample=SAMPLE).report["problems"] == ["croissant.json is missing"]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ NOT_IN_MTEB = ("text_length_quantiles", "languages", "preferences")
 
 def describe(task: tasks.Task, tables: Any) -> dict[str, Any]:
     """The statistics as JSON, without the figures that mteb does not have."""
-    values: dict[str, Any] = without_our_figures(statistics.as_json(statistics.describe_tables(task, tables)))
+    values: dict[str, Any] = without_our_figures(statistics.to_json(statistics.describe_tables(task, tables)))
     return values
 
 
@@ -330,7 +330,7 @@ def test_judgements_are_counted_as_plain_python_would(judged: dict[tuple[str, st
 
 def test_values_are_plain_json_numbers() -> None:
     tables = frames(corpus=CORPUS, queries=QUERIES, qrels=QRELS, top_ranked=RANKED)
-    values = statistics.as_json(statistics.describe_tables(tasks.Reranking(), tables))
+    values = statistics.to_json(statistics.describe_tables(tasks.Reranking(), tables))
     assert json.loads(json.dumps(values, allow_nan=False)) == values
 
 
@@ -346,7 +346,7 @@ def test_the_chunks_of_a_frame_change_nothing() -> None:
 def test_the_json_of_statistics_reads_back_as_the_same_records(task_type: str, tmp_path: Path) -> None:
     described = statistics.describe_tables(TASKS[task_type], as_lazy(clean_tables(task_type)))
     path = tmp_path / "statistics.json"
-    path.write_text(json.dumps(statistics.as_json(described)), encoding="utf-8")
+    path.write_text(json.dumps(statistics.to_json(described)), encoding="utf-8")
     assert read_statistics(path) == described
 
 

@@ -43,15 +43,14 @@ def test_a_built_release_is_loaded_without_the_code_of_a_build(
     assert releases.load("terra").name == TERRA
 
 
-def test_a_sample_lies_apart_and_is_never_taken_for_the_whole(cache: Path) -> None:
+def test_a_sample_lies_apart_and_neither_it_nor_a_complete_release_is_taken_for_the_other(
+    cache: Path, copy_terra: Callable[[Path], Path]
+) -> None:
     sample = releases.load("terra", sample=True)
     assert sample.path == cache / "samples" / TERRA / "1.0.0"
     assert sample.manifest.sample
     with pytest.raises(SourceError, match="cannot be built: 1 raw file is missing"):
         releases.load("terra", offline=True)
-
-
-def test_a_sample_is_not_built_where_a_complete_release_is(cache: Path, copy_terra: Callable[[Path], Path]) -> None:
     complete = copy_terra(Path("outputs").absolute())
     assert releases.load("terra", sample=True).path.is_relative_to(cache / "samples")
     assert releases.load("terra", offline=True).path == complete

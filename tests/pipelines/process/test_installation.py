@@ -67,8 +67,11 @@ def test_an_installed_package_is_no_checkout_even_beside_the_pyproject_of_anothe
     assert installation.is_checkout(ROOT)
 
 
-def test_the_commit_of_a_checkout_is_that_of_git(repository: Path) -> None:
+def test_the_commit_of_a_checkout_is_that_of_git_and_a_repository_around_the_package_is_not_its_own(
+    repository: Path,
+) -> None:
     assert commit(repository) == git(repository, "rev-parse", "HEAD")
+    assert commit(repository / "pipelines") is None
 
 
 @pytest.mark.parametrize("name", ["pipelines/make.py", "pipelines/new.py"], ids=["changed", "new"])
@@ -81,10 +84,6 @@ def test_changed_code_marks_the_commit(repository: Path, name: str) -> None:
 def test_what_a_build_writes_does_not_mark_the_commit(repository: Path, name: str) -> None:
     (repository / name).write_text("[]\n")
     assert commit(repository) == git(repository, "rev-parse", "HEAD")
-
-
-def test_a_repository_around_the_package_is_not_its_own(repository: Path) -> None:
-    assert commit(repository / "pipelines") is None
 
 
 def test_a_repository_without_a_commit_has_none(tmp_path: Path) -> None:

@@ -78,7 +78,8 @@ def test_ctrl_c_while_modules_load_ends_in_130_without_a_traceback(module: str, 
 SCRIPT = """
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pipelines import command, interrupts
+from pipelines import command
+from pipelines.process import interrupts
 interrupts.GRACE = {grace}
 def main():
     with ThreadPoolExecutor(1) as pool:

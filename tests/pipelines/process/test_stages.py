@@ -138,7 +138,7 @@ def test_a_stage_ends_where_its_block_raises() -> None:
         ([running("reading", 7000, 7000, "bytes")], "set 1:01  reading 0:10"),
     ],
 )  # fmt: skip
-def test_the_line_names_the_stage_that_tells_most(open_stages: list[stages._Stage], line: str) -> None:
+def test_the_line_names_the_most_informative_stage(open_stages: list[stages._Stage], line: str) -> None:
     assert describe_stages("set", 61, open_stages, 10, 79) == line
 
 

@@ -63,7 +63,10 @@ def test_a_message_appears_once_however_often_logging_is_configured(
     assert capsys.readouterr() == ("", "demo: retrying\n")
 
 
-def test_levels_other_than_info_are_named(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
+def test_levels_other_than_info_are_named_and_debug_messages_need_verbose(
+    logger: logging.Logger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logger.debug("hidden")
     configure_logging(verbose=1)
     logger.debug("details")
     logger.warning("old format")
@@ -71,21 +74,14 @@ def test_levels_other_than_info_are_named(logger: logging.Logger, capsys: pytest
     assert capsys.readouterr().err == "debug: details\nwarning: old format\nerror: no such file\n"
 
 
-def test_debug_messages_need_verbose(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
-    logger.debug("details")
-    assert capsys.readouterr().err == ""
-
-
-def test_a_quiet_command_shows_errors_only(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quiet_command_shows_errors_only_and_messages_of_other_libraries_never_appear(
+    logger: logging.Logger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logging.getLogger("httpx").info("HTTP Request: GET https://example.org")
     configure_logging(verbose=-1)
     logger.info("a note")
     logger.error("no such file")
     assert capsys.readouterr().err == "error: no such file\n"
-
-
-def test_messages_of_other_libraries_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    logging.getLogger("httpx").info("HTTP Request: GET https://example.org")
-    assert capsys.readouterr().err == ""
 
 
 def test_a_message_does_not_tear_a_progress_bar(logger: logging.Logger, monkeypatch: pytest.MonkeyPatch) -> None:

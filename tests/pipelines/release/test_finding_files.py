@@ -11,7 +11,6 @@ from builders.errors import ReleaseError
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.integrity import audit_integrity
 from pipelines.audit.quality import audit_tables
-from pipelines.release import finding_files
 from pipelines.release.finding_files import INDEX, write_findings
 from tests.support.tables import TASKS, as_lazy, clean_tables, combine, with_rows, with_value
 
@@ -106,7 +105,7 @@ def test_files_are_kept_where_the_file_system_has_no_second_names(
     def fail(*_: object, **__: object) -> None:
         raise PermissionError("no links here")
 
-    monkeypatch.setattr(finding_files.os, "link", fail)
+    monkeypatch.setattr("os.link", fail)
     folder = tmp_path / "demo"
     folder.mkdir()
     (folder / "notes.txt").write_text("mine")

@@ -44,7 +44,9 @@ def test_provenance_has_every_file_and_the_rows_as_subjects(terra: tuple[Path, M
     }
 
 
-def test_provenance_names_raw_files_recipe_and_commit_with_their_digests(terra: tuple[Path, Manifest]) -> None:
+def test_provenance_has_the_digests_of_raw_files_recipe_and_commit_if_the_code_was_that_of_the_commit(
+    terra: tuple[Path, Manifest],
+) -> None:
     release_dir, manifest = terra
     commit = "0123456789abcdef0123456789abcdef01234567"
     clean = replace(manifest, tools={"embedding-datasets": "0.2.0", "commit": commit})
@@ -54,10 +56,6 @@ def test_provenance_names_raw_files_recipe_and_commit_with_their_digests(terra: 
     assert recipe == {"name": "recipe builders.rumteb.terra", "digest": {"sha256": manifest.recipe.sha256}}
     assert package["digest"] == {"gitCommit": commit}
     assert predicate["runDetails"]["builder"]["id"] == "urn:embedding-datasets:local"
-
-
-def test_a_commit_with_uncommitted_changes_is_not_a_digest(terra: tuple[Path, Manifest]) -> None:
-    release_dir, manifest = terra
     dirty = replace(manifest, tools={"commit": f"{'a' * 40}-dirty"})
     package = provenance(release_dir, dirty, "")["predicate"]["buildDefinition"]["resolvedDependencies"][-1]
     assert "digest" not in package
@@ -128,10 +126,10 @@ def test_openssl_verifies_a_signed_statement_and_refuses_one_with_a_byte_changed
     assert not verifies(tmp_path, ecdsa=ecdsa)
 
 
-def test_another_key_does_not_verify(tmp_path: Path) -> None:
-    (tmp_path / "reproduced.json").write_bytes(
-        sign_statement(STATEMENT, read_signer(make_key(tmp_path, "-algorithm", "ed25519")))
-    )
+def test_a_signer_shows_nothing_of_its_key_and_another_key_does_not_verify(tmp_path: Path) -> None:
+    signer = read_signer(make_key(tmp_path, "-algorithm", "ed25519"))
+    assert repr(signer) == f"Signer(key_id='{signer.key_id}')"
+    (tmp_path / "reproduced.json").write_bytes(sign_statement(STATEMENT, signer))
     make_key(tmp_path, "-algorithm", "ed25519")
     assert not verifies(tmp_path)
 
@@ -167,19 +165,13 @@ def test_a_file_that_is_no_key_is_refused_without_being_quoted(content: bytes, t
     assert caught.value.__suppress_context__
 
 
-def test_a_missing_key_says_how_to_make_one(tmp_path: Path) -> None:
+def test_a_missing_key_says_how_to_make_one_and_a_missing_package_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(UsageError, match="the key cannot be read") as caught:
         read_signer(tmp_path / "key.pem")
     assert "openssl genpkey" in str(caught.value)
-
-
-def test_a_missing_package_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statements, "IS_INSTALLED", False)
     with pytest.raises(UsageError, match="needs the package cryptography") as caught:
         read_signer(tmp_path / "key.pem")
     assert "embedding-datasets[sign]" in str(caught.value)
-
-
-def test_a_signer_shows_nothing_of_its_key(tmp_path: Path) -> None:
-    signer = read_signer(make_key(tmp_path, "-algorithm", "ed25519"))
-    assert repr(signer) == f"Signer(key_id='{signer.key_id}')"
