@@ -37,11 +37,11 @@ SENDING = "error sending request"  # no answer: refused, dropped or silent for t
 
 
 class XetTrouble(NamedTuple):
-    """Why Xet failed. status: of its answer, if there was one. passing: whether a retry may succeed."""
+    """Why Xet failed. status: of its answer, if there was one. transient: whether a retry may succeed."""
 
     words: str
     status: int | None
-    passing: bool
+    transient: bool
 
 
 def limit_silence(connect: float, read: float) -> None:
@@ -73,14 +73,14 @@ def explain_xet_error(error: BaseException) -> XetTrouble | None:
         status = int(answered[1])
         names = {known.value: known.phrase for known in HTTPStatus}
         words = f"the Hub's Xet storage answered {status} {names.get(status, '')}".rstrip()
-        return XetTrouble(words, status, passing=is_passing(status))
+        return XetTrouble(words, status, transient=is_passing(status))
     local = LOCAL.search(text)
     if local is not None:
-        return XetTrouble(local[0].strip(), None, passing=False)
+        return XetTrouble(local[0].strip(), None, transient=False)
     if SENDING in text:
-        return XetTrouble("the Hub's Xet storage does not answer, or the connection broke", None, passing=True)
+        return XetTrouble("the Hub's Xet storage does not answer, or the connection broke", None, transient=True)
     words = " ".join(ADDRESS.sub("", text.removeprefix("Task error: ")).split())
-    return XetTrouble(f"the Hub's Xet storage: {words}", None, passing=not text.startswith("Authentication error: "))
+    return XetTrouble(f"the Hub's Xet storage: {words}", None, transient=not text.startswith("Authentication error: "))
 
 
 Answer = TypeVar("Answer")
@@ -108,11 +108,11 @@ class HubClient:
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why a call failed. status: the Hub's, if it answered. passing: whether a retry may succeed. retry_after: in seconds."""
+    """Why a call failed. status: the Hub's, if it answered. transient: whether a retry may succeed. retry_after: in seconds."""
 
     words: str
     status: int | None = None
-    passing: bool = False
+    transient: bool = False
     retry_after: float | None = None
 
 
@@ -233,15 +233,15 @@ def explain_error(error: BaseException) -> Trouble:
         module = type(one).__module__.partition(".")[0]
         if module.startswith("httpx"):
             return Trouble(
-                TIMEOUTS.get(type(one).__name__) or f"{type(one).__name__}: {one}".removesuffix(": "), passing=True
+                TIMEOUTS.get(type(one).__name__) or f"{type(one).__name__}: {one}".removesuffix(": "), transient=True
             )
         if isinstance(one, TransferError):
-            return Trouble(str(one), passing=True)
+            return Trouble(str(one), transient=True)
         if isinstance(one, json.JSONDecodeError):
-            return Trouble("its answer is not valid JSON", passing=True)
+            return Trouble("its answer is not valid JSON", transient=True)
         stored = explain_xet_error(one)
         if stored is not None:
-            return Trouble(stored.words, stored.status, stored.passing)
+            return Trouble(stored.words, stored.status, stored.transient)
     return Trouble(" ".join(str(error).split()) or type(error).__name__)
 
 
@@ -254,7 +254,7 @@ def wait_or_raise(
     """
     trouble, patience = explain_error(error), hub.patience
     too_long = (trouble.retry_after or 0) > patience.longest_retry_after
-    if not trouble.passing or too_long or failures > patience.retries:
+    if not trouble.transient or too_long or failures > patience.retries:
         raise call_failed(hub, what, repo, trouble, denied=denied) from error
     seconds = seconds_before_retry(failures, patience.first_wait, patience.longest_wait, trouble.retry_after)
     words = f"{trouble.words}; trying again in {describe_wait(seconds, patience.now())}"
@@ -271,7 +271,7 @@ def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble, *, denie
         404: "see that the name is right; a private repository needs a token that may read it",
         412: "somebody else commits to this repository at the same time: run the command again",
     }
-    if trouble.passing:
+    if trouble.transient:
         seconds, when = trouble.retry_after or 0, "later"
         if seconds > hub.patience.longest_retry_after:
             when = describe_end(seconds, hub.patience.now())

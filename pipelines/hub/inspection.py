@@ -177,7 +177,7 @@ def explain_failure(error: DatasetError) -> str:
     Raises the error itself where the Hub is out of reach: nothing can be checked then.
     """
     cause = error.__cause__
-    if client.explain_error(error).passing:
+    if client.explain_error(error).transient:
         raise error
     if isinstance(cause, GatedRepoError):
         return "gated: only a token (HF_TOKEN) of somebody who was given access can read it"

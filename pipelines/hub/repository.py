@@ -281,12 +281,16 @@ def _merge_card(card: str, published: bytes | None, where: str) -> tuple[str, li
     return f"---\n{front_matter}{added}---\n{body}", [str(key) for key in others]
 
 
-def find_differences(at: Snapshot, files: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:
-    """How the files at a snapshot differ from ours, a line for each file that does; files of other names are not looked at.
+def file_digests(manifest: Manifest) -> dict[str, str]:
+    """The sha256 of every data file of a release, by path."""
+    return {file.path: file.sha256 for file in manifest.files}
 
-    files: content or path on disk, by path in the repository. manifest: the one that our data files were verified against.
+
+def find_differences(at: Snapshot, files: Mapping[str, bytes | Path], known: Mapping[str, str]) -> list[str]:
+    """How the files at a snapshot differ from ours, a line for each file that does; files of other names are not compared.
+
+    files: content or path on disk, by path in the repository. known: the sha256 of files that were verified already.
     """
-    known = {file.path: file.sha256 for file in manifest.files}
     differences = []
     for path, content in files.items():
         listed = at.digests.get(path)

@@ -16,16 +16,8 @@ from builders.raw_files import hub as on_the_hub
 from builders.spec import Source
 from pipelines import publish
 from pipelines.hub import client, publishing
-from pipelines.hub.raw_publishing import (
-    DONE,
-    NEW,
-    NOTHING,
-    RawOptions,
-    RawPlan,
-    RawPublication,
-    make_raw_plan,
-    publish_raw,
-)
+from pipelines.hub.commits import DONE, NEW, CommitOptions, Publication
+from pipelines.hub.raw_publishing import NOTHING, RawPlan, make_raw_plan, publish_raw
 from pipelines.raw.locations import locate
 from pipelines.raw.mirrors import parse_mirrors
 from pipelines.raw.settings import RawSettings
@@ -38,7 +30,7 @@ REPO = "org/raw-demo"
 URL = "https://a.example/file.jsonl"
 FILE = https(URL, sha256=sha256(CONTENT))
 PATH = f"sha256/{sha256(CONTENT)[:2]}/{sha256(CONTENT)}"
-OPTIONS = RawOptions("org")
+OPTIONS = CommitOptions("org")
 
 
 @pytest.fixture
@@ -53,14 +45,14 @@ def source_with(*files: RawFile, **others: Any) -> Source:
     return replace(source_of(FILE), files={file.name: file for file in files}, **others)
 
 
-def plan(hub: LoopbackHub, settings: RawSettings, source: Source, options: RawOptions = OPTIONS) -> RawPlan:
+def plan(hub: LoopbackHub, settings: RawSettings, source: Source, options: CommitOptions = OPTIONS) -> RawPlan:
     connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience())
     return make_raw_plan(source, settings, options, connection)
 
 
 def keep(
-    hub: LoopbackHub, settings: RawSettings, source: Source | None = None, options: RawOptions = OPTIONS
-) -> RawPublication:
+    hub: LoopbackHub, settings: RawSettings, source: Source | None = None, options: CommitOptions = OPTIONS
+) -> Publication[RawPlan]:
     connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience())
     return publish_raw(source or source_of(FILE), settings, options, connection)
 
@@ -266,7 +258,7 @@ def test_a_repository_of_somebody_else_is_left_alone(
 
 def test_an_invalid_organisation_is_a_usage_error(hub: LoopbackHub, settings: RawSettings) -> None:
     with pytest.raises(UsageError, match="invalid repository name"):
-        plan(hub, settings, source_of(FILE), RawOptions("../x"))
+        plan(hub, settings, source_of(FILE), CommitOptions("../x"))
 
 
 # The command

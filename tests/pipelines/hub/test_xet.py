@@ -197,7 +197,7 @@ def test_a_file_that_the_store_gives_back_changed_is_noticed(
 
 
 @pytest.mark.parametrize(
-    ("error", "words", "passing"),
+    ("error", "words", "transient"),
     [
         (RuntimeError("Task error: File reconstruction error: IO Error: No space left on device (os error 28)"),
          "No space left on device (os error 28)", False),
@@ -207,8 +207,8 @@ def test_a_file_that_the_store_gives_back_changed_is_noticed(
          "the Hub's Xet storage: Authentication error: credentials expired", False),
     ],
 )  # fmt: skip
-def test_other_errors_of_xet_are_shown_without_addresses(error: Exception, words: str, passing: bool) -> None:
-    assert client.explain_error(error) == client.Trouble(words, passing=passing)
+def test_other_errors_of_xet_are_shown_without_addresses(error: Exception, words: str, transient: bool) -> None:
+    assert client.explain_error(error) == client.Trouble(words, transient=transient)
 
 
 def test_an_error_of_anything_else_is_not_taken_for_one_of_xet() -> None:
