@@ -87,14 +87,14 @@ class DocumentUpdate:
 
 
 def find_document_update(
-    hub: HubClient, repo: str, manifest: Manifest, release_dir: Path, *, tagged: Snapshot, main: Snapshot
-) -> DocumentUpdate:
-    """What of the documents on main this release would improve; nothing where it has those that the version was published with.
+    hub: HubClient, repo: str, manifest: Manifest, release_dir: Path, *, tagged: Snapshot, main: Snapshot,
+    on_main: Manifest | None,
+) -> DocumentUpdate:  # fmt: skip
+    """The documents on main that this release would improve; none where main has those that the version was published with.
 
-    Nothing is changed where main holds another version, other data files (its manifest would name ours), or a document that this
-    release lacks, such as scores that somebody else computed: a note says so.
+    on_main: the manifest on main. Nothing is changed where main holds another version, other data files (its manifest would name
+    ours), or a document that this release lacks, such as scores that somebody else computed: a note says so.
     """
-    on_main = repository.read_manifest_at(hub, repo, main)
     if on_main is None or on_main.version != manifest.version or not manifest.documents:
         return DocumentUpdate({})
     # The manifest has the digests of all documents. At the tag it says what was published, even if a card there was edited.
@@ -112,9 +112,13 @@ def find_document_update(
     return DocumentUpdate(writes)
 
 
-def refuse_other_main(hub: HubClient, repo: str, main: Snapshot, manifest: Manifest) -> None:
-    """Refuse to call a version published whose tag is sound, while main shows other rows under its name."""
-    published = repository.read_manifest_at(hub, repo, main)
+def refuse_other_main(
+    hub: HubClient, repo: str, main: Snapshot, published: Manifest | None, manifest: Manifest
+) -> None:
+    """Refuse to call a version published whose tag is sound, while main shows other rows under its name.
+
+    published: the release on main.
+    """
     if published is None or published.version != manifest.version:
         return
     if faults := loading_faults_at(hub, repo, main, published):
@@ -261,17 +265,18 @@ def _plan_published(
     """The plan for a version that has its tag: nothing, or better documents for main."""
     repo, manifest, branch = plan.repo, plan.manifest, revisions.branch_name(plan.version)
     at, published = require_same_rows(hub, repo, plan.tag, manifest, options)
+    on_main = repository.read_manifest_at(hub, repo, main)
     if main.sha != at.sha:
-        refuse_other_main(hub, repo, main, manifest)
+        refuse_other_main(hub, repo, main, on_main, manifest)
     edited = edited_documents_at(hub, repo, at, published)
-    update = find_document_update(hub, repo, manifest, release_dir, tagged=at, main=main)
+    update = find_document_update(hub, repo, manifest, release_dir, tagged=at, main=main, on_main=on_main)
     notes = (
         *plan.notes,
         *(f"{plan.tag} shows another {name} than its manifest says" for name in edited),
         *update.notes,
     )
     if update.writes:
-        card, on_main = repository.read_file(hub, repo, main, folder.CARD), repository.read_manifest_at(hub, repo, main)
+        card = repository.read_file(hub, repo, main, folder.CARD)
         edits = foreign_edits.find_card_edits(hub, repo, card, on_main, refs, planned=None)
         return replace(plan, state=UPDATE, at=main, writes=update.writes, notes=notes, card_edits=edits)
     return replace(plan, state=DONE, at=at, branch=branch if branch in refs.branches else repository.MAIN, notes=notes)
