@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from builders.errors import PublishError, SourceError
-from pipelines.hub import client, publishing, repository
+from pipelines.hub import client, repository
 from pipelines.hub.planning import PublishOptions
 from pipelines.release import folder
-from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
+from tests.support.loopback_hub import Fault, LoopbackHub
 from tests.support.loopback_xet import plain_chunk, read_xorb
 from tests.support.processes import environment
-from tests.support.publishing import REPO, RUBQ, TERRA, Recovery, first, first_dir, patience, publish, verified_hash
+from tests.support.publishing import REPO, RUBQ, TERRA, Recovery, first, patience, publish, verified_hash
 
 
 @pytest.fixture(autouse=True)
@@ -88,10 +88,9 @@ def test_a_store_that_denies_access_is_a_question_of_the_token_and_is_not_asked_
     hub: LoopbackHub, options: PublishOptions, releases: Any, part: str
 ) -> None:
     waits: list[float] = []
-    connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience(waits))
     hub.fail_at[part] = Fault(status=403)
     with pytest.raises(PublishError) as caught:
-        publishing.publish(*first_dir(releases()), options, connection)
+        publish(hub, *first(releases()), options, waits=waits)
     assert caught.value.found == "the Hub's Xet storage answered 403 Forbidden"
     assert caught.value.todo == f"use a token that may write to {REPO} (HF_TOKEN, or hf auth login)"
     assert caught.value.exit_code == 5
