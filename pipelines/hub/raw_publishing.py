@@ -97,18 +97,18 @@ def make_raw_plan(source: Source, settings: RawSettings, options: CommitOptions,
     at = snapshot_to_publish_in(hub, repo, options)
     listed = {} if at is None else dict(at.digests)
     writes, names, present, missing, notes = dict[str, "bytes | Path"](), dict[str, str](), list[str](), list[str](), []
-    for path, one in mirrorable.items():
-        names[path] = one.file.name
-        found = _find_local(source, one, local)
-        if path in listed and (found is None or _is_listed(listed[path], found, one.pin)):
+    for path, file in mirrorable.items():
+        names[path] = file.file.name
+        found = _find_local(source, file, local)
+        if path in listed and (found is None or _is_listed(listed[path], found, file.pin)):
             present.append(path)
         elif found is None:
-            missing.append(one.file.name)
+            missing.append(file.file.name)
         else:
             notes += [f"{path} has other bytes on the Hub: it is written again"] if path in listed else []
             writes[path] = found
-    kept = [path for path in mirrorable if path in writes or path in present]
-    files = [KeptFile(path, names[path], file_url(mirrorable[path].file.location)) for path in kept]
+    stored = [path for path in mirrorable if path in writes or path in present]
+    files = [KeptFile(path, names[path], file_url(mirrorable[path].file.location)) for path in stored]
     card = render_raw_card(source, repo, files)
     if writes or present:
         _require_ours(hub, repo, at, overwrite=options.overwrite_card)
@@ -116,10 +116,10 @@ def make_raw_plan(source: Source, settings: RawSettings, options: CommitOptions,
             writes[folder.CARD] = card
     elif not missing:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
-        todo = "keep them with --private; or, if you hold the rights or were given them, pass --i-have-the-rights"
+        todo = "mirror them with --private; or, if you hold the rights or were given them, pass --i-have-the-rights"
         if set(left_out.values()) == {UNKNOWN}:
             todo = "pin their digests in the builder, or commit those that fetch records in pipelines/raw.lock.json"
-        raise PublishError(f"{source.name}: no raw file can be kept", found=reasons, todo=todo)
+        raise PublishError(f"{source.name}: no raw file can be mirrored", found=reasons, todo=todo)
     private = options.private if at is None else at.private
     state = NEW if writes else DONE if present else NOTHING
     return RawPlan(
@@ -141,7 +141,7 @@ def _require_permission(source: Source, options: CommitOptions) -> None:
         f"{source.name}: licence {source.license} is not known to permit sharing the raw files",
         where=source.homepage,
         found=source.license_note or describe_license(source.license),
-        todo="keep them in a private repository with --private; or, if you hold the rights or were given them, pass "
+        todo="mirror them in a private repository with --private; or, if you hold the rights or were given them, pass "
         "--i-have-the-rights",
     )
 
@@ -166,21 +166,24 @@ def _mirrorable_files(
 
 
 def _known_files(source: Source, settings: RawSettings) -> Iterator[_Mirrorable]:
-    """The files of a source as a mirror keeps them. The lock file of the cache does not count: it knows what came, once."""
+    """The files of a source as a mirror stores them. The lock file of the cache does not count: it records downloads only."""
     for key, file in source.files.items():
         stored = stored_file(file)
-        pins = {one.name: (one, find_pin(source.name, one, [settings.lock])) for one in (stored, file)}
-        known = [(one, pin) for one, pin in pins.values() if pin.has_digest]
+        pins = {
+            candidate.name: (candidate, find_pin(source.name, candidate, [settings.lock]))
+            for candidate in (stored, file)
+        }
+        known = [(candidate, pin) for candidate, pin in pins.values() if pin.has_digest]
         yield _Mirrorable(key, *(known or list(pins.values()))[0])
 
 
-def _find_local(source: Source, one: _Mirrorable, settings: RawSettings) -> Path | None:
+def _find_local(source: Source, file: _Mirrorable, settings: RawSettings) -> Path | None:
     """The path of a file on this machine, verified; None where it is not here. A member is taken out of its archive."""
-    request = FileRequest(source, one.file, one.pin, settings)
+    request = FileRequest(source, file.file, file.pin, settings)
     try:
-        if not isinstance(one.file.location, Member):
+        if not isinstance(file.file.location, Member):
             return find_stored(request).path
-        located = locate(source, one.key, settings)
+        located = locate(source, file.key, settings)
     except SourceError as error:
         if error.missing is None:
             raise
