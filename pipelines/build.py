@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from pipelines.build_report.recording import Record
     from pipelines.build_report.redaction import Failure
-    from pipelines.hub.publishing import Publication
+    from pipelines.hub.commits import Publication
+    from pipelines.hub.planning import Plan
     from pipelines.make import BuildResult, BuildSettings
 
 EXAMPLES = """\
@@ -219,7 +220,7 @@ def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | 
         return unexpected_failure(f"{name}@{version}", error)
 
 
-def _pusher(org: str) -> Callable[[BuildResult], Publication]:
+def _pusher(org: str) -> Callable[[BuildResult], Publication[Plan]]:
     """A function that publishes the result of a build.
 
     Raises PublishError where there is no token with write access.
@@ -232,14 +233,14 @@ def _pusher(org: str) -> Callable[[BuildResult], Publication]:
     client, options = publishing.login(), planning.PublishOptions(org, default_cache())
     log_missing_record(client, options.ledger)
 
-    def push(result: BuildResult) -> Publication:
+    def push(result: BuildResult) -> Publication[Plan]:
         definition = catalogue.load(catalogue.entries()[result.dataset])
         return publishing.publish(definition, result.release_dir, options, client)
 
     return push
 
 
-def _show(result: BuildResult, publication: Publication | None, *, as_json: bool, is_only: bool) -> None:
+def _show(result: BuildResult, publication: Publication[Plan] | None, *, as_json: bool, is_only: bool) -> None:
     """Print a result. is_only: whether it is the only one, and the next step is named."""
     from pipelines.build_report import page
 

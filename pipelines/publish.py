@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from builders.catalogue import Definition
     from builders.spec import Source
+    from pipelines.hub.commits import Publication
     from pipelines.hub.planning import Plan, PublishOptions
-    from pipelines.hub.publishing import Publication
 
 EXAMPLES = """\
   embedding-datasets publish cedr --org ORG --dry-run       what would be written, and how it differs from the version before
@@ -83,7 +83,7 @@ def main() -> int:
     return code
 
 
-def _show(plan: Plan, publication: Publication | None, *, as_json: bool) -> None:
+def _show(plan: Plan, publication: Publication[Plan] | None, *, as_json: bool) -> None:
     """Print a plan, or what publishing did."""
     from pipelines.hub import publishing
 
@@ -94,32 +94,30 @@ def _show(plan: Plan, publication: Publication | None, *, as_json: bool) -> None
 
 
 def _publish_raw(sources: Iterable[Source], options: argparse.Namespace) -> int:
-    """Keep the raw files of sources; returns the exit code: that of the first source that failed, 3 where a file is not here."""
+    """Mirror the raw files of sources; returns the exit code: that of the first source that failed, 3 for a missing file."""
     from builders.errors import SourceError
     from pipelines.build_report.outcomes import error_to_json
-    from pipelines.hub import client, publishing
-    from pipelines.hub.raw_publishing import (
-        RawOptions,
-        make_raw_plan,
-        publish_raw,
-        raw_plan_to_json,
-        raw_publication_page,
-    )
+    from pipelines.hub import client, publishing, raw_publishing
+    from pipelines.hub.commits import CommitOptions
     from pipelines.process.stages import show_stages
 
     raw = command.raw_settings(options)
-    settings = RawOptions(
-        options.org, options.private, options.i_have_the_rights, options.overwrite_card, options.message
+    settings = CommitOptions(
+        options.org,
+        private=options.private,
+        rights=options.i_have_the_rights,
+        overwrite_card=options.overwrite_card,
+        message=options.message,
     )
     hub = client.connect(PublishError) if options.dry_run else publishing.login()
     code = 0
     for source in {source.name: source for source in sources}.values():
         try:
             if options.dry_run:
-                plan, publication = make_raw_plan(source, raw, settings, hub), None
+                plan, publication = raw_publishing.make_raw_plan(source, raw, settings, hub), None
             else:
                 with show_stages(source.name):
-                    publication = publish_raw(source, raw, settings, hub)
+                    publication = raw_publishing.publish_raw(source, raw, settings, hub)
                 plan = publication.plan
         except DatasetError as error:
             command.print_error(error)
@@ -128,9 +126,9 @@ def _publish_raw(sources: Iterable[Source], options: argparse.Namespace) -> int:
             code = code or error.exit_code
             continue
         if options.json:
-            command.print_json(raw_plan_to_json(plan, publication))
+            command.print_json(raw_publishing.to_json(plan, publication))
         else:
-            command.print_page(raw_publication_page(plan, publication))
+            command.print_page(raw_publishing.page(plan, publication))
         code = code or (SourceError.exit_code if plan.missing else 0)
     return code
 
@@ -255,7 +253,7 @@ def _publish_options(options: argparse.Namespace) -> PublishOptions:
     )
 
 
-def _page(plan: Plan, publication: Publication | None) -> list[str]:
+def _page(plan: Plan, publication: Publication[Plan] | None) -> list[str]:
     """A plan, and the result of publishing, for reading."""
     from pipelines.checking.text import changes_page
     from pipelines.hub import foreign_edits

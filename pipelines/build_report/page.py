@@ -11,13 +11,14 @@ from pipelines.process.tables import fact
 from pipelines.process.terminal import format_duration
 
 if TYPE_CHECKING:
-    from pipelines.hub.publishing import Publication
+    from pipelines.hub.commits import Publication
+    from pipelines.hub.planning import Plan
     from pipelines.make import BuildPlan, BuildResult
 
 SHOWN_FINDINGS = 6  # the card has all of them, with their examples
 
 
-def page(result: BuildResult, publication: Publication | None, *, timed: bool) -> list[str]:
+def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: bool) -> list[str]:
     """A result as lines. timed: with the seconds that it took; without, the same build always prints the same text."""
     manifest = result.manifest
     marks = [mark for mark, applies in (("sample", manifest.sample), ("partial", manifest.partial)) if applies]
@@ -48,7 +49,7 @@ def next_step(result: BuildResult) -> str:
     return f"next: embedding-datasets check {shlex.quote(str(result.release_dir))}"
 
 
-def to_json(result: BuildResult, publication: Publication | None) -> dict[str, Any]:
+def to_json(result: BuildResult, publication: Publication[Plan] | None) -> dict[str, Any]:
     """What `--json` prints for a result."""
     manifest = result.manifest
     published = {

@@ -1,4 +1,4 @@
-"""The Hub as it is called: patient with failures, its errors in words; and Xet, where it keeps large files.
+"""Calls of the Hub, with retries and errors in words; and of Xet, the storage of its large files.
 
 hf_xet sends and fetches files in threads of its own. It raises built-in exceptions, and only their text says what failed.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from huggingface_hub import HfApi, constants, get_session
 from huggingface_hub.errors import HfHubHTTPError
@@ -21,8 +21,8 @@ from builders.errors import DatasetError, PublishError, SourceError
 from pipelines.process import installation
 from pipelines.process.safe_text import mask_tokens
 from pipelines.process.terminal import shows_progress
-from pipelines.raw import download, requests
-from pipelines.raw.download import Patience, is_passing
+from pipelines.raw import requests
+from pipelines.raw.download import Patience, is_passing, retry_after
 from pipelines.raw.requests import describe_end, describe_wait, seconds_before_retry
 
 # How the texts of hf_xet begin; `Task error` comes before the others where a thread failed.
@@ -36,12 +36,14 @@ ADDRESS = re.compile(r"(?:,? (?:domain:|for url) )?\(?\bhttps?://[^\s)]*\)?", re
 SENDING = "error sending request"  # no answer: refused, dropped or silent for too long
 
 
-class XetTrouble(NamedTuple):
-    """Why Xet failed. status: of its answer, if there was one. passing: whether a retry may succeed."""
+@dataclass(frozen=True)
+class Trouble:
+    """Why a call failed. status: the Hub's, if it answered. transient: whether a retry may succeed. retry_after: in seconds."""
 
     words: str
-    status: int | None
-    passing: bool
+    status: int | None = None
+    transient: bool = False
+    retry_after: float | None = None
 
 
 def limit_silence(connect: float, read: float) -> None:
@@ -60,7 +62,7 @@ def limit_silence(connect: float, read: float) -> None:
         os.environ.setdefault(name, value)
 
 
-def explain_xet_error(error: BaseException) -> XetTrouble | None:
+def explain_xet_error(error: BaseException) -> Trouble | None:
     """Why Xet failed; None for an error that is not from hf_xet.
 
     Addresses are left out of the words: those of the storage are signed.
@@ -73,14 +75,14 @@ def explain_xet_error(error: BaseException) -> XetTrouble | None:
         status = int(answered[1])
         names = {known.value: known.phrase for known in HTTPStatus}
         words = f"the Hub's Xet storage answered {status} {names.get(status, '')}".rstrip()
-        return XetTrouble(words, status, passing=is_passing(status))
+        return Trouble(words, status, transient=is_passing(status))
     local = LOCAL.search(text)
     if local is not None:
-        return XetTrouble(local[0].strip(), None, passing=False)
+        return Trouble(local[0].strip(), transient=False)
     if SENDING in text:
-        return XetTrouble("the Hub's Xet storage does not answer, or the connection broke", None, passing=True)
+        return Trouble("the Hub's Xet storage does not answer, or the connection broke", transient=True)
     words = " ".join(ADDRESS.sub("", text.removeprefix("Task error: ")).split())
-    return XetTrouble(f"the Hub's Xet storage: {words}", None, passing=not text.startswith("Authentication error: "))
+    return Trouble(f"the Hub's Xet storage: {words}", transient=not text.startswith("Authentication error: "))
 
 
 Answer = TypeVar("Answer")
@@ -99,21 +101,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class HubClient:
-    """A connection to the Hub; what fails for good is raised as `error`."""
+    """A connection to the Hub; a failure that retries do not cure is raised as `error`."""
 
     api: HfApi
     patience: Patience
     error: type[DatasetError]
-
-
-@dataclass(frozen=True)
-class Trouble:
-    """Why a call failed. status: the Hub's, if it answered. passing: whether a retry may succeed. retry_after: in seconds."""
-
-    words: str
-    status: int | None = None
-    passing: bool = False
-    retry_after: float | None = None
 
 
 class TransferError(OSError):
@@ -226,22 +218,22 @@ def explain_error(error: BaseException) -> Trouble:
     chain = [error]
     while chain[-1].__cause__ is not None:
         chain.append(chain[-1].__cause__)
-    answers = [one for one in chain if isinstance(one, HfHubHTTPError)]
+    answers = [cause for cause in chain if isinstance(cause, HfHubHTTPError)]
     if answers:  # the library's words for a token hide those of the Hub, which says that it has expired
-        return _answered(next((one for one in answers if one.server_message), answers[0]))
-    for one in chain:
-        module = type(one).__module__.partition(".")[0]
+        return _answered(next((answer for answer in answers if answer.server_message), answers[0]))
+    for cause in chain:
+        module = type(cause).__module__.partition(".")[0]
         if module.startswith("httpx"):
             return Trouble(
-                TIMEOUTS.get(type(one).__name__) or f"{type(one).__name__}: {one}".removesuffix(": "), passing=True
+                TIMEOUTS.get(type(cause).__name__) or f"{type(cause).__name__}: {cause}".removesuffix(": "),
+                transient=True,
             )
-        if isinstance(one, TransferError):
-            return Trouble(str(one), passing=True)
-        if isinstance(one, json.JSONDecodeError):
-            return Trouble("its answer is not valid JSON", passing=True)
-        stored = explain_xet_error(one)
-        if stored is not None:
-            return Trouble(stored.words, stored.status, stored.passing)
+        if isinstance(cause, TransferError):
+            return Trouble(str(cause), transient=True)
+        if isinstance(cause, json.JSONDecodeError):
+            return Trouble("its answer is not valid JSON", transient=True)
+        if (trouble := explain_xet_error(cause)) is not None:
+            return trouble
     return Trouble(" ".join(str(error).split()) or type(error).__name__)
 
 
@@ -254,7 +246,7 @@ def wait_or_raise(
     """
     trouble, patience = explain_error(error), hub.patience
     too_long = (trouble.retry_after or 0) > patience.longest_retry_after
-    if not trouble.passing or too_long or failures > patience.retries:
+    if not trouble.transient or too_long or failures > patience.retries:
         raise call_failed(hub, what, repo, trouble, denied=denied) from error
     seconds = seconds_before_retry(failures, patience.first_wait, patience.longest_wait, trouble.retry_after)
     words = f"{trouble.words}; trying again in {describe_wait(seconds, patience.now())}"
@@ -271,7 +263,7 @@ def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble, *, denie
         404: "see that the name is right; a private repository needs a token that may read it",
         412: "somebody else commits to this repository at the same time: run the command again",
     }
-    if trouble.passing:
+    if trouble.transient:
         seconds, when = trouble.retry_after or 0, "later"
         if seconds > hub.patience.longest_retry_after:
             when = describe_end(seconds, hub.patience.now())
@@ -282,15 +274,13 @@ def call_failed(hub: HubClient, what: str, repo: str, trouble: Trouble, *, denie
 def _answered(error: HfHubHTTPError) -> Trouble:
     """An answer of the Hub: status, its own words, and how long to wait."""
     response = error.response
-    message = mask_tokens(" ".join((error.server_message or "").split()))[
-        :300
-    ]  # before the cut, which may halve a token
+    message = mask_tokens(" ".join((error.server_message or "").split()))  # before the cut, which may halve a token
     status = response.status_code
-    words = f"the Hub answered {status} {response.reason_phrase}" + (f": {message}" if message else "")
-    return Trouble(words, status, download.is_passing(status), _requested_wait(response.headers))
+    words = f"the Hub answered {status} {response.reason_phrase}" + (f": {message[:300]}" if message else "")
+    return Trouble(words, status, is_passing(status), _requested_wait(response.headers))
 
 
 def _requested_wait(headers: Mapping[str, str]) -> float | None:
     """The seconds that an answer asks to wait, by its Retry-After or a spent RateLimit."""
-    seconds, spent = download.retry_after(headers), SPENT.search(headers.get("RateLimit", ""))
+    seconds, spent = retry_after(headers), SPENT.search(headers.get("RateLimit", ""))
     return float(spent[1]) if seconds is None and spent is not None else seconds

@@ -33,52 +33,6 @@ if TYPE_CHECKING:
 SECONDS = 5.0  # that a server may take for each step of an answer
 AT_ONCE = 4  # requests
 
-Readable = Literal["yes", "no", "unknown"]
-
-
-@dataclass(frozen=True)
-class Identity:
-    """Whose token it is. name: None where the Hub did not accept it, or did not answer. role: read, write or fineGrained."""
-
-    name: str | None
-    role: str = ""
-    organisations: tuple[str, ...] = ()
-    reads_gated: bool | None = None
-    failure: str = ""
-    refused: bool = False
-
-
-@dataclass(frozen=True)
-class FileAccess:
-    """Whether the token may read a file. reason: the Hub's, where it may not, or why that is unknown."""
-
-    readable: Readable
-    reason: str = ""
-
-
-def ask_identity(token: str, endpoint: str | None = None) -> Identity:
-    """Whose token it is; never raises for what the Hub answers, or does not."""
-    answer = _ask("GET", f"{endpoint or constants.ENDPOINT}/api/whoami-v2", token)
-    if isinstance(answer, str):
-        return Identity(None, failure=answer)
-    if answer.status_code in {401, 403}:
-        return Identity(None, failure=f"the Hub answers {answer.status_code}", refused=True)
-    try:
-        content = answer.json()
-        access = content.get("auth", {}).get("accessToken", {})
-        fine_grained = access.get("fineGrained") or {}
-        organisations = tuple(str(one["name"]) for one in content.get("orgs", ()))
-        gated = fine_grained.get("canReadGatedRepos")
-        return Identity(str(content["name"]), str(access.get("role", "")), organisations, gated)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return Identity(None, failure=f"an unexpected answer of the Hub (status {answer.status_code})")
-
-
-def ask_access(files: Sequence[RawFile], token: str | None, endpoint: str | None = None) -> list[FileAccess]:
-    """Whether the token may read files of the Hub: one HEAD request each, several at once."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(lambda file: _file_access(file, token, endpoint or constants.ENDPOINT), files))
-
 
 def find_failure(mirror: Mirror, *, offline: bool, endpoint: str | None = None) -> str:
     """Why a mirror does not answer, in words; empty where it does, or where it is not on this machine and `offline` is set."""
@@ -102,22 +56,6 @@ def find_failure(mirror: Mirror, *, offline: bool, endpoint: str | None = None) 
     return f"status {answer.status_code}" if refused or answer.status_code >= 500 else ""
 
 
-def _file_access(file: RawFile, token: str | None, endpoint: str) -> FileAccess:
-    assert isinstance(file.location, Hub), "only files of the Hub are gated"
-    answer = _ask("HEAD", file_url(file.location, hub=endpoint) or "", token)
-    if isinstance(answer, str):
-        return FileAccess("unknown", answer)
-    status, code = answer.status_code, answer.headers.get("X-Error-Code", "")
-    if status < 400:  # a redirect leads to the content, which is not asked for
-        return FileAccess("yes")
-    if code == "GatedRepo":
-        reason = "the terms are not accepted" if token else "no token"
-        return FileAccess("no", f"{reason} (status {status})")
-    if status in {401, 403}:
-        return FileAccess("no", f"status {status}")
-    return FileAccess("unknown", f"the Hub answers {status}")
-
-
 def _ask(method: str, url: str, token: str | None) -> httpx.Response | str:
     """The answer to one request, or in words why there is none. A redirect is not followed, so the token goes nowhere else."""
     import httpx
@@ -137,6 +75,8 @@ NEEDED = ("polars", "pyarrow", "datasets", "huggingface_hub")
 OPTIONAL = {"mteb": "only to evaluate models on releases"}
 OLDEST_PYTHON = (3, 11)
 LITTLE_DISK, NO_DISK = 25 * 10**9, 10**9  # bytes: for all datasets (docs/first-contact.md), and for any
+
+ROLES = {"read": "may read", "write": "may read and write", "fineGrained": "fine-grained: may do what its settings say"}
 
 State = Literal["ok", "warning", "problem"]
 
@@ -277,7 +217,6 @@ def _size(paths: Iterable[Path]) -> int:
 def _token(*, offline: bool, endpoint: str | None) -> Iterator[Line]:
     """The token and what it may do, without the token."""
     origin = _token_origin()
-    files = gated_files()
     if offline:
         yield Line("token", "ok" if origin else "warning", f"from {origin}" if origin else "none")
         yield Line(
@@ -294,16 +233,27 @@ def _token(*, offline: bool, endpoint: str | None) -> Iterator[Line]:
         yield Line("token", "warning", "none", todo)
     else:
         yield _identity(token, origin or "the login of huggingface_hub", endpoint)
-    for (name, file), access in zip(files.items(), ask_access(list(files.values()), token, endpoint), strict=True):
-        assert isinstance(file.location, Hub)
-        page = f"{HUB}/datasets/{file.location.repo}"
-        if access.readable == "yes":
-            yield Line("gated", "ok", f"{name}: your token may read it")
-        elif access.readable == "no":
-            todo = f"accept the terms at {page}, with the account of your token"
-            yield Line("gated", "warning", f"{name}: not readable: {access.reason}", todo)
-        else:
-            yield Line("gated", "warning", f"{name}: unknown: {access.reason}", "try again later, or pass --offline")
+    files = gated_files()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from pool.map(lambda name: _file_access(name, files[name], token, endpoint or constants.ENDPOINT), files)
+
+
+def _file_access(name: str, file: RawFile, token: str | None, endpoint: str) -> Line:
+    """Whether the token may read a file, by one HEAD request."""
+    assert isinstance(file.location, Hub), "only files of the Hub are gated"
+    answer = _ask("HEAD", file_url(file.location, hub=endpoint) or "", token)
+    retry = "try again later, or pass --offline"
+    if isinstance(answer, str):
+        return Line("gated", "warning", f"{name}: unknown: {answer}", retry)
+    status, gated = answer.status_code, answer.headers.get("X-Error-Code") == "GatedRepo"
+    if status < 400:  # a redirect leads to the content, which is not requested
+        return Line("gated", "ok", f"{name}: your token may read it")
+    if not gated and status not in {401, 403}:
+        return Line("gated", "warning", f"{name}: unknown: the Hub answers {status}", retry)
+    terms = "the terms are not accepted" if token else "no token"
+    reason = f"{terms} (status {status})" if gated else f"status {status}"
+    todo = f"accept the terms at {HUB}/datasets/{file.location.repo}, with the account of your token"
+    return Line("gated", "warning", f"{name}: not readable: {reason}", todo)
 
 
 def _token_origin() -> str | None:
@@ -315,20 +265,24 @@ def _token_origin() -> str | None:
 
 
 def _identity(token: str, origin: str, endpoint: str | None) -> Line:
-    identity = ask_identity(token, endpoint)
-    if identity.name is None:
-        todo = "make a new token at https://huggingface.co/settings/tokens, then hf auth login" * identity.refused
-        words = f"not valid: {identity.failure}" if identity.refused else f"unknown what it may do: {identity.failure}"
-        return Line("token", "warning", f"from {origin}: {words}", todo)
-    roles = {
-        "read": "may read",
-        "write": "may read and write",
-        "fineGrained": "fine-grained: may do what its settings say",
-    }
-    rights = roles.get(identity.role, "rights unknown")
-    if identity.role == "fineGrained" and identity.reads_gated is not None:
-        rights += f", {'reads' if identity.reads_gated else 'does not read'} public gated repositories"
-    organisations = (
-        f"organisations: {', '.join(identity.organisations)}" if identity.organisations else "no organisations"
-    )
-    return Line("token", "ok", f"from {origin}: of {identity.name}, {rights}; {organisations}")
+    """Whose token it is, and its rights."""
+    answer = _ask("GET", f"{endpoint or constants.ENDPOINT}/api/whoami-v2", token)
+    unknown = f"from {origin}: unknown what it may do"
+    if isinstance(answer, str):
+        return Line("token", "warning", f"{unknown}: {answer}")
+    if answer.status_code in {401, 403}:
+        todo = "make a new token at https://huggingface.co/settings/tokens, then hf auth login"
+        return Line("token", "warning", f"from {origin}: not valid: the Hub answers {answer.status_code}", todo)
+    try:
+        content = answer.json()
+        access = content.get("auth", {}).get("accessToken", {})
+        role, reads_gated = str(access.get("role")), (access.get("fineGrained") or {}).get("canReadGatedRepos")
+        names, user = ", ".join(str(org["name"]) for org in content.get("orgs", ())), content["name"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        failure = f"an unexpected answer of the Hub (status {answer.status_code})"
+        return Line("token", "warning", f"{unknown}: {failure}")
+    rights = ROLES.get(role, "rights unknown")
+    if role == "fineGrained" and reads_gated is not None:
+        rights += f", {'reads' if reads_gated else 'does not read'} public gated repositories"
+    organisations = f"organisations: {names}" if names else "no organisations"
+    return Line("token", "ok", f"from {origin}: of {user}, {rights}; {organisations}")

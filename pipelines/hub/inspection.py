@@ -15,7 +15,7 @@ from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
 from builders.errors import DatasetError, ReleaseError
 from builders.spec import version_key
-from cards.manifest import Manifest, decode
+from cards.manifest import Manifest
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
 from pipelines.hub.repository import Snapshot
@@ -48,7 +48,7 @@ def verify_snapshot(hub: HubClient, repo: str, at: Snapshot, cache: Path, *, dow
             fetched = fetch_verified(hub, repo, at, cache)
             return _compare_documents(repo, at, fetched, folder.require_manifest(fetched))
         with tempfile.TemporaryDirectory() as temporary:
-            manifest = _fetch_documents(hub, repo, at, Path(temporary))
+            manifest = repository.fetch_documents(hub, repo, at, Path(temporary))
             return _compare_digests(at, manifest) + _compare_documents(repo, at, Path(temporary), manifest)
     except ReleaseError as error:
         return [f"{error.what}: {error.found}" if error.found else error.what]
@@ -81,21 +81,6 @@ def edited_documents_at(hub: HubClient, repo: str, at: Snapshot, manifest: Manif
         for document, content in contents.items()
         if content is None or folder.describe_document(document.path, content) != document
     ]
-
-
-def _fetch_documents(hub: HubClient, repo: str, at: Snapshot, target: Path) -> Manifest:
-    """The manifest of a release; its documents are downloaded into a folder."""
-    manifest = decode(_require_file(hub, repo, at, folder.MANIFEST), f"{repo}: {folder.MANIFEST}")
-    for path in folder.document_names(manifest):
-        (target / path).write_bytes(_require_file(hub, repo, at, path))
-    return manifest
-
-
-def _require_file(hub: HubClient, repo: str, at: Snapshot, path: str) -> bytes:
-    content = repository.read_file(hub, repo, at, path)
-    if content is None:
-        raise ReleaseError("the release on the Hub lacks a file", where=repo, found=path)
-    return content
 
 
 def _compare_documents(repo: str, at: Snapshot, fetched: Path, manifest: Manifest) -> list[str]:
@@ -177,7 +162,7 @@ def explain_failure(error: DatasetError) -> str:
     Raises the error itself where the Hub is out of reach: nothing can be checked then.
     """
     cause = error.__cause__
-    if client.explain_error(error).passing:
+    if client.explain_error(error).transient:
         raise error
     if isinstance(cause, GatedRepoError):
         return "gated: only a token (HF_TOKEN) of somebody who was given access can read it"

@@ -139,7 +139,7 @@ def _dataset_of(hub: HubClient, repo: str) -> str | None:
         )  # a file in LFS may be of any size
         manifest = repository.read_manifest_at(hub, repo, at) if at and small else None
     except hub.error as error:
-        if client.explain_error(error).passing:
+        if client.explain_error(error).transient:
             raise
         return None
     return manifest.dataset if manifest else None

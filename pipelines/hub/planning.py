@@ -8,18 +8,17 @@ nothing but versions of the same dataset. Main is the newest of them; an older o
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
 from builders.catalogue import Definition
-from builders.errors import PublishError, ReleaseError, UsageError
+from builders.errors import PublishError, ReleaseError
 from builders.spec import version_key
 from cards.manifest import Manifest
-from pipelines.hub import client, repository, revisions
-from pipelines.hub import foreign_edits as card_edits
-from pipelines.hub import foreign_edits as take_over
+from pipelines.hub import foreign_edits, repository, revisions
 from pipelines.hub.attestations import read_statement
 from pipelines.hub.client import HubClient
+from pipelines.hub.commits import DONE, NEW, CommitOptions, CommitPlan, require_name, snapshot_to_publish_in
 from pipelines.hub.inspection import edited_documents_at, fetch_verified, loading_faults_at, verify_snapshot
 from pipelines.hub.publishable import (
     content_of,
@@ -32,7 +31,7 @@ from pipelines.hub.publishable import (
     stale_files,
     unclear_licence,
 )
-from pipelines.hub.repository import Refs, Snapshot, find_differences, published_files
+from pipelines.hub.repository import Refs, Snapshot, file_digests, find_differences, published_files
 from pipelines.hub.revisions import Target, is_version
 from pipelines.release import comparison, folder, ledger
 
@@ -88,14 +87,14 @@ class DocumentUpdate:
 
 
 def find_document_update(
-    hub: HubClient, repo: str, manifest: Manifest, release_dir: Path, *, tagged: Snapshot, main: Snapshot
-) -> DocumentUpdate:
-    """What of the documents on main this release would improve; nothing where it has those that the version was published with.
+    hub: HubClient, repo: str, manifest: Manifest, release_dir: Path, *, tagged: Snapshot, main: Snapshot,
+    on_main: Manifest | None,
+) -> DocumentUpdate:  # fmt: skip
+    """The documents on main that this release would improve; none where main has those that the version was published with.
 
-    Nothing is changed where main holds another version, other data files (its manifest would name ours), or a document that this
-    release lacks, such as scores that somebody else computed: a note says so.
+    on_main: the manifest on main. Nothing is changed where main holds another version, other data files (its manifest would name
+    ours), or a document that this release lacks, such as scores that somebody else computed: a note says so.
     """
-    on_main = repository.read_manifest_at(hub, repo, main)
     if on_main is None or on_main.version != manifest.version or not manifest.documents:
         return DocumentUpdate({})
     # The manifest has the digests of all documents. At the tag it says what was published, even if a card there was edited.
@@ -113,9 +112,13 @@ def find_document_update(
     return DocumentUpdate(writes)
 
 
-def refuse_other_main(hub: HubClient, repo: str, main: Snapshot, manifest: Manifest) -> None:
-    """Refuse to call a version published whose tag is sound, while main shows other rows under its name."""
-    published = repository.read_manifest_at(hub, repo, main)
+def refuse_other_main(
+    hub: HubClient, repo: str, main: Snapshot, published: Manifest | None, manifest: Manifest
+) -> None:
+    """Refuse to call a version published whose tag is sound, while main shows other rows under its name.
+
+    published: the release on main.
+    """
     if published is None or published.version != manifest.version:
         return
     if faults := loading_faults_at(hub, repo, main, published):
@@ -135,60 +138,44 @@ def _documents_for(
     return {name: writes[name] for name in (*folder.document_names(manifest), folder.MANIFEST)}
 
 
-NEW, UNTAGGED, DONE = "to be published", "to be tagged", "already published"
-UPDATE = "already published, documents to be updated"
+UNTAGGED, UPDATE = "to be tagged", "already published, documents to be updated"
 
 
 @dataclass(frozen=True)
-class PublishOptions:
-    """How to publish, as the command line says.
+class PublishOptions(CommitOptions):
+    """How to publish releases, as the command line says.
 
-    repo_name: instead of the dataset's name. private: create the repository as a private one. create_pr: open a pull request
-    instead of committing. message: of the commit. rights: the user may publish although the licence does not permit it. cache:
-    where releases of the Hub are kept. ledger: the file with what is published; None: see pipelines.hub.publishing.
-    download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for tests, on no command line.
-    take_over: publish in a repository with data of somebody else. overwrite_card: replace a card that was edited by hand.
-    attestation: the file of a statement about the release.
+    cache: of releases of the Hub. repo_name: instead of the dataset's name. ledger: the file that records publications; None: see
+    pipelines.hub.publishing. download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for
+    tests, on no command line. take_over: publish in a repository with data of somebody else. attestation: the file of a statement
+    about the release.
     """
 
-    org: str
     cache: Path
+    _: KW_ONLY
     repo_name: str | None = None
-    private: bool = False
-    create_pr: bool = False
-    message: str | None = None
-    rights: bool = False
     ledger: Path | None = None
     download: bool = True
     sample: bool = False
     take_over: bool = False
-    overwrite_card: bool = False
     attestation: Path | None = None
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True)
+class Plan(CommitPlan):
     """What publishing a release would do.
 
-    at: the commit to build on, or the one that holds the version; None without a repository. writes: content or path on disk, by
-    path in the repository. unchanged: those it has already. deletes: stale files. against: the version before this one. changes:
-    how the tables differ from that one. notes: what else the user should know. branch: where the commit is made. newest: the
-    version that main stays at, where it is newer than this one. absent: other versions in the catalogue that are not on the Hub.
-    takes_over: whether somebody else's data get the tag `take_over.TAG` first. card_edits: hand edits that the commit would undo.
+    at: the commit to build on, or the one that holds the version. unchanged: files of `writes` that it has already. deletes:
+    stale files. against: the version before this one. changes: how the tables differ from that one. newest: the version that main
+    stays at, where it is newer than this one. absent: other versions in the catalogue that are not on the Hub. takes_over:
+    whether somebody else's data get the tag `foreign_edits.TAG` first. card_edits: hand edits that the commit would undo.
     """
 
-    repo: str
     version: str
-    state: str
     manifest: Manifest = field(repr=False)
-    at: Snapshot | None = None
-    writes: Mapping[str, bytes | Path] = field(default_factory=dict, repr=False)
     unchanged: tuple[str, ...] = ()
-    deletes: tuple[str, ...] = ()
     against: str | None = None
     changes: tuple[comparison.Change, ...] = ()
-    notes: tuple[str, ...] = ()
-    branch: str = repository.MAIN
     newest: str | None = None
     absent: tuple[str, ...] = ()
     takes_over: bool = False
@@ -200,23 +187,23 @@ class Plan:
         return f"v{self.version}"
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """Bytes of every file to write."""
-        return {
-            path: len(content) if isinstance(content, bytes) else content.stat().st_size
-            for path, content in self.writes.items()
-        }
+    def known_digests(self) -> Mapping[str, str]:
+        """The sha256 of the data files."""
+        return file_digests(self.manifest)
 
+    @property
+    def title(self) -> str:
+        """The dataset and its version."""
+        return f"{self.manifest.dataset} {self.version}{': documents' if self.state == UPDATE else ''}"
 
-def repository_name(definition: Definition, options: PublishOptions) -> str:
-    """The repository of a dataset: `ORG/<dataset name>` unless the options name another.
-
-    Raises UsageError for a name that the Hub does not accept.
-    """
-    repo = f"{options.org}/{options.repo_name or definition.dataset.name}"
-    if not client.REPOSITORY.fullmatch(repo):
-        raise UsageError("invalid repository name", found=repo, expected="ORG/NAME", todo="correct --org")
-    return repo
+    @property
+    def description(self) -> str:
+        """The content hash, and how each table changed."""
+        lines = [f"content_sha256 {self.manifest.content_sha256}"]
+        for table in self.changes:
+            counts = f"{table.added} rows added, {table.removed} removed, {table.changed} changed"
+            lines.append(f"{table.config}/{table.split}: {'the same rows' if table.state == 'same' else counts}")
+        return "\n".join(lines)
 
 
 def make_plan(definition: Definition, release_dir: Path, options: PublishOptions, hub: HubClient) -> Plan:
@@ -245,27 +232,23 @@ def _plan_release(definition: Definition, release_dir: Path, options: PublishOpt
         sample=options.sample,
         ledger_file=options.ledger or ledger.LEDGER,
     )
-    repo, version = repository_name(definition, options), manifest.version
+    repo, version = require_name(options.org, options.repo_name or definition.dataset.name), manifest.version
     notes = [f"unverified raw file: {file.name}" for file in manifest.raw if not file.verified]
     if reason := unclear_licence(definition):
         notes.append(f"licence {definition.license} {reason}: published because of --i-have-the-rights")
-    at, others = repository.snapshot(hub, repo), [one for one in definition.dataset.versions if one != version]
+    at = snapshot_to_publish_in(hub, repo, options)
+    absent = tuple(other for other in definition.dataset.versions if other != version)
+    plan = Plan(repo=repo, state=NEW, at=at, version=version, manifest=manifest, notes=tuple(notes), absent=absent)
     if at is None:
         writes, _ = published_files(release_dir, manifest, repo, None)
-        return Plan(repo, version, NEW, manifest, None, writes, notes=tuple(notes), absent=tuple(others))
-    if options.private and not at.private:
-        raise PublishError(
-            "the repository is public, and --private applies only to new ones",
-            where=repo, todo="make it private on its settings page, or leave --private out",
-        )  # fmt: skip
+        return replace(plan, writes=writes)
     refs = repository.list_refs(hub, repo)
-    absent = tuple(one for one in others if one not in refs.versions)
-    plan = Plan(repo, version, NEW, manifest, at, notes=tuple(notes), absent=absent)
+    plan = replace(plan, absent=tuple(other for other in absent if other not in refs.versions))
     if version in refs.versions:
         return _plan_published(hub, plan, refs, at, release_dir=release_dir, options=options)
     published = repository.read_manifest_at(hub, repo, at)
     refuse_another_dataset(repo, published, manifest)
-    takes_over = take_over.may_take_over(repo, at, published, refs, permitted=options.take_over)
+    takes_over = foreign_edits.may_take_over(repo, at, published, refs, permitted=options.take_over)
     newest = revisions.find_newer(hub, repo, published, refs, manifest)
     if newest is None:
         plan = replace(plan, takes_over=takes_over)
@@ -282,18 +265,19 @@ def _plan_published(
     """The plan for a version that has its tag: nothing, or better documents for main."""
     repo, manifest, branch = plan.repo, plan.manifest, revisions.branch_name(plan.version)
     at, published = require_same_rows(hub, repo, plan.tag, manifest, options)
+    on_main = repository.read_manifest_at(hub, repo, main)
     if main.sha != at.sha:
-        refuse_other_main(hub, repo, main, manifest)
+        refuse_other_main(hub, repo, main, on_main, manifest)
     edited = edited_documents_at(hub, repo, at, published)
-    update = find_document_update(hub, repo, manifest, release_dir, tagged=at, main=main)
+    update = find_document_update(hub, repo, manifest, release_dir, tagged=at, main=main, on_main=on_main)
     notes = (
         *plan.notes,
         *(f"{plan.tag} shows another {name} than its manifest says" for name in edited),
         *update.notes,
     )
     if update.writes:
-        card, on_main = repository.read_file(hub, repo, main, folder.CARD), repository.read_manifest_at(hub, repo, main)
-        edits = card_edits.find_card_edits(hub, repo, card, on_main, refs, planned=None)
+        card = repository.read_file(hub, repo, main, folder.CARD)
+        edits = foreign_edits.find_card_edits(hub, repo, card, on_main, refs, planned=None)
         return replace(plan, state=UPDATE, at=main, writes=update.writes, notes=notes, card_edits=edits)
     return replace(plan, state=DONE, at=at, branch=branch if branch in refs.branches else repository.MAIN, notes=notes)
 
@@ -337,7 +321,9 @@ def _plan_commit(
         f"{path} on {target.branch} is somebody else's: it is replaced" for path in _foreign_documents(target, writes)
     ]
     planned = content_of(writes[folder.CARD]) if begun else None
-    edits = () if plan.newest else card_edits.find_card_edits(hub, repo, card, target.published, refs, planned=planned)
+    edits = (
+        () if plan.newest else foreign_edits.find_card_edits(hub, repo, card, target.published, refs, planned=planned)
+    )
     against = next((one for one in refs.versions if version_key(one) < version_key(plan.version)), None)
     changes = list[comparison.Change]()
     previous = repository.snapshot(hub, repo, f"v{against}") if against else None
@@ -350,7 +336,7 @@ def _plan_commit(
             notes.append(f"v{against} cannot be compared with: {error.what}")
     unchanged = tuple(file.path for file in manifest.files if at.digests.get(file.path) == file.sha256)
     deletes = stale_files(at, [manifest, *([target.published] if target.published else [])], writes)
-    deletes += take_over.files_loaded_with(repo, at, manifest, {*writes, *deletes}) if plan.takes_over else []
+    deletes += foreign_edits.files_loaded_with(repo, at, manifest, {*writes, *deletes}) if plan.takes_over else []
     refuse_other_files(repo, [*(path for path in at.digests if path not in deletes), *writes], writes, manifest)
     return replace(
         plan, writes=writes, unchanged=unchanged, deletes=tuple(deletes), against=against, changes=tuple(changes),
@@ -383,7 +369,7 @@ def require_same_rows(
         files = {file.path: b"" for file in manifest.files}
         raise PublishError(
             "the Hub's digests do not tell whether the published files hold the same rows",
-            where=where, found="; ".join(find_differences(at, files, manifest)), todo="leave out --no-download",
+            where=where, found="; ".join(find_differences(at, files, file_digests(manifest))), todo="leave out --no-download",
         )  # fmt: skip
     try:
         if not same_files:

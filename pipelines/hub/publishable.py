@@ -12,7 +12,7 @@ from cards.manifest import Manifest, decode, encode
 from pipelines.audit import integrity
 from pipelines.hub import repository
 from pipelines.hub.client import HubClient
-from pipelines.hub.repository import Snapshot, find_differences, listed_digests
+from pipelines.hub.repository import Snapshot, file_digests, find_differences, listed_digests
 from pipelines.release import comparison, folder, ledger
 from pipelines.release.folder import verify_release
 from pipelines.release.loading import find_loading_faults
@@ -131,7 +131,7 @@ def refuse_other_content(where: str, published: Manifest | None, ours: Manifest)
 
 def digest_faults(repo: str, at: Snapshot, writes: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:
     """The faults of a snapshot that should hold the files of a release and load as it, by the Hub's digests."""
-    return find_differences(at, writes, manifest) + _loading_faults(repo, at.digests, writes, manifest)
+    return find_differences(at, writes, file_digests(manifest)) + _loading_faults(repo, at.digests, writes, manifest)
 
 
 def different_documents(hub: HubClient, repo: str, at: Snapshot, writes: Mapping[str, bytes | Path]) -> list[str]:

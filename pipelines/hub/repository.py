@@ -1,6 +1,6 @@
-"""Dataset repositories on the Hub: what they hold at a revision, releases fetched from it, and the files that ours get.
+"""Dataset repositories on the Hub: their files at a revision, releases fetched from it, and the files that we publish.
 
-Two of them are rendered again for that repository: the card, which names it in its snippets and keeps the front-matter keys that
+Two of these are rendered again for that repository: the card, which names it in its snippets and keeps the front-matter keys that
 others added there, and the manifest, which holds the digest of that card. All others are the same bytes.
 
 The Hub lists the sha256 of a file in LFS and the git blob id of any other. It has computed both from the bytes that it stores.
@@ -28,8 +28,6 @@ from pipelines.raw.digests import hash_content
 from pipelines.release import folder
 
 VERSION_TAG = re.compile(r"v(\d+\.\d+\.\d+)", re.ASCII)
-
-
 MAIN = "main"
 
 
@@ -116,7 +114,7 @@ def require_release(hub: HubClient, repo: str, revision: str) -> tuple[Snapshot,
 def list_refs(hub: HubClient, repo: str) -> Refs:
     """The tags and branches of a repository."""
     refs = call(hub, "reading its tags and branches", repo, lambda: hub.api.list_repo_refs(repo, repo_type="dataset"))
-    return Refs(*({one.name: one.target_commit for one in ones} for ones in (refs.tags, refs.branches)))
+    return Refs(*({ref.name: ref.target_commit for ref in kind} for kind in (refs.tags, refs.branches)))
 
 
 def list_commits(hub: HubClient, repo: str) -> list[str]:
@@ -182,7 +180,7 @@ def fetch_release(hub: HubClient, repo: str, at: Snapshot, cache: Path) -> Path:
             new = release_dir.with_name(f".{at.sha}.new")
             shutil.rmtree(new, ignore_errors=True)
             new.mkdir()
-            _fetch(hub, repo, at, new)
+            fetch_documents(hub, repo, at, new, data=True)
             new.rename(release_dir)
     return release_dir
 
@@ -210,19 +208,23 @@ def _lock_file(commit_dir: Path) -> Path:
     return commit_dir.with_name(f".{commit_dir.name}.lock")
 
 
-def _fetch(hub: HubClient, repo: str, at: Snapshot, target: Path) -> None:
-    """Download the manifest, and the documents and data files that it names."""
+def fetch_documents(hub: HubClient, repo: str, at: Snapshot, target: Path, *, data: bool = False) -> Manifest:
+    """The manifest of a release; it and the documents that it names are downloaded into a folder. data: the data files too.
+
+    Raises ReleaseError where the snapshot has no release, or only a part of one.
+    """
     where = f"{repo} at {at.sha[:12]}"
     if folder.MANIFEST not in at.digests:
         raise ReleaseError("no release on the Hub at this revision", where=where, found="no manifest.json")
     manifest = decode(download(hub, repo, at, folder.MANIFEST, target).read_bytes(), f"{where}: manifest.json")
-    paths = [*folder.document_names(manifest), *(file.path for file in manifest.files)]
+    paths = [*folder.document_names(manifest), *(file.path for file in manifest.files if data)]
     missing = [path for path in paths if path not in at.digests]
     if missing:
         raise ReleaseError("the release on the Hub lacks a file", where=where, found=missing[0])
     for path in paths:
         download(hub, repo, at, path, target)
     shutil.rmtree(target / ".cache", ignore_errors=True)  # what the Hub's library notes beside its downloads
+    return manifest
 
 
 # The keys that a card of ours may have; any other key in a card on the Hub is somebody else's.
@@ -252,7 +254,7 @@ def published_files(
     content = writes[folder.CARD] = card.encode()
     if manifest.documents:
         published = folder.describe_document(folder.CARD, content)
-        documents = tuple(published if one.path == folder.CARD else one for one in manifest.documents)
+        documents = tuple(published if document.path == folder.CARD else document for document in manifest.documents)
         writes[folder.MANIFEST] = encode(replace(manifest, documents=documents))
     return writes, added
 
@@ -281,12 +283,16 @@ def _merge_card(card: str, published: bytes | None, where: str) -> tuple[str, li
     return f"---\n{front_matter}{added}---\n{body}", [str(key) for key in others]
 
 
-def find_differences(at: Snapshot, files: Mapping[str, bytes | Path], manifest: Manifest) -> list[str]:
-    """How the files at a snapshot differ from ours, a line for each file that does; files of other names are not looked at.
+def file_digests(manifest: Manifest) -> dict[str, str]:
+    """The sha256 of every data file of a release, by path."""
+    return {file.path: file.sha256 for file in manifest.files}
 
-    files: content or path on disk, by path in the repository. manifest: the one that our data files were verified against.
+
+def find_differences(at: Snapshot, files: Mapping[str, bytes | Path], known: Mapping[str, str]) -> list[str]:
+    """How the files at a snapshot differ from ours, a line for each file that does; files of other names are not compared.
+
+    files: content or path on disk, by path in the repository. known: the sha256 of files that were verified already.
     """
-    known = {file.path: file.sha256 for file in manifest.files}
     differences = []
     for path, content in files.items():
         listed = at.digests.get(path)

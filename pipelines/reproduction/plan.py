@@ -1,9 +1,7 @@
 """What a release asks to be built again: version, options, raw files by their digests, and the libraries that made it.
 
-A manifest is foreign data. It says which dataset, version, splits and limit, and the digests of raw files; each is compared with
-what the catalogue has. Its addresses are not fetched, its paths not opened, its module not imported.
-
-A manifest says it, and is foreign data: only a commit in hex and plain version numbers get into a command.
+A manifest is untrusted. Its dataset, version, splits, limit and digests are compared with the catalogue; its addresses are not
+fetched, its paths not opened, its module not imported. Only a commit in hex and plain version numbers get into a command.
 """
 
 import re

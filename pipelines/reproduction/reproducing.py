@@ -25,6 +25,7 @@ from pipelines.reproduction.clean_process import Job, build_in_clean_process, ma
 from pipelines.reproduction.plan import (
     COMMIT_KEY,
     OTHER_VERSION,
+    SHOWN,
     Rebuild,
     gather_raw_files,
     how_to_install,
@@ -36,7 +37,6 @@ Verdict = Literal["rows and bytes equal", "rows equal, bytes not", "rows differ"
 EXIT_CODES: Mapping[Verdict, int] = {
     "rows and bytes equal": 0, "rows equal, bytes not": 0, "rows differ": 1, "cannot say": SourceError.exit_code,
 }  # fmt: skip
-SHOWN = 200  # characters of what a manifest says
 Document = Literal["equal", "other", "only in the release", "only rebuilt"]
 
 

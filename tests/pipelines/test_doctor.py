@@ -10,7 +10,7 @@ import pytest
 from builders.raw_files import Hub
 from pipelines import doctor
 from pipelines.hub import diagnosis
-from pipelines.hub.diagnosis import Identity, Line, ask_identity, diagnose, diagnosis_page, gated_files
+from pipelines.hub.diagnosis import Line, diagnose, diagnosis_page, gated_files
 from pipelines.process import installation
 from tests.support.loopback_hub import EXPIRED, FINE_GRAINED, READER, WRITER, Blob, Commit, Fault, LoopbackHub, Repo
 from tests.support.paths import ROOT
@@ -114,11 +114,17 @@ def test_a_hub_in_trouble_is_a_warning_and_not_an_error(
     assert "unknown: the Hub answers 503" in lines["gated"][0].text
 
 
-def test_a_hub_out_of_reach_or_without_https_gets_no_second_request() -> None:
-    assert "cannot be reached" in ask_identity(WRITER, "http://127.0.0.1:9").failure
-    assert ask_identity(WRITER, "http://hub.example") == Identity(
-        None, failure="the Hub: the URL is not https, or redirects to one that is not"
-    )
+def test_a_hub_out_of_reach_or_without_https_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", WRITER)
+    for endpoint, failure in (
+        ("http://127.0.0.1:9", "the Hub cannot be reached (ConnectError)"),
+        ("http://hub.example", "the Hub: the URL is not https, or redirects to one that is not"),
+    ):
+        lines = diagnose(tmp_path / "cache", tmp_path / "outputs", offline=False, endpoint=endpoint)
+        [token] = [line for line in lines if line.topic == "token"]
+        assert (token.state, token.text) == ("warning", f"from HF_TOKEN: unknown what it may do: {failure}")
+        gated = {line.text.partition(": ")[2] for line in lines if line.topic == "gated"}
+        assert gated == {f"unknown: {failure}"}
 
 
 def test_offline_the_hub_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from builders.errors import PublishError
 from builders.spec import Tables, Version
 from cards.manifest import decode, encode
 from pipelines.hub import client, publishing
+from pipelines.hub.commits import Publication
 from pipelines.hub.planning import Plan, PublishOptions, make_plan
 from pipelines.make import BuildResult
 from pipelines.raw.download import Patience
@@ -103,7 +104,7 @@ def publish(
     *,
     token: str = WRITER,
     **timeouts: Any,
-) -> publishing.Publication:
+) -> Publication[Plan]:
     connection = publishing.login(endpoint=hub.url, token=token, patience=patience(**timeouts))
     return publishing.publish(dataset, outcome.release_dir, options, connection)
 

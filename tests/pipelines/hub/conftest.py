@@ -17,12 +17,7 @@ from pipelines.release import ledger, parquet
 from tests.support import processes
 from tests.support.first_contact import publish_golden_files
 from tests.support.loopback_hub import WRITER, LoopbackHub
-from tests.support.publishing import (
-    TERRA,
-    changed_corpus,
-    changed_pairs,
-    two_versions,
-)
+from tests.support.publishing import TERRA, changed_corpus, changed_pairs, publish, two_versions
 from tests.support.releases import sample_settings
 
 XET_SETTINGS = {  # instead of those that connecting to a Hub sets, for good, in the environment
@@ -111,3 +106,13 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[De
 def options(tmp_path: Path) -> PublishOptions:
     """Publishing options that allow golden samples, which only these tests publish."""
     return PublishOptions("org", tmp_path / "cache", ledger=tmp_path / "ledger.json", sample=True)
+
+
+@pytest.fixture
+def first_published(
+    hub: LoopbackHub, options: PublishOptions, releases: Any
+) -> tuple[Definition, dict[str, BuildResult]]:
+    """Both versions of a dataset; 1.0.0 is published."""
+    dataset, outcomes = releases()
+    publish(hub, dataset, outcomes["1.0.0"], options)
+    return dataset, outcomes

@@ -12,11 +12,7 @@ from pipelines.hub import client, publishing, repository
 from pipelines.hub.client import explain_error
 from pipelines.hub.planning import PublishOptions
 from tests.support.loopback_hub import EXPIRED, READER, WRITER, Fault, LoopbackHub
-from tests.support.publishing import (
-    REPO,
-    first_dir,
-    patience,
-)
+from tests.support.publishing import REPO, first, first_dir, patience, publish
 
 
 def test_a_missing_token_is_an_error_that_names_hf_token(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,16 +53,13 @@ def test_an_expired_token_is_reported_in_the_words_of_the_hub_without_the_token(
 def test_the_error_for_a_commit_that_the_token_may_not_make_names_the_repository(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
-    connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience())
     hub.fail_at["/commit/"] = Fault(status=403)
     with pytest.raises(PublishError, match="committing failed") as caught:
-        publishing.publish(*first_dir(releases()), options, connection)
+        publish(hub, *first(releases()), options)
     assert f"a token that may write to {REPO}" in str(caught.value)
 
 
-def test_waiting_times_follow_the_server_for_up_to_an_hour(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
-) -> None:
+def test_waiting_times_follow_the_server_for_up_to_an_hour(hub: LoopbackHub) -> None:
     waits: list[float] = []
     connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience(waits))
     for headers, seconds in (

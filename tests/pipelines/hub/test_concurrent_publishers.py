@@ -24,10 +24,9 @@ from tests.support.publishing import (
 
 
 def test_a_concurrent_commit_is_included_in_a_new_plan_and_not_overwritten(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     card = hub.tree(REPO)["README.md"].replace(b"---\n", b"---\nviewer: false\n", 1)
     hub.before_answer["/commit/main"] = lambda: hub.commit(REPO, {"README.md": card, "figure.png": b"PNG"})
     assert publish(hub, dataset, outcomes["2.0.0"], options).state == "published"
@@ -36,9 +35,10 @@ def test_a_concurrent_commit_is_included_in_a_new_plan_and_not_overwritten(
     assert [request.status for request in hub.log if "/commit/" in request.path][-2:] == [412, 200]
 
 
-def test_endless_concurrent_commits_end_in_an_error(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+def test_endless_concurrent_commits_end_in_an_error(
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
+) -> None:
+    dataset, outcomes = first_published
 
     def commit_again() -> None:
         hub.commit(REPO, {"figure.png": str(len(hub.repos[REPO].commits)).encode()})

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from builders.errors import PublishError
-from pipelines.hub import publishing
+from pipelines.hub import repository
+from pipelines.hub.client import HubClient
 from pipelines.hub.planning import PublishOptions
-from tests.support.loopback_hub import WRITER, Blob, Commit, Fault, LoopbackHub, Repo
-from tests.support.publishing import REPO, TERRA, Recovery, first, first_dir, patience, publish, verified_hash
+from tests.support.loopback_hub import Blob, Commit, Fault, LoopbackHub, Repo
+from tests.support.publishing import REPO, TERRA, Recovery, first, publish, verified_hash
 
 
 def test_a_token_without_rights_in_the_organisation_is_told_what_it_may_not_create(
     hub: LoopbackHub, options: PublishOptions, releases: Any
 ) -> None:
-    connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience())
     with pytest.raises(PublishError, match="creating the repository failed") as caught:
-        publishing.publish(*first_dir(releases()), replace(options, org="foreign"), connection)
+        publish(hub, *first(releases()), replace(options, org="foreign"))
     assert caught.value.where == f"foreign/{TERRA}"
     assert "You don't have the rights to create a dataset under this namespace" in str(caught.value)
     assert "a token that may create datasets of foreign" in str(caught.value)
@@ -47,3 +47,18 @@ def test_a_lost_answer_to_the_creation_is_no_error(hub: LoopbackHub, options: Pu
     published = publish(hub, *first(releases()), replace(options, private=True), waits=waits)
     assert (published.state, waits) == ("published", [1])
     assert hub.repos[REPO].private
+
+
+def test_a_private_release_never_gets_into_a_new_repository_that_is_public(
+    hub: LoopbackHub, options: PublishOptions, releases: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = repository.create
+
+    def create_public(connection: HubClient, repo: str, *, private: bool) -> bool:
+        assert private
+        return create(connection, repo, private=False)
+
+    monkeypatch.setattr(repository, "create", create_public)
+    with pytest.raises(PublishError, match="the repository is public"):
+        publish(hub, *first(releases()), replace(options, private=True))
+    assert hub.tree(REPO).keys() <= {".gitattributes"}

@@ -46,10 +46,9 @@ def edited(hub: LoopbackHub, old: str, new: str) -> bytes:
     ids=["body", "licence", "tags"],
 )
 def test_a_hand_edited_card_is_shown_as_a_diff_and_not_overwritten(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, old: str, new: str, line: str
+    hub: LoopbackHub, options: PublishOptions, first_published: Any, old: str, new: str, line: str
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     sha = hub.commit(REPO, {"README.md": edited(hub, old, new)})
     edits = plan(hub, dataset, outcomes["2.0.0"], options).card_edits
     assert edits[:2] == ("--- README.md of v1.0.0", "+++ README.md on main")
@@ -65,10 +64,9 @@ def test_a_hand_edited_card_is_shown_as_a_diff_and_not_overwritten(
 
 
 def test_front_matter_keys_that_others_added_are_kept_and_do_not_count_as_edits(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     hub.commit(REPO, {"README.md": edited(hub, "license: mit", "viewer: false\nlicense: mit")})
     assert plan(hub, dataset, outcomes["2.0.0"], options).card_edits == ()
     publish(hub, dataset, outcomes["2.0.0"], options)
@@ -76,28 +74,27 @@ def test_front_matter_keys_that_others_added_are_kept_and_do_not_count_as_edits(
 
 
 def test_another_order_of_keys_and_other_line_ends_do_not_count_as_edits(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     card = edited(hub, "license: mit\n", "").replace(b"---\n", b"---\nlicense: 'mit'\n", 1).replace(b"\n", b"\r\n")
     hub.commit(REPO, {"README.md": card})
     assert plan(hub, dataset, outcomes["2.0.0"], options).card_edits == ()
 
 
-def test_a_card_that_was_deleted_is_written_again(hub: LoopbackHub, options: PublishOptions, releases: Any) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+def test_a_card_that_was_deleted_is_written_again(
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
+) -> None:
+    dataset, outcomes = first_published
     hub.commit(REPO, {"README.md": None})
     publish(hub, dataset, outcomes["2.0.0"], options)
     assert hub.tree(REPO)["README.md"] == published_card(outcomes["2.0.0"])
 
 
 def test_an_edited_card_is_noticed_without_the_tag_of_its_version_too(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     hub.commit(REPO, {"README.md": edited(hub, "\n## Before you use it\n", "\n## Before you use it\n\nOne more.\n")})
     del hub.repos[REPO].tags["v1.0.0"]
     assert plan(hub, dataset, outcomes["2.0.0"], options).card_edits == (
@@ -106,10 +103,9 @@ def test_an_edited_card_is_noticed_without_the_tag_of_its_version_too(
 
 
 def test_of_a_long_diff_forty_lines_are_shown_and_long_lines_are_cut(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     lines = "".join(f"{number} {'x' * 1_000}\n" for number in range(3_000))
     hub.commit(REPO, {"README.md": edited(hub, "\n## Before you use it\n", f"\n## Before you use it\n{lines}")})
     edits = plan(hub, dataset, outcomes["2.0.0"], options).card_edits

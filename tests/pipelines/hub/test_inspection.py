@@ -161,10 +161,9 @@ def test_what_is_edited_between_commit_and_tag_never_gets_the_tag(
     "edit", [stray_file_of_the_second, edited_card_with_its_digest], ids=["a stray file", "a card"]
 )
 def test_a_pull_request_that_was_changed_before_its_merge_is_not_tagged(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, edit: Change
+    hub: LoopbackHub, options: PublishOptions, first_published: Any, edit: Change
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     opened = publish(hub, dataset, outcomes["2.0.0"], replace(options, create_pr=True))
     refs = hub.repos[REPO]
     refs.branches["main"] = refs.branches["refs/pr/1"]
@@ -174,10 +173,9 @@ def test_a_pull_request_that_was_changed_before_its_merge_is_not_tagged(
 
 
 def test_a_file_of_others_that_would_be_loaded_is_named_before_anything_is_committed(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     before = hub.commit(REPO, {"data/dev-notes.txt": b"hello", "notes.txt": b"not loaded"})
     with pytest.raises(PublishError, match="load_dataset would not give the rows of the release") as caught:
         publish(hub, dataset, outcomes["2.0.0"], options)

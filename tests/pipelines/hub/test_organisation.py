@@ -119,6 +119,13 @@ def run(
     return run
 
 
+def assert_wrong(checked: Run, revisions: list[str], *words: str) -> None:
+    """Assert that exactly these revisions are not sound, and that the page says why."""
+    assert (checked.code, checked.wrong()) == (1, revisions)
+    for sentence in words:
+        assert sentence in checked.text
+
+
 def tag(published: Published, name: str, version: str = "v2.0.0") -> str:
     return published.hub.repos[f"org/{name}"].tags[version]
 
@@ -261,10 +268,12 @@ def test_a_stray_file_that_loads_with_the_data_is_named(
     run: Callable[..., Run], published: Published, tmp_path: Path, arguments: list[str]
 ) -> None:
     published.hub.commit(f"org/{CEDR}", {"data/train-00000-of-00009.parquet": parquet(tmp_path)})
-    checked = run(*arguments)
-    assert (checked.code, checked.wrong()) == (1, [f"{CEDR} main"])
-    assert "data/train-00000-of-00009.parquet" in checked.out
-    assert "revert what was committed to main after v2.0.0" in checked.text
+    assert_wrong(
+        run(*arguments),
+        [f"{CEDR} main"],
+        "data/train-00000-of-00009.parquet",
+        "revert what was committed to main after v2.0.0",
+    )
 
 
 @pytest.mark.parametrize("arguments", [[], ["--no-download"]], ids=["downloaded", "listed"])
@@ -273,9 +282,7 @@ def test_other_rows_in_a_file_are_named(
 ) -> None:
     path = data_file(published, STS)
     published.hub.commit(f"org/{STS}", {path: without_first_row(published, STS, tmp_path)})
-    checked = run(*arguments)
-    assert (checked.code, checked.wrong()) == (1, [f"{STS} main"])
-    assert path in checked.out
+    assert_wrong(run(*arguments), [f"{STS} main"], path)
 
 
 def test_rows_of_the_right_digest_are_hashed_again(
@@ -292,9 +299,7 @@ def test_rows_of_the_right_digest_are_hashed_again(
     listed = run("--no-download")
     assert (listed.code, listed.wrong()) == (1, [f"{CEDR} main"])
     assert "its manifest names other files than that of v2.0.0" in listed.text
-    checked = run()
-    assert (checked.code, checked.wrong()) == (1, [f"{CEDR} main"])
-    assert "default/test: other rows than the manifest's" in checked.text
+    assert_wrong(run(), [f"{CEDR} main"], "default/test: other rows than the manifest's")
 
 
 @pytest.mark.parametrize(
@@ -313,23 +318,17 @@ def test_an_edited_manifest_is_named(
 ) -> None:
     manifest = json.loads(published.hub.tree(f"org/{STS}")["manifest.json"]) | change
     published.hub.commit(f"org/{STS}", {"manifest.json": json.dumps(manifest).encode()})
-    checked = run("--no-download")
-    assert (checked.code, checked.wrong()) == (1, [f"{STS} main"])
-    assert words in checked.text
+    assert_wrong(run("--no-download"), [f"{STS} main"], words)
 
 
 def test_an_edited_card_is_named(run: Callable[..., Run], published: Published) -> None:
     published.hub.commit(f"org/{CEDR}", {"README.md": b"---\nlicense: mit\n---\nmine\n"})
-    checked = run("--no-download")
-    assert (checked.code, checked.wrong()) == (1, [f"{CEDR} main"])
-    assert "README.md" in checked.out
+    assert_wrong(run("--no-download"), [f"{CEDR} main"], "README.md")
 
 
 def test_a_tag_with_another_version_is_named(run: Callable[..., Run], published: Published) -> None:
     published.hub.repos[f"org/{STS}"].tags["v1.0.0"] = tag(published, STS)
-    checked = run("--no-download")
-    assert (checked.code, checked.wrong()) == (1, [f"{STS} v1.0.0"])
-    assert f"holds {STS}@2.0.0" in checked.text
+    assert_wrong(run("--no-download"), [f"{STS} v1.0.0"], f"holds {STS}@2.0.0")
 
 
 def test_a_tag_that_the_ledger_does_not_have_is_named(run: Callable[..., Run], published: Published) -> None:
@@ -368,10 +367,9 @@ def test_a_repository_with_a_name_of_ours_and_other_content_is_named(
     tree = {"train.csv": Blob(b"a,b\n1,2\n", lfs=False)}
     published.hub.repos["org/ria-news-retrieval"] = repo = Repo(private=False)
     repo.add("main", Commit(tree, None, "mine", ""))
-    checked = run("--no-download")
-    assert (checked.code, checked.wrong()) == (1, ["ria-news-retrieval main"])
-    assert "no manifest.json" in checked.text
-    assert "publish under another --repo-name" in checked.text
+    assert_wrong(
+        run("--no-download"), ["ria-news-retrieval main"], "no manifest.json", "publish under another --repo-name"
+    )
 
 
 def test_repositories_of_other_names_are_checked_if_they_hold_a_manifest_of_ours_and_else_listed(
@@ -392,10 +390,12 @@ def test_repositories_of_other_names_are_checked_if_they_hold_a_manifest_of_ours
 
 def test_a_gated_repository_is_told_and_not_checked(run: Callable[..., Run], published: Published) -> None:
     published.hub.repos[f"org/{CEDR}"].gated = True
-    checked = run("--no-download")
-    assert (checked.code, checked.wrong()) == (1, [f"{CEDR} v2.0.0", f"{CEDR} main"])
-    assert "5 datasets: 4 sound, 1 not checked" in checked.text
-    assert "not checked: gated: only a token (HF_TOKEN) of somebody who was given access can read it" in checked.text
+    assert_wrong(
+        run("--no-download"),
+        [f"{CEDR} v2.0.0", f"{CEDR} main"],
+        "5 datasets: 4 sound, 1 not checked",
+        "not checked: gated: only a token (HF_TOKEN) of somebody who was given access can read it",
+    )
 
 
 def test_a_moved_tag_of_a_gated_repository_is_noticed(run: Callable[..., Run], published: Published) -> None:
@@ -410,9 +410,11 @@ def test_a_private_or_deleted_repository_is_told_and_not_checked(
     monkeypatch.delenv("HF_TOKEN")
     published.hub.repos[f"org/{CEDR}"].private = True
     del published.hub.repos[f"org/{RUBQ}"]
-    checked = run("--no-download")
-    assert (checked.code, checked.wrong()) == (1, [f"{CEDR} v2.0.0", f"{RUBQ} v1.0.0", f"{RUBQ} v2.0.0"])
-    assert "not checked: not found: deleted, renamed, or private and not open to this token" in checked.text
+    assert_wrong(
+        run("--no-download"),
+        [f"{CEDR} v2.0.0", f"{RUBQ} v1.0.0", f"{RUBQ} v2.0.0"],
+        "not checked: not found: deleted, renamed, or private and not open to this token",
+    )
 
 
 def test_names_limit_the_check(run: Callable[..., Run], published: Published) -> None:
@@ -423,9 +425,7 @@ def test_names_limit_the_check(run: Callable[..., Run], published: Published) ->
 
 
 def test_a_dataset_that_was_named_and_never_published_is_not_sound(run: Callable[..., Run]) -> None:
-    checked = run("ria-news", "--no-download")
-    assert (checked.code, checked.wrong()) == (1, ["ria-news-retrieval main"])
-    assert "not found" in checked.text
+    assert_wrong(run("ria-news", "--no-download"), ["ria-news-retrieval main"], "not found")
 
 
 def test_json_has_an_object_for_each_dataset(run: Callable[..., Run], published: Published) -> None:

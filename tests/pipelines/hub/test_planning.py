@@ -37,10 +37,9 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> tuple[Definition, Buil
 
 
 def test_a_tag_never_moves(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings, tmp_path: Path
+    hub: LoopbackHub, options: PublishOptions, first_published: Any, settings: BuildSettings, tmp_path: Path
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, _ = first_published
     before = hub.state()[0]
     other = make(dataset, "1.0.0", replace(settings, golden=other_golden(tmp_path / "golden")))
     with pytest.raises(PublishError, match="published with other content") as caught:
@@ -52,10 +51,9 @@ def test_a_tag_never_moves(
 
 
 def test_a_manifest_on_the_hub_is_verified_against_its_rows(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+    hub: LoopbackHub, options: PublishOptions, first_published: Any, settings: BuildSettings
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, _ = first_published
     unsharded = make(dataset, "1.0.0", settings)
     repository = hub.repos[REPO]
     manifest = json.loads(hub.tree(REPO)["manifest.json"])

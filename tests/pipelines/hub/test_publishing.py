@@ -89,10 +89,9 @@ def test_a_second_version_keeps_the_first_in_its_tag_and_describes_the_changes(
 
 
 def test_the_commit_deletes_stale_shards_and_keeps_files_of_others(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     shards = [path for path in hub.tree(REPO) if path.endswith(".parquet")]
     assert len(shards) == 2
     foreign: dict[str, bytes | None] = {
@@ -111,10 +110,9 @@ def test_the_commit_deletes_stale_shards_and_keeps_files_of_others(
 
 
 def test_the_commit_deletes_the_files_of_a_removed_config(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     manifest = json.loads(hub.tree(REPO)["manifest.json"])
     manifest["tables"][0] |= {"config": "old", "files": [{"path": "old/dev-0.parquet", "bytes": 4, "sha256": "0" * 64}]}
     hub.commit(REPO, {"manifest.json": json.dumps(manifest).encode(), "old/dev-0.parquet": b"PAR1"})
@@ -123,10 +121,9 @@ def test_the_commit_deletes_the_files_of_a_removed_config(
 
 
 def test_the_same_rows_in_different_files_count_as_already_published(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+    hub: LoopbackHub, options: PublishOptions, first_published: Any, settings: BuildSettings
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     unsharded = make(dataset, "1.0.0", settings)
     assert unsharded.manifest.files != outcomes["1.0.0"].manifest.files
     assert publish(hub, dataset, unsharded, options).state == "already published"
@@ -153,10 +150,9 @@ def test_repository_name_and_commit_message_can_be_set(
 
 
 def test_a_pull_request_does_not_change_main_and_is_tagged_after_its_merge(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     opened = publish(hub, dataset, outcomes["2.0.0"], replace(options, create_pr=True))
     assert opened.state == "pull request opened"
     assert opened.url == f"{hub.url}/datasets/{REPO}/discussions/1"
@@ -169,10 +165,9 @@ def test_a_pull_request_does_not_change_main_and_is_tagged_after_its_merge(
 
 
 def test_a_gitignore_in_the_repository_excludes_no_file(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     hub.commit(REPO, {".gitignore": b"*.parquet\nmanifest.json\n"})
     publish(hub, dataset, outcomes["2.0.0"], options)
     assert verified_hash(hub.tree(REPO)) == outcomes["2.0.0"].manifest.content_sha256
@@ -210,10 +205,9 @@ def pull_requests(hub: LoopbackHub) -> list[str]:
     ids=["the request is cut", "the answer is cut", "503", "503 after execution"],
 )
 def test_a_retried_commit_leaves_one_pull_request(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, fault: Fault
+    hub: LoopbackHub, options: PublishOptions, first_published: Any, fault: Fault
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     hub.fail_at["/commit/main"] = fault
     waits = Recovery(hub)
     opened = publish(hub, dataset, outcomes["2.0.0"], replace(options, create_pr=True), waits=waits)
@@ -224,10 +218,9 @@ def test_a_retried_commit_leaves_one_pull_request(
 
 
 def test_the_same_command_after_it_gave_up_uses_the_pull_request_that_was_opened(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     hub.fail_at["/commit/main"] = Fault(status=500, executed=True)
     request = replace(options, create_pr=True)
     with pytest.raises(PublishError, match="committing failed") as caught:
@@ -240,10 +233,9 @@ def test_the_same_command_after_it_gave_up_uses_the_pull_request_that_was_opened
 
 
 def test_a_pull_request_with_other_content_or_another_title_is_not_taken_for_ours(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     request = replace(options, create_pr=True)
     publish(hub, dataset, outcomes["2.0.0"], replace(request, message="Another title"))
     publish(hub, dataset, outcomes["2.0.0"], request)

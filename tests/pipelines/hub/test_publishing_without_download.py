@@ -9,7 +9,8 @@ import pytest
 
 from builders.errors import PublishError
 from pipelines.hub import publishing, repository
-from pipelines.hub.planning import PublishOptions
+from pipelines.hub.commits import Commit
+from pipelines.hub.planning import Plan, PublishOptions
 from pipelines.hub.repository import Snapshot, find_differences
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import REPO, TERRA, first, plan, publish, published_card
@@ -92,13 +93,12 @@ def test_a_commit_with_other_bytes_than_ours_is_not_tagged(
     change: dict[str, bytes | None], words: str,
 ) -> None:  # fmt: skip
     dataset, outcome = first(releases())
-    commit = publishing._commit
+    commit_plan = publishing.commit_plan
 
-    def commit_then_change(*arguments: Any) -> tuple[str, str | None]:
-        commit(*arguments)
-        return hub.commit(REPO, change), None
+    def commit_then_change(*arguments: Any) -> Commit[Plan]:
+        return replace(commit_plan(*arguments), sha=hub.commit(REPO, change))
 
-    monkeypatch.setattr(publishing, "_commit", commit_then_change)
+    monkeypatch.setattr(publishing, "commit_plan", commit_then_change)
     with pytest.raises(PublishError, match="does not read back as the release") as caught:
         publish(hub, dataset, outcome, by_digest)
     assert words in str(caught.value.found)
@@ -136,23 +136,15 @@ def test_a_tag_with_other_bytes_of_the_same_rows_cannot_be_confirmed_by_digests(
     assert all(path in str(caught.value.found) for path in other)
 
 
-def test_files_are_compared_by_sha256_in_lfs_and_by_git_blob_id_elsewhere(tmp_path: Path, releases: Any) -> None:
-    _, outcome = first(releases())
+def test_files_are_compared_by_sha256_in_lfs_and_by_git_blob_id_elsewhere(tmp_path: Path) -> None:
     file = tmp_path / "statistics.json"
     file.write_bytes(b"{}\n")
     sha256 = "ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356"
     git_blob = "0967ef424bce6791893e9a57bb952f80fd536e93"
     for digest in (sha256, git_blob):
         at = Snapshot("a" * 40, private=False, digests={"a.json": digest, "b.json": digest})
-        assert find_differences(at, {"a.json": b"{}\n", "b.json": file}, outcome.manifest) == []
-        assert (
-            len(
-                find_differences(
-                    at, {"a.json": b"{} \n", "b.json": outcome.release_dir / "README.md"}, outcome.manifest
-                )
-            )
-            == 2
-        )
+        assert find_differences(at, {"a.json": b"{}\n", "b.json": file}, {}) == []
+        assert len(find_differences(at, {"a.json": b"{} \n", "b.json": Path(__file__)}, {})) == 2
 
 
 @pytest.mark.parametrize("download", [True, False])

@@ -1,4 +1,4 @@
-"""Raw files in Hub repositories: which may be kept, under which path, and what a second call does."""
+"""Raw files in Hub repositories: which may be mirrored, under which path, and what a second call does."""
 
 import json
 import sys
@@ -16,16 +16,8 @@ from builders.raw_files import hub as on_the_hub
 from builders.spec import Source
 from pipelines import publish
 from pipelines.hub import client, publishing
-from pipelines.hub.raw_publishing import (
-    DONE,
-    NEW,
-    NOTHING,
-    RawOptions,
-    RawPlan,
-    RawPublication,
-    make_raw_plan,
-    publish_raw,
-)
+from pipelines.hub.commits import DONE, NEW, CommitOptions, Publication
+from pipelines.hub.raw_publishing import NOTHING, RawPlan, make_raw_plan, publish_raw
 from pipelines.raw.locations import locate
 from pipelines.raw.mirrors import parse_mirrors
 from pipelines.raw.settings import RawSettings
@@ -38,7 +30,7 @@ REPO = "org/raw-demo"
 URL = "https://a.example/file.jsonl"
 FILE = https(URL, sha256=sha256(CONTENT))
 PATH = f"sha256/{sha256(CONTENT)[:2]}/{sha256(CONTENT)}"
-OPTIONS = RawOptions("org")
+OPTIONS = CommitOptions("org")
 
 
 @pytest.fixture
@@ -53,14 +45,14 @@ def source_with(*files: RawFile, **others: Any) -> Source:
     return replace(source_of(FILE), files={file.name: file for file in files}, **others)
 
 
-def plan(hub: LoopbackHub, settings: RawSettings, source: Source, options: RawOptions = OPTIONS) -> RawPlan:
+def plan(hub: LoopbackHub, settings: RawSettings, source: Source, options: CommitOptions = OPTIONS) -> RawPlan:
     connection = client.connect(PublishError, endpoint=hub.url, token=WRITER, patience=patience())
     return make_raw_plan(source, settings, options, connection)
 
 
-def keep(
-    hub: LoopbackHub, settings: RawSettings, source: Source | None = None, options: RawOptions = OPTIONS
-) -> RawPublication:
+def mirror(
+    hub: LoopbackHub, settings: RawSettings, source: Source | None = None, options: CommitOptions = OPTIONS
+) -> Publication[RawPlan]:
     connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience())
     return publish_raw(source or source_of(FILE), settings, options, connection)
 
@@ -72,7 +64,7 @@ def test_a_file_lies_under_its_digest_beside_a_card_and_comes_back_from_there(
     monkeypatch.setattr(loopback_hub, "_is_lfs", lambda path, _: lfs and path.startswith("sha256/"))
     assert plan(hub, settings, source_of(FILE)).state == NEW
     assert hub.repos == {}
-    assert keep(hub, settings).state == "published"
+    assert mirror(hub, settings).state == "published"
     tree = hub.tree(REPO)
     assert tree[PATH] == CONTENT
     card = tree["README.md"].decode()
@@ -88,19 +80,19 @@ def test_a_file_lies_under_its_digest_beside_a_card_and_comes_back_from_there(
 
 
 def test_a_second_call_sends_nothing(hub: LoopbackHub, settings: RawSettings) -> None:
-    commit = keep(hub, settings).commit
-    again = keep(hub, settings)
+    commit = mirror(hub, settings).commit
+    again = mirror(hub, settings)
     assert (again.state, again.commit) == (DONE, commit)
     assert len(hub.repos[REPO].commits) == 2
 
 
 def test_a_file_that_is_on_the_hub_need_not_be_here(hub: LoopbackHub, settings: RawSettings, tmp_path: Path) -> None:
-    keep(hub, settings)
+    mirror(hub, settings)
     other = https("https://a.example/other", sha256=sha256(OTHER))
     elsewhere = replace(settings, raw_dir=tmp_path / "raw2")
     write(tmp_path / "raw2" / "demo" / "other", OTHER)
     source = source_with(FILE, other)
-    publication = keep(hub, elsewhere, source)
+    publication = mirror(hub, elsewhere, source)
     assert publication.plan.present == (PATH,)
     assert {"README.md", *publication.plan.names} == publication.plan.writes.keys() | {PATH}
     assert hub.tree(REPO)["README.md"].decode().count("| `sha256/") == 2
@@ -116,24 +108,24 @@ def test_an_interrupted_call_is_finished_by_the_next(hub: LoopbackHub, settings:
         except PublishError:
             continue
     hub.stop_failing()
-    keep(hub, settings)
+    mirror(hub, settings)
     assert hub.tree(REPO)[PATH] == CONTENT
 
 
 def test_somebody_elses_commit_in_between_is_kept(hub: LoopbackHub, settings: RawSettings) -> None:
-    keep(hub, settings, source_with(https("https://a.example/x", sha256=sha256(CONTENT), name="file.jsonl")))
+    mirror(hub, settings, source_with(https("https://a.example/x", sha256=sha256(CONTENT), name="file.jsonl")))
     digest = sha256(b"mine")
     hub.before_answer["/commit/main"] = lambda: hub.commit(REPO, {f"sha256/{digest[:2]}/{digest}": b"mine"})
     write(settings.raw_dir / "demo" / "other", OTHER)  # type: ignore[operator]
-    keep(hub, settings, source_with(FILE, https("https://a.example/other", sha256=sha256(OTHER))))
+    mirror(hub, settings, source_with(FILE, https("https://a.example/other", sha256=sha256(OTHER))))
     assert sum(path.startswith("sha256/") for path in hub.tree(REPO)) == 3
 
 
 def test_other_bytes_under_a_digest_are_replaced(hub: LoopbackHub, settings: RawSettings) -> None:
-    keep(hub, settings)
+    mirror(hub, settings)
     hub.commit(REPO, {PATH: OTHER})
     assert "other bytes" in plan(hub, settings, source_of(FILE)).notes[0]
-    keep(hub, settings)
+    mirror(hub, settings)
     assert hub.tree(REPO)[PATH] == CONTENT
 
 
@@ -145,7 +137,7 @@ def test_a_digest_must_be_known_to_the_source_or_to_the_committed_lock_file(
 ) -> None:
     write(settings.cache / "raw.lock.json", json.dumps({"demo/file.jsonl": _entry()}).encode())
     unknown = source_of(https(URL))
-    with pytest.raises(PublishError, match="no raw file can be kept") as caught:
+    with pytest.raises(PublishError, match="no raw file can be mirrored") as caught:
         plan(hub, settings, unknown)
     assert caught.value.found == "file.jsonl: no digest of it is known"
     write(settings.lock, json.dumps({"demo/file.jsonl": _entry()}).encode())
@@ -169,7 +161,7 @@ def test_of_an_archive_without_a_digest_the_member_is_kept(
     write(tmp_path / "raw" / "demo" / "files.zip", archive)
     outer = https("https://a.example/files.zip", **({"sha256": sha256(archive)} if known else {}))
     source = source_of(member(outer, "a/test.jsonl", sha256=sha256(CONTENT)))
-    writes = [path for path in keep(hub, settings, source).plan.writes if path != "README.md"]
+    writes = [path for path in mirror(hub, settings, source).plan.writes if path != "README.md"]
     digest = sha256(archive) if known else sha256(CONTENT)
     assert writes == [f"sha256/{digest[:2]}/{digest}"]
     assert hub.tree(REPO)[writes[0]] == (archive if known else CONTENT)
@@ -183,7 +175,7 @@ def test_a_file_that_is_nowhere_is_named(hub: LoopbackHub, settings: RawSettings
 
 def test_a_wrong_file_here_is_never_sent(hub: LoopbackHub, settings: RawSettings) -> None:
     with pytest.raises(SourceError, match="not the pinned file"):
-        keep(hub, settings, source_of(https(URL, sha256=sha256(OTHER))))
+        mirror(hub, settings, source_of(https(URL, sha256=sha256(OTHER))))
     assert hub.repos == {}
 
 
@@ -201,7 +193,7 @@ def test_a_file_that_changes_after_it_was_verified_is_never_sent(
     hub.repos[REPO].add("main", Commit({}, None, "first", ""))
     monkeypatch.setattr("pipelines.hub.raw_publishing.make_raw_plan", plan_and_change)
     with pytest.raises(PublishError, match="has changed meanwhile"):
-        keep(hub, settings, source_of(https(URL, **{kind: digests[kind]})))
+        mirror(hub, settings, source_of(https(URL, **{kind: digests[kind]})))
     assert hub.tree(REPO) == {}
 
 
@@ -219,11 +211,11 @@ def test_terms_that_are_not_known_to_permit_sharing_are_refused_unless_private_o
 ) -> None:
     source = replace(source_of(FILE), license=name, license_note="Ask the authors.")
     with pytest.raises(PublishError, match=f"licence {name} is not known to permit sharing") as caught:
-        keep(hub, settings, source)
+        mirror(hub, settings, source)
     assert caught.value.found == "Ask the authors."
     assert hub.repos == {}
     assert plan(hub, settings, source, replace(OPTIONS, rights=True)).private is False
-    keep(hub, settings, source, replace(OPTIONS, private=True))
+    mirror(hub, settings, source, replace(OPTIONS, private=True))
     assert hub.repos[REPO].private
 
 
@@ -231,7 +223,7 @@ def test_private_files_never_get_into_a_public_repository(hub: LoopbackHub, sett
     hub.repos[REPO] = Repo(private=False)
     hub.repos[REPO].add("main", Commit({}, None, "first", ""))
     with pytest.raises(PublishError, match="the repository is public"):
-        keep(hub, settings, replace(source_of(FILE), license="unknown"), replace(OPTIONS, private=True))
+        mirror(hub, settings, replace(source_of(FILE), license="unknown"), replace(OPTIONS, private=True))
     assert hub.tree(REPO) == {}
 
 
@@ -257,16 +249,16 @@ def test_a_repository_of_somebody_else_is_left_alone(
     blobs = {path: Blob(content, lfs=False) for path, content in tree.items()}
     hub.repos[REPO].add("main", Commit(blobs, None, "first", ""))
     with pytest.raises(PublishError, match=words):
-        keep(hub, settings)
+        mirror(hub, settings)
     assert hub.tree(REPO) == tree
     if "README.md" in tree:
-        keep(hub, settings, options=replace(OPTIONS, overwrite_card=True))
+        mirror(hub, settings, options=replace(OPTIONS, overwrite_card=True))
         assert PATH in hub.tree(REPO)
 
 
 def test_an_invalid_organisation_is_a_usage_error(hub: LoopbackHub, settings: RawSettings) -> None:
     with pytest.raises(UsageError, match="invalid repository name"):
-        plan(hub, settings, source_of(FILE), RawOptions("../x"))
+        plan(hub, settings, source_of(FILE), CommitOptions("../x"))
 
 
 # The command

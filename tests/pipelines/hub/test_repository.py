@@ -25,10 +25,9 @@ from tests.support.releases import NAMES, definition_of
 
 
 def test_front_matter_keys_added_by_others_survive_and_our_keys_win(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     card = hub.tree(REPO)["README.md"].decode()
     ours = card.split("---\n")[1]
     theirs = ours.replace("license: mit", "license: gpl") + "viewer: false\nextra_gated_prompt: Будьте добры\nno: 1\n"
@@ -51,10 +50,9 @@ def test_front_matter_keys_added_by_others_survive_and_our_keys_win(
     "card", [b"", b"no front matter", b"---\n[broken\n---\n", b"---\n- a list\n---\n", b"\xff\xfe"]
 )
 def test_a_card_without_valid_front_matter_is_replaced(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, card: bytes
+    hub: LoopbackHub, options: PublishOptions, first_published: Any, card: bytes
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     hub.commit(REPO, {"README.md": card})
     publish(hub, dataset, outcomes["2.0.0"], replace(options, overwrite_card=True))
     assert hub.tree(REPO)["README.md"] == published_card(outcomes["2.0.0"])
@@ -80,10 +78,9 @@ def test_a_release_from_before_digests_of_documents_is_published_with_its_manife
 
 
 def test_a_version_without_croissant_does_not_keep_that_of_the_version_before(
-    hub: LoopbackHub, options: PublishOptions, releases: Any, settings: BuildSettings
+    hub: LoopbackHub, options: PublishOptions, first_published: Any, settings: BuildSettings
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     assert hub.tree(REPO)["croissant.json"] == (outcomes["1.0.0"].release_dir / "croissant.json").read_bytes()
     old = make(dataset, "2.0.0", settings)
     documents = tuple(one for one in old.manifest.documents if one.path != "croissant.json")
@@ -120,10 +117,9 @@ def test_an_edited_croissant_is_not_published(
 
 
 def test_a_card_edited_on_the_hub_does_not_keep_the_next_version_from_being_compared(
-    hub: LoopbackHub, options: PublishOptions, releases: Any
+    hub: LoopbackHub, options: PublishOptions, first_published: Any
 ) -> None:
-    dataset, outcomes = releases()
-    publish(hub, dataset, outcomes["1.0.0"], options)
+    dataset, outcomes = first_published
     edited = hub.commit(REPO, {"README.md": hub.tree(REPO)["README.md"] + b"thanks\n"})
     hub.repos[REPO].tags["v1.0.0"] = edited
     planned = plan(hub, dataset, outcomes["2.0.0"], options)

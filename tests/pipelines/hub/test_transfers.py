@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from builders.errors import PublishError, SourceError
-from pipelines.hub import client, publishing, repository
+from pipelines.hub import client, repository
 from pipelines.hub.planning import PublishOptions
 from pipelines.release import folder
 from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
-from tests.support.publishing import REPO, Recovery, first, first_dir, patience, publish, verified_hash
+from tests.support.publishing import REPO, Recovery, first, patience, publish, verified_hash
 
 # What publishing does first, in the middle and last; uploads go through LFS.
 PATHS = {
@@ -56,9 +56,8 @@ def test_a_busy_hub_is_waited_for_as_long_as_it_asks(
     hub: LoopbackHub, options: PublishOptions, releases: Any, path: str
 ) -> None:
     waits = Recovery(hub)
-    connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience(waits))
     hub.fail_at[path] = Fault(status=503, headers={"Retry-After": "400"})
-    assert publishing.publish(*first_dir(releases()), options, connection).state == "published"
+    assert publish(hub, *first(releases()), options, waits=waits).state == "published"
     assert waits == [400]
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from builders.errors import PublishError, SourceError
-from pipelines.hub import client, publishing, repository
+from pipelines.hub import client, repository
 from pipelines.hub.planning import PublishOptions
 from pipelines.release import folder
-from tests.support.loopback_hub import WRITER, Fault, LoopbackHub
+from tests.support.loopback_hub import Fault, LoopbackHub
 from tests.support.loopback_xet import plain_chunk, read_xorb
 from tests.support.processes import environment
-from tests.support.publishing import REPO, RUBQ, TERRA, Recovery, first, first_dir, patience, publish, verified_hash
+from tests.support.publishing import REPO, RUBQ, TERRA, Recovery, first, patience, publish, verified_hash
 
 
 @pytest.fixture(autouse=True)
@@ -88,10 +88,9 @@ def test_a_store_that_denies_access_is_a_question_of_the_token_and_is_not_asked_
     hub: LoopbackHub, options: PublishOptions, releases: Any, part: str
 ) -> None:
     waits: list[float] = []
-    connection = publishing.login(endpoint=hub.url, token=WRITER, patience=patience(waits))
     hub.fail_at[part] = Fault(status=403)
     with pytest.raises(PublishError) as caught:
-        publishing.publish(*first_dir(releases()), options, connection)
+        publish(hub, *first(releases()), options, waits=waits)
     assert caught.value.found == "the Hub's Xet storage answered 403 Forbidden"
     assert caught.value.todo == f"use a token that may write to {REPO} (HF_TOKEN, or hf auth login)"
     assert caught.value.exit_code == 5
@@ -197,7 +196,7 @@ def test_a_file_that_the_store_gives_back_changed_is_noticed(
 
 
 @pytest.mark.parametrize(
-    ("error", "words", "passing"),
+    ("error", "words", "transient"),
     [
         (RuntimeError("Task error: File reconstruction error: IO Error: No space left on device (os error 28)"),
          "No space left on device (os error 28)", False),
@@ -207,8 +206,8 @@ def test_a_file_that_the_store_gives_back_changed_is_noticed(
          "the Hub's Xet storage: Authentication error: credentials expired", False),
     ],
 )  # fmt: skip
-def test_other_errors_of_xet_are_shown_without_addresses(error: Exception, words: str, passing: bool) -> None:
-    assert client.explain_error(error) == client.Trouble(words, passing=passing)
+def test_other_errors_of_xet_are_shown_without_addresses(error: Exception, words: str, transient: bool) -> None:
+    assert client.explain_error(error) == client.Trouble(words, transient=transient)
 
 
 def test_an_error_of_anything_else_is_not_taken_for_one_of_xet() -> None:

@@ -14,7 +14,7 @@ from cards.manifest import Recipe
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.raw.settings import RawSettings
 from pipelines.release import folder
-from pipelines.reproduction import rebuild, reproducing
+from pipelines.reproduction import clean_process, reproducing
 from pipelines.reproduction.clean_process import Job
 from pipelines.reproduction.reproducing import EXIT_CODES, Reproduction, reproduce, require_sound
 from tests.support.altered_releases import copy_release, recompress, with_manifest, with_rows
@@ -38,7 +38,7 @@ def terra(golden_release: Callable[..., BuildResult], tmp_path: Path) -> Path:
 
 def again(release_dir: Path, raw: RawSettings, **options: Any) -> Reproduction:
     """Reproduce a release in this process."""
-    return reproduce(release_dir, require_sound(release_dir), raw, **{"build": rebuild.build} | options)
+    return reproduce(release_dir, require_sound(release_dir), raw, **{"build": clean_process.build} | options)
 
 
 def never(_: Job) -> None:
@@ -321,7 +321,7 @@ def test_real_raw_files_are_found_by_digest_and_the_build_sees_only_links_to_the
     def build(job: Job) -> None:
         links = [path for path in Path(job.folder, "raw").rglob("*") if path.is_symlink()]
         seen.append([path.relative_to(job.folder).as_posix() for path in links])
-        rebuild.build(job)
+        clean_process.build(job)
 
     assert again(release_dir, full.raw, build=build).verdict == "rows and bytes equal"
     assert seen == [["raw/terra/val.jsonl"]]
