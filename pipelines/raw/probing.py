@@ -29,7 +29,7 @@ from pipelines.process.files import locked, write_atomically
 from pipelines.process.safe_text import safe_text
 from pipelines.process.tables import fact, table, wrap
 from pipelines.process.terminal import format_size
-from pipelines.raw.download import CONTENT_RANGE, UNSATISFIED_RANGE, FileVersion, file_version, is_passing, retry_after
+from pipelines.raw.download import SIZE, FileVersion, file_version, is_passing, retry_after, stated_size
 from pipelines.raw.mirrors import VARIABLE
 from pipelines.raw.pins import Pin, find_pin
 from pipelines.raw.requests import HUB, file_url, https_check, hub_token, seconds_before_retry, user_agent
@@ -50,7 +50,6 @@ WRONG = frozenset({"gone", "other size", "other digest", "changed", "page", "red
 GONE = frozenset({404, 410, 451})
 MAX_ETAG = 80  # characters that are shown, and more than servers send
 HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-SIZE = re.compile(r"\d{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ def read_answer(response: httpx.Response, *, on_hub: bool) -> Answer:
     digest = digest.removeprefix("W/").strip('"').lower()
     digest = digest if HEX.fullmatch(digest) else ""
     linked = headers.get("X-Linked-Size", "") if on_hub else ""
-    size = int(linked) if SIZE.fullmatch(linked) else _size(response)
+    size = int(linked) if SIZE.fullmatch(linked) else stated_size(response)
     page = headers.get("Content-Type", "").strip().lower().startswith(("text/html", "application/xhtml"))
     empty = response.status_code == 416 and size == 0  # no byte of an empty file can be asked for
     return Answer(
@@ -164,19 +163,6 @@ def _find_change(answer: Answer, before: Remembered) -> tuple[str, str] | None:
 def _shown(etag: str) -> str:
     """An ETag for reading: a server may send any text, of any length."""
     return safe_text(etag[:MAX_ETAG])
-
-
-def _size(response: httpx.Response) -> int | None:
-    """The size of the whole file, where the response says it."""
-    content_range = response.headers.get("Content-Range", "")
-    if response.status_code == 206:
-        match = CONTENT_RANGE.fullmatch(content_range)
-        return int(match[2]) if match and SIZE.fullmatch(match[2]) else None
-    if response.status_code == 416:
-        unsatisfied = UNSATISFIED_RANGE.fullmatch(content_range)
-        return int(unsatisfied[1]) if unsatisfied and SIZE.fullmatch(unsatisfied[1]) else None
-    length = response.headers.get("Content-Length", "")
-    return int(length) if SIZE.fullmatch(length) else None
 
 
 AT_ONCE = 4  # requests
