@@ -103,13 +103,13 @@ def _probe(files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_jso
     """Ask for files without downloading them; returns 1 where one is wrong, 3 where a server does not answer, else 0."""
     from builders.errors import SourceError
     from pipelines.process.stages import show_stages, stage
-    from pipelines.raw.probing import MEMORY, WRONG, count_asked, probe_as_json, probe_files, probe_page
+    from pipelines.raw.probing import MEMORY, WRONG, count_asked, probe_files, probe_page, to_json
 
     with show_stages("probe"), stage("asking", total=count_asked(files), unit="files") as advance:
         probed = probe_files(files, settings, advance)
     if as_json:
         for file in probed:
-            command.print_json(probe_as_json(file))
+            command.print_json(to_json(file))
     else:
         command.print_page(probe_page(probed, settings.cache / MEMORY, width=command.width()))
     states = {file.judgement.state for file in probed}
