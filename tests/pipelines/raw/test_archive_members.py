@@ -18,6 +18,7 @@ from tests.support.raw_files import (
     OTHER,
     PIN,
     cached_names,
+    error_of,
     git_blob,
     local_path,
     locate_file,
@@ -80,12 +81,10 @@ def test_another_archive_is_refused_even_if_the_member_is_right(
     other = make_zip(MEMBERS | {"more": b"more"})
     archive = serve(server, other, "files.zip", sha256=sha256(ARCHIVES["files.zip"]))
     file = member(archive, "a/test.jsonl", **PIN)
-    with pytest.raises(SourceError, match=r"demo/files.zip is not the pinned file"):
-        locate_file(file, raw_settings)
+    assert "demo/files.zip is not the pinned file" in str(error_of(locate_file, file, raw_settings))
     assert cached_names(raw_settings) == set()
     write_local(raw_settings, other, "files.zip")
-    with pytest.raises(SourceError, match=r"demo/files.zip is not the pinned file"):
-        locate_file(file, raw_settings)
+    assert "demo/files.zip is not the pinned file" in str(error_of(locate_file, file, raw_settings))
 
 
 def test_a_member_with_another_digest_is_refused(raw_settings: RawSettings) -> None:
@@ -126,8 +125,7 @@ def test_a_directory_in_an_archive_is_not_a_member(raw_settings: RawSettings, na
 @pytest.mark.parametrize("name", ARCHIVES)
 def test_a_truncated_archive_is_an_error(raw_settings: RawSettings, name: str) -> None:
     write_local(raw_settings, ARCHIVES[name][: len(ARCHIVES[name]) // 2], name)
-    with pytest.raises(SourceError, match="cannot be read"):
-        locate_file(member(by_hand(name, "ask"), "a/test.jsonl"), raw_settings)
+    assert "cannot be read" in str(error_of(locate_file, member(by_hand(name, "ask"), "a/test.jsonl"), raw_settings))
 
 
 def test_a_flipped_bit_in_a_zip_is_an_error(raw_settings: RawSettings) -> None:

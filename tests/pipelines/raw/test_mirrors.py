@@ -26,6 +26,7 @@ from tests.support.raw_files import (
     OTHER,
     PIN,
     TOKEN,
+    error_of,
     files_in,
     git_blob,
     locate_file,
@@ -61,11 +62,10 @@ def with_mirrors(raw_settings: RawSettings, *mirrors: object, **others: Any) -> 
 
 def fails(file: RawFile, raw_settings: RawSettings) -> SourceError:
     """The error of looking for a file; nothing is left in the cache."""
-    with pytest.raises(SourceError) as caught:
-        locate_file(file, raw_settings)
+    error = error_of(locate_file, file, raw_settings)
     kept = [name for name in files_in(raw_settings.cache) if name.startswith("raw/") and not name.endswith(".lock")]
     assert kept == []
-    return caught.value
+    return error
 
 
 # What is configured
