@@ -41,9 +41,6 @@ def test_each_request_names_this_package_and_its_version(download: Download, ser
 def test_a_git_blob_id_pins_as_well_as_a_sha256(download: Download, server: FaultyServer, framing: str) -> None:
     server.fail("/file.bin", Fault(framing=framing))
     assert download(Pin(git_blob=BLOB)) == Digest(SHA256, len(CONTENT), BLOB)
-
-
-def test_a_wrong_git_blob_id_is_refused_even_if_the_sha256_is_right(download: Download) -> None:
     assert "not the pinned file" in str(error_of(download, Pin(sha256=SHA256, git_blob="0" * 40)))
 
 
@@ -117,10 +114,11 @@ def test_the_error_for_a_web_page_in_place_of_the_file_shows_its_size_and_type(
     assert names(cache) == []
 
 
-@pytest.mark.parametrize("framing", ["chunked", "close"])
-def test_a_web_page_of_unannounced_size_is_recognised(
+@pytest.mark.parametrize("framing", ["length", "chunked", "close"])
+def test_a_web_page_is_recognised_and_the_partial_file_is_deleted(
     download: Download, server: FaultyServer, cache: Path, framing: str
 ) -> None:
+    leave_partial(cache, CONTENT[:1000], server.url + "/file.bin", etag(CONTENT))
     server.always["/file.bin"] = Fault(body=PAGE, framing=framing)
     assert "an HTML page of 2 KB" in str(error_of(download))
     assert len(server.log) == 1
@@ -137,26 +135,14 @@ def test_another_file_is_refused_by_its_digest(download: Download, server: Fault
     assert names(cache) == []
 
 
-def test_a_file_of_another_size_is_not_downloaded(download: Download, server: FaultyServer, cache: Path) -> None:
-    server.files["/file.bin"] = bytes(50_000_000)
-    assert "binary data of 50 MB" in str(error_of(download))
-    assert names(cache) == []
-
-
-def test_a_body_is_dropped_once_it_is_too_long(download: Download, server: FaultyServer, cache: Path) -> None:
-    server.files["/file.bin"] = bytes(50_000_000)
-    server.always["/file.bin"] = Fault(framing="chunked")
-    assert "is not the pinned file" in str(error_of(download))
-    assert server.log[0].sent < 50_000_000
-    assert names(cache) == []
-
-
-def test_the_partial_file_is_deleted_when_another_file_arrives(
+def test_a_file_of_another_size_is_not_downloaded_and_a_body_is_dropped_once_it_is_too_long(
     download: Download, server: FaultyServer, cache: Path
 ) -> None:
-    leave_partial(cache, CONTENT[:1000], server.url + "/file.bin", etag(CONTENT))
-    server.always["/file.bin"] = Fault(body=PAGE)
-    assert "an HTML page of 2 KB" in str(error_of(download))
+    server.files["/file.bin"] = bytes(50_000_000)
+    server.fail("/file.bin", Fault(), Fault(framing="chunked"))
+    assert "binary data of 50 MB" in str(error_of(download))
+    assert "is not the pinned file" in str(error_of(download))
+    assert server.log[1].sent < 50_000_000
     assert names(cache) == []
 
 
@@ -289,17 +275,16 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_shows_a_progress_bar_in_bytes(download: Download, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_a_progress_bar_in_bytes_and_a_pipe_shows_none(
+    download: Download, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    download()
+    assert capsys.readouterr() == ("", "")
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     download()
     assert "demo/file.bin" in terminal.getvalue()
     assert "300k" in terminal.getvalue()
-
-
-def test_a_pipe_shows_no_progress_bar(download: Download, capsys: pytest.CaptureFixture[str]) -> None:
-    download()
-    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

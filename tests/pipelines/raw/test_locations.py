@@ -56,15 +56,10 @@ def test_a_downloaded_file_comes_from_the_cache_the_next_time(raw_settings: RawS
     assert (first.origin, second.origin) == ("download", "cache")
     assert replace(second, origin="download") == first
     assert first.raw.path.read_bytes() == CONTENT
+    assert (first.name, first.url) == ("file.jsonl", f"{server.url}/file.jsonl")
+    assert (first.sha256, first.bytes, first.verified) == (sha256(CONTENT), len(CONTENT), True)
+    assert locate_file(file, replace(raw_settings, offline=True)) == second
     assert len(server.log) == 1
-
-
-def test_a_located_file_has_the_name_url_and_digest_of_the_manifest(
-    raw_settings: RawSettings, server: FaultyServer
-) -> None:
-    located = locate_file(serve(server, **PIN), raw_settings)
-    assert (located.name, located.url) == ("file.jsonl", f"{server.url}/file.jsonl")
-    assert (located.sha256, located.bytes, located.verified) == (sha256(CONTENT), len(CONTENT), True)
 
 
 def test_a_name_may_contain_directories(raw_settings: RawSettings, server: FaultyServer) -> None:
@@ -292,12 +287,6 @@ def test_the_error_for_a_file_missing_offline_lists_the_paths_searched(
     assert "or run without --offline" in str(error.todo)
     assert error.exit_code == 3
     assert server.log == []
-
-
-def test_a_cached_file_is_used_offline(raw_settings: RawSettings, server: FaultyServer) -> None:
-    file = serve(server, **PIN)
-    locate_file(file, raw_settings)
-    assert locate_file(file, replace(raw_settings, offline=True)).origin == "cache"
 
 
 def test_the_error_for_a_server_that_is_down_says_where_to_put_the_file(

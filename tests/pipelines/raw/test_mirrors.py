@@ -176,18 +176,11 @@ def test_the_publisher_is_retried_less_where_there_are_mirrors(
     server: FaultyServer, folder: Path, raw_settings: RawSettings
 ) -> None:
     file = serve(server, **PIN)
-    server.always["/file.jsonl"] = Fault(status=503)
-    locate_file(file, with_mirrors(raw_settings, folder))
-    assert len(server.log) == 3
-
-
-def test_the_publisher_of_an_archive_is_retried_less_where_mirrors_may_have_its_member(
-    server: FaultyServer, folder: Path, raw_settings: RawSettings
-) -> None:
-    file = member(serve(server, name="files.zip"), "a/test.jsonl", **PIN)
-    server.always["/files.zip"] = Fault(status=503)
-    assert locate_file(file, with_mirrors(raw_settings, folder)).origin == "mirror"
-    assert len(server.log) == 3
+    of_an_archive = member(serve(server, name="files.zip"), "a/test.jsonl", **PIN)
+    server.always = {path: Fault(status=503) for path in server.files}
+    for number, needed in enumerate((file, of_an_archive), 1):
+        assert locate_file(needed, with_mirrors(raw_settings, folder)).origin == "mirror"
+        assert len(server.log) == 3 * number
 
 
 def test_a_file_that_is_fetched_by_hand_may_come_from_a_mirror(mirror: FaultyServer, raw_settings: RawSettings) -> None:
@@ -241,10 +234,11 @@ def test_offline_asks_folders_alone(mirror: FaultyServer, folder: Path, raw_sett
 def test_a_file_of_no_known_digest_is_never_taken_from_a_mirror(
     server: FaultyServer, folder: Path, raw_settings: RawSettings
 ) -> None:
-    file = serve(server)
+    files = (serve(server), member(serve(server, name="files.zip"), "a/test.jsonl"))
     server.files.clear()
-    error = fails(file, with_mirrors(raw_settings, folder))
-    assert error.found == "status 404; mirrors not asked, because no digest of it is known"
+    for file in files:
+        error = fails(file, with_mirrors(raw_settings, folder))
+        assert error.found == "status 404; mirrors not asked, because no digest of it is known"
 
 
 def test_a_wrong_file_below_raw_dir_is_an_error_whatever_mirrors_have(folder: Path, raw_settings: RawSettings) -> None:
@@ -296,15 +290,6 @@ def test_a_plan_offline_names_the_member_that_a_folder_has(folder: Path, raw_set
     file = member(https("https://a.example/files.zip"), "a/test.jsonl", name="test.jsonl", **PIN)
     plan = plan_file(source_of(file), "file", with_mirrors(raw_settings, folder, offline=True))
     assert (plan.name, plan.origin, plan.where) == ("test.jsonl", "mirror", str(folder / PATH))
-
-
-def test_a_member_without_a_digest_in_an_archive_without_one_is_never_taken_from_a_mirror(
-    server: FaultyServer, folder: Path, raw_settings: RawSettings
-) -> None:
-    file = member(serve(server, name="files.zip"), "a/test.jsonl")
-    server.files.clear()
-    error = fails(file, with_mirrors(raw_settings, folder))
-    assert error.found == "status 404; mirrors not asked, because no digest of it is known"
 
 
 def test_a_member_that_is_nowhere_names_the_archive_and_all_that_was_asked(

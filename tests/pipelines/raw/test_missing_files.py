@@ -65,6 +65,9 @@ def test_the_reasons_tell_downloads_from_terms_and_from_files_fetched_by_hand(ra
         "instrusum/human_eval.json": "gated",
         "genie/ratings.jsonl": "by hand",
     }
+    terra = missing["terra/TERRa.zip"]
+    assert (terra.bytes, terra.instructions, terra.datasets) == (907_346, None, ("terra-pairclassification",))
+    assert terra.url == "https://russiansuperglue.com/tasks/download/TERRa"
     assert missing["instrusum/human_eval.json"].url == "https://huggingface.co/datasets/Salesforce/InstruSum"
     assert "JSON lines" in str(missing["genie/ratings.jsonl"].instructions)
 
@@ -106,13 +109,6 @@ def test_the_summary_of_the_catalogue_fits_the_page_and_names_every_dataset(raw:
     assert all(name in text for name in NAMES)
     assert text.count("massive/amazon-massive-dataset-1.1.tar.gz") == 1
     assert "docs-0.jsonl.gz ... miracl-corpus-v1.0-ru/docs-19.jsonl.gz" in text.replace("\n    ", " ")
-
-
-def test_a_missing_file_has_its_reason_its_size_and_its_address(raw: RawSettings) -> None:
-    [file] = find_missing_files(needs("terra-pairclassification"), raw)
-    assert (file.name, file.reason, file.bytes) == ("terra/TERRa.zip", "offline", 907_346)
-    assert file.url == "https://russiansuperglue.com/tasks/download/TERRa"
-    assert (file.instructions, file.datasets) == (None, ("terra-pairclassification",))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import json
 import os
 import stat
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -74,21 +75,25 @@ def test_a_local_file_without_a_known_digest_is_used_unverified_and_not_recorded
     assert read_lock_file(raw_settings.lock) == {}
 
 
-def test_a_local_file_of_another_size_is_refused_even_without_a_known_digest(raw_settings: RawSettings) -> None:
-    write_local(raw_settings)
-    with pytest.raises(SourceError, match="16,999 bytes"):
-        locate_file(by_hand("file.jsonl", "ask", bytes=len(CONTENT) - 1), raw_settings)
+@pytest.mark.parametrize(
+    ("content", "pin", "words"),
+    [
+        (CONTENT, {"bytes": len(CONTENT) - 1}, "16,999 bytes"),
+        (b"", PIN, "an empty file of 0 bytes"),
+        (GIT_LFS_POINTER, {}, "a git-lfs pointer of 134 bytes"),
+    ],
+    ids=["another size", "empty", "git-lfs pointer"],
+)
+def test_a_local_file_that_cannot_be_the_pinned_one_is_refused(
+    raw_settings: RawSettings, content: bytes, pin: dict[str, Any], words: str
+) -> None:
+    write_local(raw_settings, content)
+    assert words in str(error_of(locate_file, by_hand("file.jsonl", "ask", **pin), raw_settings))
 
 
 def test_an_empty_file_is_verified_like_any_other(raw_settings: RawSettings) -> None:
     write_local(raw_settings, b"")
     assert locate_file(by_hand("file.jsonl", "ask", sha256=sha256(b"")), raw_settings).bytes == 0
-    assert "an empty file of 0 bytes" in str(error_of(locate_file, by_hand("file.jsonl", "ask", **PIN), raw_settings))
-
-
-def test_a_git_lfs_pointer_is_never_accepted_as_the_file(raw_settings: RawSettings) -> None:
-    write_local(raw_settings, GIT_LFS_POINTER)
-    assert "a git-lfs pointer of 134 bytes" in str(error_of(locate_file, by_hand("file.jsonl", "ask"), raw_settings))
 
 
 def test_a_web_page_is_accepted_only_as_an_html_file(raw_settings: RawSettings) -> None:
