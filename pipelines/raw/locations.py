@@ -23,7 +23,7 @@ from pipelines.raw.mirror_downloads import explain_failure, fetch_from_mirrors, 
 from pipelines.raw.mirrors import find_in_folders
 from pipelines.raw.pins import HEAD, record_digest, require_content
 from pipelines.raw.requests import HUB, file_url, hub_token
-from pipelines.raw.settings import FileRequest, RawSettings, make_request, reread_pin
+from pipelines.raw.settings import FileRequest, RawSettings, make_request
 
 
 def missing_reason(location: Location) -> Literal["offline", "gated", "by hand"]:
@@ -268,7 +268,8 @@ def find_stored(request: FileRequest) -> StoredFile:
     if (cached := _find_cached(request)) is not None:
         return cached
     with lock_cached_file(path, request.name):
-        request = reread_pin(request)
+        # Another command may have recorded a pin meanwhile.
+        request = make_request(request.source, request.file, request.settings, request.member)
         if (cached := _find_cached(request)) is not None:
             return cached
         if path.exists():
