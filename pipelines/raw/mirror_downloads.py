@@ -48,9 +48,9 @@ def explain_failure(request: FileRequest, failure: SourceError) -> SourceError:
 def fetch_from_mirrors(request: FileRequest, target: Path, failure: SourceError) -> Digest:
     """Get a file from the first mirror that has it; the caller holds `lock_cached_file(target)`.
 
-    failure: why the file is not to be had otherwise.
+    failure: why the file cannot be obtained otherwise.
 
-    Raises SourceError: `failure`, with what each mirror said; or for a disk that is full.
+    Raises SourceError: `failure` with the answer of each mirror, or the error for a full disk.
     """
     if not may_ask_mirrors(request):
         raise explain_failure(request, failure)
@@ -101,7 +101,7 @@ def _impatient(patience: Patience) -> Patience:
 
 
 def _explain(failure: SourceError, answers: list[str]) -> SourceError:
-    """The error that a file is nowhere, with what each mirror said."""
+    """The error for a file that is nowhere, with the answer of each mirror."""
     if not answers:
         return failure
     found = "; ".join([failure.found or failure.what, *answers])
@@ -111,7 +111,7 @@ def _explain(failure: SourceError, answers: list[str]) -> SourceError:
 
 
 def _answer(request: FileRequest, error: SourceError) -> str:
-    """What a mirror said, in words."""
+    """The answer of a mirror in words."""
     if error.found in LACKS:
         return f"it does not have {request.file.name}"
     if error.found in HIDES:
