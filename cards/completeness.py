@@ -15,6 +15,7 @@ from builders.spec import read_docstring, version_key
 from cards import front_matter
 from cards.texts import (
     CITATIONS,
+    INCOMPLETE,
     MARK,
     NOT_WRITTEN,
     WRITE,
@@ -31,6 +32,7 @@ from cards.texts import (
     split_sections,
 )
 
+UNWRITTEN = frozenset({NOT_WRITTEN, INCOMPLETE})  # gaps that a sample may have, and a complete release may not
 MAX_TITLE = 50  # characters that the Hub shows of a title
 NAMED_SOURCE = re.compile(r"README|et al\.,? \d{4}|card on the Hub|\d{4}, section|\.com|Koehn, 2005")
 
@@ -43,7 +45,7 @@ class _AnyCount(dict[str, str]):
 
 
 def require_complete(definition: Definition, version: str, *, sample: bool) -> tuple[str, ...]:
-    """Check before a build that nothing is missing. sample: marks of what is still to be written are accepted.
+    """Check before a build that nothing is missing. sample: marks and a section that are still to be written are accepted.
 
     Returns a note about what is still to be written; empty for a finished dataset.
 
@@ -51,7 +53,7 @@ def require_complete(definition: Definition, version: str, *, sample: bool) -> t
     """
     dataset, source = definition.dataset.name, definition.source.name
     gaps = find_text_gaps(definition)
-    missing = [gap for gap in gaps if gap.level == "build" or (gap.what == NOT_WRITTEN and not sample)]
+    missing = [gap for gap in gaps if gap.level == "build" or (gap.what in UNWRITTEN and not sample)]
     if missing:
         raise gaps_error(ReleaseError, f"{dataset}@{version}", source, missing)
     unfinished = any(gap.level == "finish" for gap in gaps)

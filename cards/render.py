@@ -116,7 +116,7 @@ def render(
 
 def read_filled_prose(dataset: Dataset, manifest: Manifest) -> Prose:
     """The prose of a dataset with the numbers of one release in it."""
-    prose = read_prose(manifest.source, dataset.name, manifest.version)
+    prose = read_prose(manifest.source, dataset.name, manifest.version, sample=manifest.sample)
     rows = {(table.config, table.split): table.rows for table in manifest.tables}
     numbers = release_numbers(dataset.task, rows, manifest.recipe.options, manifest.observed)
     where = f"prose of {dataset.name}"

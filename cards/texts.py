@@ -74,6 +74,8 @@ def gaps_error(kind: type[DatasetError], name: str, source: str, gaps: Sequence[
 WRITE_PROSE = "write it; docs/adding-a-dataset.md shows a whole file"
 INCOMPLETE = "the prose for the card is incomplete"
 OF_A_VERSION = re.compile(rf"(?:Decided in|Limits of) (?:{VERSION.pattern})")
+# In place of the section of a dataset, on the card of a sample.
+UNWRITTEN_SECTION = "Not written yet.\n\n## Decided\n\n- Not written yet.\n\n## Limits\n\n- Not written yet."
 
 
 @dataclass(frozen=True)
@@ -94,19 +96,21 @@ class Prose:
     columns: str
 
 
-def read_prose(source: str, dataset: str, version: str) -> Prose:
+def read_prose(source: str, dataset: str, version: str, *, sample: bool = False) -> Prose:
     """The prose of a dataset from `prose/<source>.md`, with its placeholders.
 
     The file has a section `# <source>` with `## Provenance`, and for each dataset a section `# <dataset>` with `## Decided` and
     `## Limits`, perhaps `## Choices` and `## Columns`. For one version, `## Decided in 2.0.0` and `## Limits of 2.0.0` replace
     these.
 
+    sample: the section of the dataset may be missing; its card then says that it is not written yet.
+
     Raises ReleaseError for a missing file or section, and for a section that no card shows.
     """
-    if gaps := list(prose_gaps(source, dataset)):
+    if gaps := [gap for gap in prose_gaps(source, dataset) if gap.level == "build" or not sample]:
         raise gaps_error(ReleaseError, f"{dataset}@{version}", source, gaps)
     sections = split_sections(prose_path(source).read_text("utf-8"), "# ")
-    about, parts = (split_sections(sections[name], "## ") for name in (source, dataset))
+    about, parts = (split_sections(sections.get(name) or UNWRITTEN_SECTION, "## ") for name in (source, dataset))
     return Prose(
         about[""],
         about["Provenance"],
@@ -135,7 +139,8 @@ def _part_gaps(
 ) -> Iterator[Gap]:
     """What a section of a prose file lacks; the text before the first heading has the name ''."""
     if not sections.get(name):
-        yield Gap(INCOMPLETE, str(path), WRITE_PROSE, f"'# {name}'")
+        # A second dataset of a source gets its sample before its prose: the rows show what there is to write.
+        yield Gap(INCOMPLETE, str(path), WRITE_PROSE, f"'# {name}'", level="finish" if optional else "build")
         return
     parts = split_sections(sections[name], "## ")
     for heading in required:

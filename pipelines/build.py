@@ -260,7 +260,7 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
     from pipelines.build_report.outcomes import failure_to_json
     from pipelines.hub.publishable import require_rights
     from pipelines.make import plan_build
-    from pipelines.raw.missing_files import log_missing_files
+    from pipelines.raw.missing_files import list_needs, log_missing_files
 
     code, lacking = 0, []
     for definition, version in datasets:
@@ -286,7 +286,7 @@ def _dry_run(datasets: list[tuple[Definition, str]], settings: BuildSettings, or
             print(f"  {file.origin:<10}{file.name}{where}")
         if org:
             print(f"  then publish it: embedding-datasets publish {plan.dataset}@{version} --org {org} --dry-run")
-    log_missing_files(lacking, settings.raw, settings.splits)
+    log_missing_files(list_needs(lacking, settings.splits), settings.raw, settings.splits)
     return code
 
 

@@ -12,11 +12,11 @@ from pipelines.process.terminal import format_size
 if TYPE_CHECKING:
     import argparse
 
-    from builders.catalogue import Definition
     from builders.errors import MissingFile
     from builders.raw_files import RawFile
     from builders.spec import Source
     from pipelines.raw.locations import LocatedFile
+    from pipelines.raw.missing_files import NeededFiles
     from pipelines.raw.settings import RawSettings
 
 EXAMPLES = """\
@@ -30,24 +30,21 @@ EXAMPLES = """\
 def main() -> int:
     """Fetch the raw files of the named datasets; returns the exit code: that of the first file that failed, or 0."""
     options = command.parse(parser(), _check_options)
-    from builders.catalogue import needed_files, requested_splits
     from pipelines.build_report.outcomes import error_to_json
     from pipelines.process.stages import show_stages, stage
     from pipelines.process.tables import table
     from pipelines.raw.locations import locate
-    from pipelines.raw.missing_files import log_missing_files, missing_file_of
+    from pipelines.raw.missing_files import list_needs, log_missing_files, missing_file_of
 
     settings = command.raw_settings(options)
-    datasets = command.resolve_datasets(options.names or ["all"])
-    sources = {}  # by source and file: datasets of one source share files
-    for definition, version in datasets:
-        for key in needed_files(definition, requested_splits(definition, options.splits), version):
-            sources[definition.source.name, key] = definition.source
+    needs = list_needs(command.resolve_datasets(options.names or ["all"]), options.splits)
+    # By source and file: datasets of one source share files.
+    sources = {(need.definition.source.name, key): need.definition.source for need in needs for key in need.keys}
     if options.probe:
         files = [(source, source.files[key]) for (_, key), source in sources.items()]
         return _probe(files, settings, as_json=options.json)
     if options.dry_run:
-        return _dry_run(datasets, settings, options.splits, as_json=options.json)
+        return _dry_run(needs, settings, options.splits, as_json=options.json)
     failed: dict[str, MissingFile] = {}
     code, rows = 0, [["file", "size", "sha256", "state", "from"]]
     for number, ((_, key), source) in enumerate(sources.items(), 1):
@@ -72,7 +69,7 @@ def main() -> int:
     if not options.json and len(rows) > 1:
         command.print_page(table(rows, width=command.width()).splitlines())
     if failed:
-        log_missing_files(datasets, settings, options.splits, failed.values())
+        log_missing_files(needs, settings, options.splits, failed.values())
     return code
 
 
@@ -104,13 +101,13 @@ def _probe(files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_jso
     """Ask for files without downloading them; returns 1 where one is wrong, 3 where a server does not answer, else 0."""
     from builders.errors import SourceError
     from pipelines.process.stages import show_stages, stage
-    from pipelines.raw.probing import MEMORY, WRONG, count_asked, probe_files, probe_page, probe_to_json
+    from pipelines.raw.probing import MEMORY, WRONG, count_asked, probe_files, probe_page, to_json
 
     with show_stages("probe"), stage("asking", total=count_asked(files), unit="files") as advance:
         probed = probe_files(files, settings, advance)
     if as_json:
         for file in probed:
-            command.print_json(probe_to_json(file))
+            command.print_json(to_json(file))
     else:
         command.print_page(probe_page(probed, settings.cache / MEMORY, width=command.width()))
     states = {file.judgement.state for file in probed}
@@ -118,23 +115,22 @@ def _probe(files: list[tuple[Source, RawFile]], settings: RawSettings, *, as_jso
 
 
 def _dry_run(
-    datasets: Sequence[tuple[Definition, str]], settings: RawSettings, splits: tuple[str, ...] | None, *, as_json: bool
+    needs: Sequence[NeededFiles], settings: RawSettings, splits: tuple[str, ...] | None, *, as_json: bool
 ) -> int:
     """Show where each file would come from; returns 3 where one is missing, as fetching would."""
     from dataclasses import asdict
 
     from builders.errors import SourceError
-    from pipelines.raw.downloads import download_page, plan_downloads
-    from pipelines.raw.missing_files import log_missing_files
+    from pipelines.raw.missing_files import download_page, log_missing_files, plan_downloads
 
-    plans = plan_downloads(datasets, settings, splits)
+    plans = plan_downloads(needs, settings)
     if as_json:
         for plan in plans:
             command.print_json(asdict(plan))
     else:
         print("\n".join(download_page(plans, width=command.width())))
     if any(plan.origin in {"missing", "by-hand"} for plan in plans):
-        log_missing_files(datasets, settings, splits)
+        log_missing_files(needs, settings, splits)
         return SourceError.exit_code
     return 0
 

@@ -15,7 +15,7 @@ from cards.kinds import SAMPLE
 from cards.manifest import Identity, Recipe, options_as_read
 from pipelines.checking.checks import check_release
 from pipelines.process.stages import stage
-from pipelines.raw.locations import GOLDEN, find_input, golden_input, plan_file, require_golden
+from pipelines.raw.locations import GOLDEN, golden_input, locate, plan_file, require_golden
 from pipelines.release import fingerprint, folder, ledger
 from pipelines.release.comparison import describe_difference
 from pipelines.release.finding_files import write_findings
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from builders.catalogue import Definition
     from cards.manifest import Manifest
     from cards.scores import Scores
-    from pipelines.raw.locations import Input, PlannedFile
+    from pipelines.raw.locations import LocatedFile, PlannedFile
     from pipelines.raw.settings import RawSettings
     from pipelines.release.ledger import LedgerEntry
 
@@ -155,24 +155,28 @@ def plan_build(definition: Definition, version: str, settings: BuildSettings) ->
 
 def _find_inputs(
     definition: Definition, version: str, splits: tuple[str, ...], settings: BuildSettings
-) -> dict[str, Input]:
+) -> dict[str, LocatedFile]:
     """The raw files that some splits of a version need, by key, present and verified."""
     keys, source = needed_files(definition, splits, version), definition.source
     if settings.sample:
         require_golden(source, keys, settings.golden)
-    found: dict[str, Input] = {}
+    found: dict[str, LocatedFile] = {}
     with stage("raw files", total=len(keys), unit="files") as advance:
         for key in keys:
             if settings.sample:
                 found[key] = golden_input(source, key, settings.golden, limit=settings.limit)
             else:
-                found[key] = find_input(source, key, settings.raw, limit=settings.limit)
+                found[key] = locate(source, key, settings.raw, limit=settings.limit)
             advance(1)
     return found
 
 
 def _identity(
-    definition: Definition, version: str, splits: tuple[str, ...], inputs: dict[str, Input], settings: BuildSettings
+    definition: Definition,
+    version: str,
+    splits: tuple[str, ...],
+    inputs: dict[str, LocatedFile],
+    settings: BuildSettings,
 ) -> Identity:
     dataset, module = definition.dataset, definition.entry.module
     options = options_as_read(dataset.options(version, sample=settings.sample))

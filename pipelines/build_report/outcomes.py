@@ -73,7 +73,7 @@ def describe_release(
     files = tuple(
         replace(
             file,
-            origin=_origin(definition.source, file, raw),
+            origin=_since(file, plan_file(definition.source, _key(definition.source, file), raw).origin),
             sha256=entries[file.name].sha256,
             bytes=entries[file.name].bytes,
         )
@@ -164,10 +164,6 @@ def _lock_entries(source: Source, files: Sequence[ReportedFile], raw: RawSetting
     stored = [stored_file(file) for file in source.files.values() if f"{source.name}/{file.name}" in obtained]
     names = {f"{source.name}/{file.name}" for file in stored if not is_pinned(file)}
     return {name: recorded[name] for name in sorted(names) if name in recorded}
-
-
-def _origin(source: Source, file: ReportedFile, raw: RawSettings) -> Origin:
-    return _since(file, plan_file(source, _key(source, file), raw).origin)
 
 
 def _since(file: ReportedFile, origin: str) -> Origin:

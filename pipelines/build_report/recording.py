@@ -14,7 +14,7 @@ from pipelines.build_report.records import DatasetReport, State, begin_report, u
 from pipelines.build_report.redaction import Failure, report_error
 from pipelines.process.installation import ROOT
 from pipelines.process.terminal import summary_level
-from pipelines.raw.missing_files import NeededFiles, missing_file_of, missing_files_summary
+from pipelines.raw.missing_files import list_needs, missing_file_of, missing_files_summary
 from pipelines.raw.settings import RawSettings
 
 # Called once a dataset, in their order: state, the manifest of its release, and what failed.
@@ -99,17 +99,17 @@ def _summary(
 ) -> list[str]:
     """The end of a build: how many datasets are in which state, what they lack, and what could be built without it."""
     states: list[tuple[str, State, str]] = []
-    needs: list[NeededFiles] = []
+    lacking: list[tuple[Definition, str]] = []
     failed: list[MissingFile] = []
     for (definition, version), (state, error) in zip(datasets, ended, strict=True):
         missing = missing_file_of(error) if error is not None and raw is not None else None
         states.append((f"{definition.dataset.name}@{version}", state, "" if missing or not error else error.what))
         if missing is not None:
-            needs.append(NeededFiles(definition, version, requested_splits(definition, splits)))
+            lacking.append((definition, version))
             failed.append(missing)
-    if raw is None or not needs:
+    if raw is None or not lacking:
         return [summarize(states)]
-    counted, *lines = missing_files_summary(needs, raw, splits, failed)
+    counted, *lines = missing_files_summary(list_needs(lacking, splits), raw, splits, failed)
     return [summarize(states, missing=counted), *lines, ""]
 
 

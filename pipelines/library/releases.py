@@ -161,12 +161,11 @@ def _build(definition: Definition, version: str, settings: BuildSettings, damage
 
 def _missing_files(definition: Definition, version: str, settings: BuildSettings) -> list[MissingRawFile]:
     """The raw files that a build lacks and cannot download; none for a sample."""
-    from pipelines.raw.missing_files import NeededFiles, find_missing_files
+    from pipelines.raw.missing_files import find_missing_files, list_needs
 
     if settings.sample:
         return []
-    splits = catalogue.requested_splits(definition, settings.splits)
-    return find_missing_files([NeededFiles(definition, version, splits)], settings.raw)
+    return find_missing_files(list_needs([(definition, version)], settings.splits), settings.raw)
 
 
 def _missing_files_error(

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import msgspec
 
@@ -28,7 +28,7 @@ from cards.manifest import INVALID_JSON
 from pipelines.process.files import write_atomically
 from pipelines.process.terminal import format_size, progress_bar
 from pipelines.raw.digests import CHUNK, Digest, Hasher, unusable_cache_error
-from pipelines.raw.pins import HEAD, Pin, placeholder_error, read_head, wrong_file_error
+from pipelines.raw.pins import HEAD, Pin, placeholder_error, read_head, require_content, wrong_file_error
 from pipelines.raw.requests import describe_end, describe_wait, https_check, seconds_before_retry, user_agent
 
 if TYPE_CHECKING:
@@ -80,7 +80,6 @@ class PartialFile:
         self._url = url
         self._note_path = target.with_name(target.name + ".part.json")
         self._hasher: Hasher | None = None
-        self._stream: IO[bytes] | None = None
         self.version, self.total = self._read_note()
 
     @property
@@ -119,22 +118,18 @@ class PartialFile:
             self._hasher = self._hash_content(total)
 
     @contextmanager
-    def appending(self) -> Iterator[None]:
-        """Open the file for `append`, after `start` or `resume`; all appended bytes are in the file when the block ends."""
-        with self.path.open("ab") as stream:
-            self._stream = stream
-            try:
-                yield
-            finally:
-                self._stream = None
+    def appending(self) -> Iterator[Callable[[bytes], None]]:
+        """A function that writes and hashes the next bytes, after `start` or `resume`; at the end all are in the file."""
+        hasher = self._hasher
+        assert hasher is not None, "appending() is called after start() or resume()"
 
-    def append(self, chunk: bytes) -> None:
-        """Write and hash the next bytes."""
-        assert self._stream is not None, "append() is called inside appending()"
-        assert self._hasher is not None, "append() is called after start() or resume()"
-        self._stream.write(chunk)
-        self._hasher.update(chunk)
-        self.size += len(chunk)
+        def append(chunk: bytes) -> None:
+            stream.write(chunk)
+            hasher.update(chunk)
+            self.size += len(chunk)
+
+        with self.path.open("ab") as stream:
+            yield append
 
     def digest(self) -> Digest:
         """The digests of the bytes received so far."""
@@ -171,8 +166,8 @@ class PartialFile:
 
 
 BUSY = frozenset({408, 425, 429})
-CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
-UNSATISFIED_RANGE = re.compile(r"bytes \*/(\d+)")
+CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)", re.ASCII)
+SIZE = re.compile(r"\d{1,18}", re.ASCII)
 
 
 def is_passing(status: int) -> bool:
@@ -186,27 +181,32 @@ def file_version(response: httpx.Response) -> FileVersion:
     return FileVersion(etag if etag.startswith('"') else None, response.headers.get("Last-Modified") or None)
 
 
+def stated_size(response: httpx.Response) -> int | None:
+    """The size in bytes of the whole file, as the headers of a response state it; None where they do not."""
+    size = response.headers.get("Content-Length", "")
+    if response.status_code in {206, 416}:
+        content_range = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        size = content_range[2] if content_range else ""
+    return int(size) if SIZE.fullmatch(size) else None
+
+
 def total_size(response: httpx.Response, pinned_size: int | None) -> int | None:
-    """The size in bytes that the whole file should have; None where neither the response nor the pin says.
+    """The size in bytes that the whole file should have; None where neither the response nor the pin states it.
 
     A body that is neither chunked nor of known length ends where the connection does, and may have been cut off: only the pinned
     size can tell.
     """
-    if response.status_code == 206:
-        content_range = CONTENT_RANGE.fullmatch(response.headers["Content-Range"])
-        return int(content_range[2]) if content_range and content_range[2] != "*" else pinned_size
-    length = response.headers.get("Content-Length")
-    if length is not None:
-        return int(length)
-    return None if "Transfer-Encoding" in response.headers else pinned_size
+    size = stated_size(response)
+    is_chunked = response.status_code != 206 and "Transfer-Encoding" in response.headers
+    return pinned_size if size is None and not is_chunked else size
 
 
 def is_continuation(response: httpx.Response, part: PartialFile) -> bool:
     """Whether a 206 response starts where the partial file ends, in the same version of the file."""
     content_range = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-    if content_range is None or not part.size or int(content_range[1]) != part.size:
+    if content_range is None or not part.size or content_range[1] != str(part.size):
         return False
-    if part.pin.bytes is not None and content_range[2] not in {"*", str(part.pin.bytes)}:
+    if part.pin.bytes is not None and stated_size(response) not in {None, part.pin.bytes}:
         return False
     return not file_version(response).contradicts(part.version)
 
@@ -217,8 +217,7 @@ def confirms_complete(response: httpx.Response, part: PartialFile) -> bool:
     A server that lost the rest of the file would say so too. It is believed only where a digest will be compared, or where the
     response that began the file gave the same size.
     """
-    unsatisfied = UNSATISFIED_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-    if unsatisfied is None or int(unsatisfied[1]) != part.size:
+    if stated_size(response) != part.size:
         return False
     return part.pin.has_digest or part.total == part.size
 
@@ -306,32 +305,55 @@ def download_file(request: DownloadRequest, target: Path, patience: Patience) ->
 
     Raises SourceError where the server denies or lacks the file, keeps failing or sends another file, and for a full disk.
     """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+    with disk_errors(request.name, target):
         part = PartialFile(target, request.url, request.pin)
         digest = _receive_all(request, part, patience)
         if part.resumed and not request.pin.matches(digest):
             logger.info("%s: the resumed download is not the pinned file; downloading all of it again", request.name)
             part.discard()
             digest = _receive_all(request, part, patience)
-        _verify(request, part, digest)
-        part.move_to(target)
-    except OSError as error:
-        raise disk_error(request.name, target, error) from error
+        _keep(request, part, digest, target)
     return digest
 
 
-def _verify(request: DownloadRequest, part: PartialFile, digest: Digest) -> None:
-    """Compare a complete download with its pin. Raises SourceError, and deletes the download, where it is another file."""
-    head, todo = read_head(part.path), request.wrong_content_hint
-    error = None
-    if not request.pin.matches(digest):
-        error = wrong_file_error(request.name, request.url, head, digest, request.pin, todo=todo)
-    elif not request.pin.has_digest:
-        error = placeholder_error(request.name, request.url, head, digest.bytes, todo=todo)
-    if error is not None:
+def copy_file(request: DownloadRequest, source: Path, size: int, target: Path) -> Digest:
+    """Copy the first `size` bytes of a file on this machine to `target`; otherwise as `download_file`, but never resumed.
+
+    Raises SourceError where the file cannot be read or is not the pinned one, and for a full disk.
+    """
+    with disk_errors(request.name, target):
+        part = PartialFile(target, request.url, request.pin)
         part.discard()
-        raise error
+        part.start(FileVersion(), size)
+        with part.appending() as append, progress_bar(request.name, size) as bar:
+            for chunk in _chunks(source, size):
+                append(chunk)
+                bar.update(len(chunk))
+        digest = part.digest()
+        _keep(request, part, digest, target)
+    return digest
+
+
+def _chunks(path: Path, size: int) -> Iterator[bytes]:
+    """The first `size` bytes of a file. Raises SourceError where it cannot be read: an OSError would be one of the cache."""
+    try:
+        with path.open("rb") as stream:
+            while size > 0 and (chunk := stream.read(min(CHUNK, size))):
+                size -= len(chunk)
+                yield chunk
+    except OSError as error:
+        raise SourceError("not readable", found=error.strerror or str(error)) from error
+
+
+def _keep(request: DownloadRequest, part: PartialFile, digest: Digest, target: Path) -> None:
+    """Put a complete file in its place. Raises SourceError, and deletes the file, where it is not the pinned one."""
+    head, todo = read_head(part.path), request.wrong_content_hint
+    try:
+        require_content(request.name, request.url, head, digest, request.pin, todo=todo)
+    except SourceError:
+        part.discard()
+        raise
+    part.move_to(target)
 
 
 def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience) -> Digest:
@@ -433,9 +455,9 @@ def _receive(response: httpx.Response, request: DownloadRequest, part: PartialFi
         part.start(file_version(response), total)
     bar.total, bar.n = total, part.size
     bar.refresh()
-    with part.appending():
+    with part.appending() as append:
         for chunk in chunks:
-            part.append(chunk)
+            append(chunk)
             bar.update(len(chunk))
             if part.is_too_long:
                 break
@@ -456,6 +478,16 @@ def _check_disk_space(request: DownloadRequest, part: PartialFile, total: int | 
             expected=f"{format_size(total - part.size)} for the file, {format_size(RESERVE)} in reserve",
             todo="free some space, or set EMBEDDING_DATASETS_CACHE to a directory on a larger disk",
         ).of_this_machine()
+
+
+@contextmanager
+def disk_errors(name: str, target: Path) -> Iterator[None]:
+    """Create the folder of a file of the cache; an OSError in the block becomes the error for a cache that cannot be written."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise disk_error(name, target, error) from error
 
 
 def disk_error(name: str, target: Path, error: OSError) -> SourceError:

@@ -1,7 +1,7 @@
 """Where a raw file is: below `--raw-dir`, in the cache, at its URL or on a mirror; and whether it is the pinned one."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -9,7 +9,7 @@ from typing import Literal
 from huggingface_hub import constants
 
 from builders.errors import MissingReason, SourceError, UsageError
-from builders.raw_files import ByHand, GitHub, Hub, Location, Member
+from builders.raw_files import ByHand, GitHub, Hub, Location, Member, RawFile
 from builders.reading.archives import open_raw
 from builders.spec import Raw, Source
 from cards.manifest import RawEntry
@@ -21,9 +21,9 @@ from pipelines.raw.digests import Digest, cache_digest, hash_file, lock_cached_f
 from pipelines.raw.download import DownloadRequest, download_file
 from pipelines.raw.mirror_downloads import explain_failure, fetch_from_mirrors, may_ask_mirrors, patience_before_mirrors
 from pipelines.raw.mirrors import find_in_folders
-from pipelines.raw.pins import HEAD, placeholder_error, read_head, record_digest, wrong_file_error
+from pipelines.raw.pins import HEAD, record_digest, require_content
 from pipelines.raw.requests import HUB, file_url, hub_token
-from pipelines.raw.settings import FileRequest, RawSettings, make_request, reread_pin
+from pipelines.raw.settings import FileRequest, RawSettings, make_request
 
 
 def missing_reason(location: Location) -> Literal["offline", "gated", "by hand"]:
@@ -93,7 +93,7 @@ def publisher_request(request: FileRequest) -> DownloadRequest:
     return DownloadRequest(request.name, url, request.pin, version, access_hint, alternative, token, denied)
 
 
-Origin = Literal["raw-dir", "cache", "download", "mirror"]
+Origin = Literal["raw-dir", "cache", "download", "mirror", "golden"]
 
 logger = logging.getLogger(__name__)
 
@@ -115,15 +115,22 @@ class LocatedFile:
     verified: bool
     origin: Origin
 
+    @property
+    def entry(self) -> RawEntry:
+        """The entry of a manifest."""
+        return RawEntry(self.name, self.url, self.sha256, self.bytes, self.verified)
+
 
 @dataclass(frozen=True)
 class PlannedFile:
     """Where a raw file would come from; with `by-hand` and `missing`, locate() would fail.
 
-    where: the path to read, the URL to download, or what to do. bytes: the size of the download, if known.
+    name: as in its source. file: what is read or downloaded: the raw file, or the archive that contains it. where: the path to
+    read, the URL to download, or what to do. bytes: the size of `file`, if the source or a lock file gives it.
     """
 
     name: str
+    file: RawFile
     origin: Origin | Literal["by-hand", "missing"]
     where: str
     bytes: int | None
@@ -177,26 +184,33 @@ def plan_file(source: Source, key: str, settings: RawSettings) -> PlannedFile:
     file = source.files[key]
     request = make_request(source, file, settings)
     requests = [request]  # any of them serves
-    local = _find_in_raw_dir(request)
     if isinstance(file.location, Member):
         request = make_request(source, file.location.archive, settings, member=file)
-        requests.insert(0, request)
-        local = local or _find_in_raw_dir(request)
-    if local is not None:
-        return PlannedFile(file.name, "raw-dir", str(local), None)
-    for one in requests:
-        if _existing_file(one.cached_path) is not None:
-            return PlannedFile(file.name, "cache", str(one.cached_path), None)
-    location = request.file.location
-    if settings.offline or isinstance(location, ByHand):
-        mirrored = [path for one in requests if (path := find_in_folders(settings.mirrors, one.pin)) is not None]
-        if mirrored:
-            return PlannedFile(file.name, "mirror", str(mirrored[0]), None)
+        requests.append(request)
+    for origin, present, path in _local_paths(requests):
+        if path is not None:
+            return PlannedFile(file.name, present.file, origin, str(path), present.pin.bytes)
+    location, size = request.file.location, request.pin.bytes
     if isinstance(location, ByHand):
-        return PlannedFile(file.name, "by-hand", by_hand_instructions(location, request), None)
+        return PlannedFile(file.name, request.file, "by-hand", by_hand_instructions(location, request), size)
     if settings.offline:
-        return PlannedFile(file.name, "missing", placement(request), None)
-    return PlannedFile(file.name, "download", file_url(location) or "", request.pin.bytes)
+        return PlannedFile(file.name, request.file, "missing", placement(request), size)
+    return PlannedFile(file.name, request.file, "download", file_url(location) or "", size)
+
+
+def _local_paths(requests: Sequence[FileRequest]) -> Iterator[tuple[Origin, FileRequest, Path | None]]:
+    """The paths on this machine that are tried for a raw file, and for its archive, in this order; None where nothing is.
+
+    Folders that are mirrors are tried only where nothing may be downloaded.
+    """
+    for request in requests:
+        yield "raw-dir", request, _find_in_raw_dir(request)
+    for request in reversed(requests):
+        yield "cache", request, _existing_file(request.cached_path)
+    settings = requests[-1].settings
+    if settings.offline or isinstance(requests[-1].file.location, ByHand):
+        for request in reversed(requests):
+            yield "mirror", request, find_in_folders(settings.mirrors, request.pin)
 
 
 def _check_raw_dir(settings: RawSettings) -> None:
@@ -245,31 +259,30 @@ def find_stored(request: FileRequest) -> StoredFile:
         return StoredFile(local, "raw-dir", digest, request.pin.has_digest)
     if isinstance(request.file.location, Member):
         raise nested_archive_error(request)
-    cached = Raw(request.name, request.cached_path)
+    path = request.cached_path
     if request.settings.offline or isinstance(request.file.location, ByHand):
-        if _existing_file(cached.path) is None:
+        if _existing_file(path) is None:
             return _find_mirrored(request, missing_file_error(request))
-        digest = _verify(cached, request, todo="remove or replace it")
-        return StoredFile(cached.path, "cache", digest, request.pin.has_digest)
-    match = _match_cached(cached, request)
-    if match is not None:
-        return StoredFile(cached.path, "cache", match, request.pin.has_digest)
-    with lock_cached_file(cached.path, request.name):
-        request = reread_pin(request)
-        match = _match_cached(cached, request)
-        if match is not None:
-            return StoredFile(cached.path, "cache", match, request.pin.has_digest)
-        if cached.path.exists():
+        digest = _verify(Raw(request.name, path), request, todo="remove or replace it")
+        return StoredFile(path, "cache", digest, request.pin.has_digest)
+    if (cached := _find_cached(request)) is not None:
+        return cached
+    with lock_cached_file(path, request.name):
+        # Another command may have recorded a pin meanwhile.
+        request = make_request(request.source, request.file, request.settings, request.member)
+        if (cached := _find_cached(request)) is not None:
+            return cached
+        if path.exists():
             logger.info("%s: the cached copy is not the pinned file; downloading it again", request.name)
         origin: Origin = "download"
         try:
-            digest = download_file(publisher_request(request), cached.path, patience_before_mirrors(request))
+            digest = download_file(publisher_request(request), path, patience_before_mirrors(request))
         except SourceError as error:
             if error.local:
                 raise
-            digest, origin = fetch_from_mirrors(request, cached.path, error), "mirror"
-        cache_digest(cached, request.settings.digest_cache, digest)
-    return StoredFile(cached.path, origin, digest, request.pin.has_digest)
+            digest, origin = fetch_from_mirrors(request, path, error), "mirror"
+        cache_digest(Raw(request.name, path), request.settings.digest_cache, digest)
+    return StoredFile(path, origin, digest, request.pin.has_digest)
 
 
 def _find_member(
@@ -281,10 +294,9 @@ def _find_member(
     """
     in_raw_dir = _find_in_raw_dir(archive_request) is not None
     if not in_raw_dir and request.pin.has_digest and _existing_file(archive_request.cached_path) is None:
-        cached = Raw(request.name, request.cached_path)
-        match = _match_cached(cached, request)
-        if match is not None:
-            return StoredFile(cached.path, "cache", match, verified=True), None, match
+        cached = _find_cached(request)
+        if cached is not None:
+            return cached, None, cached.digest
     try:
         stored = find_stored(archive_request)
         try:
@@ -305,24 +317,24 @@ def _find_member(
 
 def _find_mirrored(request: FileRequest, failure: SourceError) -> StoredFile:
     """Get a file from a mirror into the cache. Raises `failure` where none has it."""
-    cached = Raw(request.name, request.cached_path)
     if not may_ask_mirrors(request):
         raise explain_failure(request, failure)
-    with lock_cached_file(cached.path, request.name):
-        match = _match_cached(cached, request)
-        if match is not None:
-            return StoredFile(cached.path, "cache", match, verified=True)
-        digest = fetch_from_mirrors(request, cached.path, failure)
-        cache_digest(cached, request.settings.digest_cache, digest)
-    return StoredFile(cached.path, "mirror", digest, verified=True)
+    path = request.cached_path
+    with lock_cached_file(path, request.name):
+        if (cached := _find_cached(request)) is not None:
+            return cached
+        digest = fetch_from_mirrors(request, path, failure)
+        cache_digest(Raw(request.name, path), request.settings.digest_cache, digest)
+    return StoredFile(path, "mirror", digest, verified=True)
 
 
-def _match_cached(raw: Raw, request: FileRequest) -> Digest | None:
-    """The digests of a file in the cache, if it exists and matches its pin."""
-    if _existing_file(raw.path) is None:
+def _find_cached(request: FileRequest) -> StoredFile | None:
+    """The file in the cache, if it exists and matches its pin."""
+    path, pin = request.cached_path, request.pin
+    if _existing_file(path) is None:
         return None
-    digest = hash_file(raw, request.settings.digest_cache, git_blob=request.pin.git_blob is not None)
-    return digest if request.pin.matches(digest) else None
+    digest = hash_file(Raw(request.name, path), request.settings.digest_cache, git_blob=pin.git_blob is not None)
+    return StoredFile(path, "cache", digest, pin.has_digest) if pin.matches(digest) else None
 
 
 def _verify(raw: Raw, request: FileRequest, *, todo: str) -> Digest:
@@ -330,13 +342,9 @@ def _verify(raw: Raw, request: FileRequest, *, todo: str) -> Digest:
     pin = request.pin
     digest = hash_file(raw, request.settings.digest_cache, git_blob=pin.git_blob is not None)
     where = str(raw.path) if raw.member is None else f"{raw.path}: {raw.member}"
-    if not pin.matches(digest):
+    if not pin.matches(digest) or (raw.member is None and not pin.has_digest):
         with open_raw(raw, as_stored=True) as stream:
-            raise wrong_file_error(raw.name, where, stream.read(HEAD), digest, pin, todo=todo)
-    if raw.member is None and not pin.has_digest:
-        error = placeholder_error(raw.name, where, read_head(raw.path), digest.bytes, todo=todo)
-        if error is not None:
-            raise error
+            require_content(raw.name, where, stream.read(HEAD), digest, pin, todo=todo)
     return digest
 
 
@@ -346,23 +354,6 @@ def _record(request: FileRequest, digest: Digest) -> None:
 
 
 GOLDEN = installation.golden_samples()
-
-
-@dataclass(frozen=True)
-class Input:
-    """A raw file as a build takes it: the handle for the recipe, and the manifest's entry."""
-
-    raw: Raw
-    entry: RawEntry
-
-
-def find_input(source: Source, key: str, settings: RawSettings, *, limit: int | None) -> Input:
-    """A raw file from wherever `locate` finds it, verified. limit: the number of records to read, None for all.
-
-    Raises SourceError for a file that is missing or is not the pinned one.
-    """
-    file = locate(source, key, settings, limit=limit)
-    return Input(file.raw, RawEntry(file.name, file.url, file.sha256, file.bytes, file.verified))
 
 
 def missing_golden_files(source: Source, keys: Iterable[str], golden: Path) -> list[Gap]:
@@ -379,8 +370,8 @@ def require_golden(source: Source, keys: Iterable[str], golden: Path) -> None:
         raise gaps_error(SourceError, source.name, source.name, gaps)
 
 
-def golden_input(source: Source, key: str, golden: Path, *, limit: int | None) -> Input:
-    """A raw file of the source's golden sample.
+def golden_input(source: Source, key: str, golden: Path, *, limit: int | None) -> LocatedFile:
+    """A raw file of the source's golden sample. limit: the number of records to read, None for all.
 
     Raises SourceError where the sample lacks it.
     """
@@ -392,5 +383,5 @@ def golden_input(source: Source, key: str, golden: Path, *, limit: int | None) -
             where=str(golden),
             todo="install the package again, or run this in a checkout of the repository",
         )
-    entry = RawEntry(name, None, file_sha256(path), path.stat().st_size, verified=False)
-    return Input(Raw(f"{source.name}/raw/{name}", path, limit=limit), entry)
+    raw = Raw(f"{source.name}/raw/{name}", path, limit=limit)
+    return LocatedFile(raw, name, None, file_sha256(path), path.stat().st_size, verified=False, origin="golden")

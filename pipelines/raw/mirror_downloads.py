@@ -3,7 +3,6 @@
 import logging
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,11 +11,10 @@ from huggingface_hub import constants
 
 from builders.errors import SourceError
 from builders.raw_files import Member
-from pipelines.process.terminal import progress_bar
-from pipelines.raw.digests import CHUNK, Digest
-from pipelines.raw.download import DownloadRequest, FileVersion, PartialFile, Patience, disk_error, download_file
+from pipelines.raw.digests import Digest
+from pipelines.raw.download import DownloadRequest, Patience, copy_file, download_file
 from pipelines.raw.mirrors import FolderMirror, HubMirror, Mirror, WebMirror, digest_path
-from pipelines.raw.pins import HEAD, describe_content, find_pin
+from pipelines.raw.pins import find_pin
 from pipelines.raw.requests import hub_token
 from pipelines.raw.settings import FileRequest
 
@@ -50,24 +48,26 @@ def explain_failure(request: FileRequest, failure: SourceError) -> SourceError:
 def fetch_from_mirrors(request: FileRequest, target: Path, failure: SourceError) -> Digest:
     """Get a file from the first mirror that has it; the caller holds `lock_cached_file(target)`.
 
-    failure: why the file is not to be had otherwise.
+    failure: why the file cannot be obtained otherwise.
 
-    Raises SourceError: `failure`, with what each mirror said; or for a disk that is full.
+    Raises SourceError: `failure` with the answer of each mirror, or the error for a full disk.
     """
     if not may_ask_mirrors(request):
         raise explain_failure(request, failure)
     answers = []
-    level = logging.INFO if _is_news(request, failure) else logging.DEBUG
+    # Users know which files are not on this machine. They do not know that a publisher failed; for a member, its archive did.
+    absent = failure.missing is not None and failure.missing.reason in {"offline", "by hand"}
+    level = logging.DEBUG if absent or isinstance(request.file.location, Member) else logging.INFO
     logger.log(level, "%s: %s; asking mirrors", request.name, failure.found or failure.what)
     for mirror in _mirrors(request):
         try:
             logger.debug("%s: asking the mirror %s", request.name, mirror)
+            download = _download_request(request, mirror)
             if isinstance(mirror, FolderMirror):
-                digest = _copy(request, mirror, target)
+                path = mirror.path / (digest_path(request.pin) or "")
+                digest = copy_file(download, path, _file_size(path), target)
             else:
-                digest = download_file(
-                    _download_request(request, mirror), target, _impatient(request.settings.patience)
-                )
+                digest = download_file(download, target, _impatient(request.settings.patience))
         except SourceError as error:
             if error.local:
                 raise
@@ -95,19 +95,13 @@ def _log_missing_folder(mirror: Mirror) -> None:
     logger.info("mirror %s: %s", mirror, NO_FOLDER)
 
 
-def _is_news(request: FileRequest, failure: SourceError) -> bool:
-    """Whether to tell the user why mirrors are asked: a file that was only looked for on this machine is nothing new."""
-    absent = failure.missing is not None and failure.missing.reason in {"offline", "by hand"}
-    return not absent and not isinstance(request.file.location, Member)
-
-
 def _impatient(patience: Patience) -> Patience:
     longest = min(patience.longest_retry_after, LONGEST_WAIT)
     return replace(patience, retries=min(patience.retries, RETRIES), longest_retry_after=longest)
 
 
 def _explain(failure: SourceError, answers: list[str]) -> SourceError:
-    """The error that a file is nowhere, with what each mirror said."""
+    """The error for a file that is nowhere, with the answer of each mirror."""
     if not answers:
         return failure
     found = "; ".join([failure.found or failure.what, *answers])
@@ -117,7 +111,7 @@ def _explain(failure: SourceError, answers: list[str]) -> SourceError:
 
 
 def _answer(request: FileRequest, error: SourceError) -> str:
-    """What a mirror said, in words."""
+    """The answer of a mirror in words."""
     if error.found in LACKS:
         return f"it does not have {request.file.name}"
     if error.found in HIDES:
@@ -125,41 +119,19 @@ def _answer(request: FileRequest, error: SourceError) -> str:
     return f"{'another file, ' * error.what.endswith('not the pinned file')}{error.found or error.what}"
 
 
-def _download_request(request: FileRequest, mirror: WebMirror | HubMirror) -> DownloadRequest:
+def _download_request(request: FileRequest, mirror: Mirror) -> DownloadRequest:
     """The request to a mirror. Only the Hub is sent the user's token."""
     path, token = digest_path(request.pin), None
-    if isinstance(mirror, HubMirror):
-        base, token = request.settings.hub or constants.ENDPOINT, hub_token()
-        url = f"{base}/datasets/{mirror.repository(request.source.name)}/resolve/main/{path}"
-    else:
-        url = f"{mirror.url}/{path}"
+    match mirror:
+        case HubMirror():
+            base, token = request.settings.hub or constants.ENDPOINT, hub_token()
+            url = f"{base}/datasets/{mirror.repository(request.source.name)}/resolve/main/{path}"
+        case WebMirror():
+            url = f"{mirror.url}/{path}"
+        case FolderMirror():
+            url = f"{mirror.path.as_uri()}/{path}"
     hint = "ask whoever runs the mirror"
     return DownloadRequest(request.name, url, request.pin, "the file with this digest", hint, hint, token)
-
-
-def _copy(request: FileRequest, mirror: FolderMirror, target: Path) -> Digest:
-    """Copy a file out of a folder; raises SourceError where the folder does not have it, and for a full disk."""
-    pin, path = request.pin, mirror.path / (digest_path(request.pin) or "")
-    size = _file_size(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = PartialFile(target, path.as_uri(), pin)
-        part.discard()
-        part.start(FileVersion(), size)
-        head = b""
-        with part.appending(), progress_bar(request.name, size) as bar:
-            for chunk in _chunks(path, size):
-                head = head or chunk[:HEAD]
-                part.append(chunk)
-                bar.update(len(chunk))
-        digest = part.digest()
-        if not pin.matches(digest):
-            part.discard()
-            raise SourceError("not the pinned file", found=f"{describe_content(head, digest.bytes)} ({digest})")
-        part.move_to(target)
-    except OSError as error:
-        raise disk_error(request.name, target, error) from error
-    return digest
 
 
 def _file_size(path: Path) -> int:
@@ -167,26 +139,11 @@ def _file_size(path: Path) -> int:
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        raise SourceError("not there", found=_absence(path)) from None
+        absent = NOT_THERE if os.path.isdir(path.parents[2]) else NO_FOLDER  # noqa: PTH112 - never raises
+        found = f"a broken link at {path}" if path.is_symlink() else absent
+        raise SourceError("not there", found=found) from None
     except OSError as error:
         raise SourceError("not readable", found=error.strerror or str(error)) from error
     if not stat.S_ISREG(status.st_mode):
         raise SourceError("not a file", found=f"not a file: {path}")
     return status.st_size
-
-
-def _absence(path: Path) -> str:
-    if path.is_symlink():
-        return f"a broken link at {path}"
-    return NOT_THERE if os.path.isdir(path.parents[2]) else NO_FOLDER  # noqa: PTH112 - never raises
-
-
-def _chunks(path: Path, size: int) -> Iterator[bytes]:
-    """The first `size` bytes of a file. Raises SourceError where it cannot be read: an OSError would be one of the cache."""
-    try:
-        with path.open("rb") as stream:
-            while size > 0 and (chunk := stream.read(min(CHUNK, size))):
-                size -= len(chunk)
-                yield chunk
-    except OSError as error:
-        raise SourceError("not readable", found=error.strerror or str(error)) from error

@@ -1,21 +1,22 @@
-"""The raw files that several datasets lack: each once, with who needs it, why it is missing, and how to get it."""
+"""The raw files that several datasets need: each once, where it would come from, or why it is missing and how to get it."""
 
 import logging
 import re
 import shlex
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Literal
 
 from builders.catalogue import Definition, entries, needed_files, requested_splits
 from builders.errors import DatasetError, MissingFile, MissingReason, SourceError
 from builders.raw_files import ByHand, Hub, RawFile
 from builders.spec import Source
-from pipelines.process.tables import WIDTH, wrap
+from pipelines.process.tables import WIDTH, fold, wrap
 from pipelines.process.terminal import format_size, summary_level
 from pipelines.raw.digests import default_cache
-from pipelines.raw.locations import missing_reason, plan_file
+from pipelines.raw.locations import Origin, missing_reason, plan_file
 from pipelines.raw.pins import find_pin
 from pipelines.raw.requests import HUB, file_url
 from pipelines.raw.settings import RawSettings, stored_file
@@ -28,6 +29,53 @@ class NeededFiles:
     definition: Definition
     version: str
     splits: tuple[str, ...]
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the files in the source."""
+        return needed_files(self.definition, self.splits, self.version)
+
+
+def list_needs(datasets: Iterable[tuple[Definition, str]], splits: tuple[str, ...] | None = None) -> list[NeededFiles]:
+    """What some versions of datasets need. splits: as on the command line; None for all.
+
+    Raises UsageError for a split that does not exist.
+    """
+    return [NeededFiles(definition, version, requested_splits(definition, splits)) for definition, version in datasets]
+
+
+@dataclass(frozen=True)
+class PlannedDownload:
+    """A raw file, or a whole archive.
+
+    name: `<source>/<name>`. origin: where it would come from; `missing` where --offline is set. where: its path, its URL, or what
+    to do. bytes: its size, if the source or the lock file gives it. gated: whether its terms must be accepted first.
+    """
+
+    source: str
+    name: str
+    origin: Origin | Literal["by-hand", "missing"]
+    where: str
+    bytes: int | None
+    gated: bool
+
+
+def plan_downloads(needs: Iterable[NeededFiles], raw: RawSettings) -> list[PlannedDownload]:
+    """The files that some datasets need, each once; nothing is opened.
+
+    A member of an archive that lies somewhere by itself is a file of its own.
+
+    Raises SourceError for a directory in place of a file, UsageError where `raw_dir` does not exist.
+    """
+    planned: dict[str, PlannedDownload] = {}
+    for need in needs:
+        source = need.definition.source
+        for key in need.keys:
+            plan = plan_file(source, key, raw)
+            name = f"{source.name}/{plan.file.name}"
+            gated = missing_reason(stored_file(plan.file).location) == "gated"
+            planned[name] = PlannedDownload(source.name, name, plan.origin, plan.where, plan.bytes, gated)
+    return list(planned.values())
 
 
 @dataclass(frozen=True)
@@ -80,22 +128,19 @@ def find_missing_files(
     missing: dict[str, MissingRawFile] = {}
     for need in needs:
         source = need.definition.source
-        for key in needed_files(need.definition, need.splits, need.version):
-            stored = stored_file(source.files[key])
+        for key in need.keys:
+            file, stored = source.files[key], stored_file(source.files[key])
             name = f"{source.name}/{stored.name}"
             reason = _missing_reason(source, key, raw, reasons.get(name))
             if reason is None:
                 continue
-            before = missing.get(name)
-            datasets, members = (before.datasets, before.members) if before else ((), ())
-            member = () if source.files[key] is stored else (source.files[key].name,)
-            missing[name] = MissingRawFile(
-                source,
-                stored,
-                before.reason if before else reason,
-                find_pin(source.name, stored, raw.lock_files).bytes,
-                tuple(dict.fromkeys((*datasets, need.definition.dataset.name))),
-                tuple(dict.fromkeys((*members, *member))),
+            size = find_pin(source.name, stored, raw.lock_files).bytes
+            before = missing.get(name) or MissingRawFile(source, stored, reason, size, (), ())
+            members = (*before.members, *(() if file is stored else (file.name,)))
+            missing[name] = replace(
+                before,
+                datasets=tuple(dict.fromkeys((*before.datasets, need.definition.dataset.name))),
+                members=tuple(dict.fromkeys(members)),
             )
     return list(missing.values())
 
@@ -124,9 +169,8 @@ def find_buildable(split: str, needs: Iterable[NeededFiles], raw: RawSettings) -
 
 
 def _has_all(need: NeededFiles, split: str, raw: RawSettings) -> bool:
-    keys = needed_files(need.definition, (split,), need.version)
     try:
-        plans = [plan_file(need.definition.source, key, raw) for key in keys]
+        plans = [plan_file(need.definition.source, key, raw) for key in replace(need, splits=(split,)).keys]
     except DatasetError:
         return False
     return all(plan.origin in ("raw-dir", "cache", "mirror") for plan in plans)
@@ -143,6 +187,52 @@ TITLES: dict[MissingReason, str] = {
 
 
 logger = logging.getLogger(__name__)
+
+
+ORIGINS = {
+    "raw-dir": "here",
+    "cache": "here",
+    "download": "to download",
+    "missing": "missing",
+    "by-hand": "by hand",
+    "mirror": "on a mirror",
+}
+
+
+def download_page(plans: Sequence[PlannedDownload], *, width: int | None = None) -> list[str]:
+    """The plan as lines: the files by source, each with its size and its address or path, then the totals.
+
+    width: of the terminal, for which names, addresses and paths are folded as in a table; None where no terminal shows them.
+    """
+    lines = []
+    for source, group in groupby(plans, key=lambda plan: plan.source):
+        files = list(group)
+        lines += wrap(f"{source}: {_counts(files)}")
+        for file in files:
+            size = format_size(file.bytes) if file.bytes is not None else "size unknown"
+            terms = ", accept its terms first" if file.gated and file.origin == "download" else ""
+            line = f"{file.name.removeprefix(f'{source}/')}  {size}  {file.origin}{terms}"
+            lines += _folded(line, ("  ", "      "), width)
+            if file.origin in {"raw-dir", "cache", "download", "mirror"}:
+                lines += _folded(file.where, ("    ", "    "), width)
+    return [*lines, *([""] if lines else []), *wrap(f"total: {_counts(plans)}")]
+
+
+def _folded(text: str, indents: tuple[str, str], width: int | None) -> list[str]:
+    """A text as lines of at most `width` characters, in one line without a width. indents: of the first line, of the others."""
+    first, others = indents
+    folded = fold(text, width - len(others)) if width else [text]
+    return [f"{others if number else first}{line}" for number, line in enumerate(folded)]
+
+
+def _counts(plans: Sequence[PlannedDownload]) -> str:
+    """ "to download 2 files, 3 MB; here 1 file, size unknown"."""
+    sizes: dict[str, list[int | None]] = {
+        word: [] for word in ("to download", "here", "on a mirror", "missing", "by hand")
+    }
+    for plan in plans:
+        sizes[ORIGINS[plan.origin]].append(plan.bytes)
+    return "; ".join(f"{word} {total_size(known)}" for word, known in sizes.items() if known)
 
 
 def missing_files_page(
@@ -186,13 +276,12 @@ def missing_files_summary(
 
 
 def log_missing_files(
-    datasets: Iterable[tuple[Definition, str]],
+    needs: Sequence[NeededFiles],
     raw: RawSettings,
     splits: tuple[str, ...] | None = None,
     failed: Collection[MissingFile] = (),
 ) -> None:
     """Log the summary of the raw files that some datasets lack, if there are any; parameters as for `missing_files_summary`."""
-    needs = [NeededFiles(definition, version, requested_splits(definition, splits)) for definition, version in datasets]
     lines = missing_files_summary(needs, raw, splits, failed)
     if lines:
         logger.log(summary_level(failed=True), "\n".join(lines))

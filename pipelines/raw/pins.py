@@ -217,6 +217,14 @@ def wrong_file_error(name: str, where: str, head: bytes, found: Digest | int, pi
     )
 
 
+def require_content(name: str, where: str, head: bytes, digest: Digest, pin: Pin, *, todo: str) -> None:
+    """Raise SourceError for a file that does not match its pin, and for a page or pointer in place of one without a digest."""
+    if not pin.matches(digest):
+        raise wrong_file_error(name, where, head, digest, pin, todo=todo)
+    if not pin.has_digest and (error := placeholder_error(name, where, head, digest.bytes, todo=todo)) is not None:
+        raise error
+
+
 def placeholder_error(name: str, where: str, head: bytes, size: int, *, todo: str) -> SourceError | None:
     """The error for a web page or a git-lfs pointer in place of a file, which is recognised without a digest; else None."""
     page = is_html(head) and not name.lower().endswith((".html", ".htm"))

@@ -29,7 +29,7 @@ from pipelines.process.files import locked, write_atomically
 from pipelines.process.safe_text import safe_text
 from pipelines.process.tables import fact, table, wrap
 from pipelines.process.terminal import format_size
-from pipelines.raw.download import CONTENT_RANGE, UNSATISFIED_RANGE, FileVersion, file_version, is_passing, retry_after
+from pipelines.raw.download import SIZE, FileVersion, file_version, is_passing, retry_after, stated_size
 from pipelines.raw.mirrors import VARIABLE
 from pipelines.raw.pins import Pin, find_pin
 from pipelines.raw.requests import HUB, file_url, https_check, hub_token, seconds_before_retry, user_agent
@@ -50,7 +50,6 @@ WRONG = frozenset({"gone", "other size", "other digest", "changed", "page", "red
 GONE = frozenset({404, 410, 451})
 MAX_ETAG = 80  # characters that are shown, and more than servers send
 HEX = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-SIZE = re.compile(r"\d{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -66,20 +65,24 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Answer:
-    """The parts of an answer that tell something. code: the Hub's name of an error. sha256, git_blob: as the Hub lists them."""
+    """What is read of a response. digest: sha256 or git blob id from the Hub, else empty. code: the Hub's name of an error."""
 
     status: int
-    bytes: int | None = None
-    sha256: str | None = None
-    git_blob: str | None = None
-    version: FileVersion | None = None
-    is_page: bool = False
-    code: str = ""
+    bytes: int | None
+    digest: str
+    version: FileVersion
+    is_page: bool
+    code: str
+
+    @property
+    def has_sha256(self) -> bool:
+        """Whether the digest is a sha256: that of a large file on the Hub."""
+        return len(self.digest) == 64
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What an answer means. found, expected: in words; empty where that says nothing. compared: size, digest, ETag."""
+    """What an answer means. found, expected: in words, or empty. compared: which of size, digest and ETag."""
 
     state: State
     found: str = ""
@@ -88,20 +91,18 @@ class Judgement:
 
 
 def read_answer(response: httpx.Response, *, on_hub: bool) -> Answer:
-    """The parts of a response that tell something; its body is not read. on_hub: its ETag is a digest."""
+    """The answer in a response, whose body is not read. on_hub: its ETag is a digest."""
     headers = response.headers
     digest = (headers.get("X-Linked-ETag") or headers.get("ETag") or "") if on_hub else ""
     digest = digest.removeprefix("W/").strip('"').lower()
-    digest = digest if HEX.fullmatch(digest) else ""
     linked = headers.get("X-Linked-Size", "") if on_hub else ""
-    size = int(linked) if SIZE.fullmatch(linked) else _size(response)
+    size = int(linked) if SIZE.fullmatch(linked) else stated_size(response)
     page = headers.get("Content-Type", "").strip().lower().startswith(("text/html", "application/xhtml"))
     empty = response.status_code == 416 and size == 0  # no byte of an empty file can be asked for
     return Answer(
         200 if empty else response.status_code,
         size,
-        digest if len(digest) == 64 else None,
-        digest if len(digest) == 40 else None,
+        digest if HEX.fullmatch(digest) else "",
         file_version(response),
         page and "X-Linked-ETag" not in headers,
         headers.get("X-Error-Code", ""),
@@ -119,42 +120,29 @@ def judge(name: str, answer: Answer, pin: Pin, before: Remembered | None = None)
     size_fits = pin.bytes is not None and answer.bytes == pin.bytes
     if answer.is_page and not size_fits and not name.lower().endswith((".html", ".htm")):
         return Judgement("page", "an HTML page")
-    digests = [
-        (kind, found, expected)
-        for kind, found, expected in (
-            ("sha256", answer.sha256, pin.sha256),
-            ("git blob", answer.git_blob, pin.git_blob),
-        )
-        if found and expected
-    ]
-    for kind, found, expected in digests:
-        if found != expected:
-            return Judgement("other digest", f"{kind} {found}", f"{kind} {expected}", ("digest",))
-    compared: tuple[str, ...] = ("digest",) if digests else ()
+    kind, expected = ("sha256", pin.sha256) if answer.has_sha256 else ("git blob", pin.git_blob)
+    comparable = bool(answer.digest and expected)
+    if comparable and answer.digest != expected:
+        return Judgement("other digest", f"{kind} {answer.digest}", f"{kind} {expected}", ("digest",))
+    compared: tuple[str, ...] = ("digest",) if comparable else ()
     if pin.bytes is not None and answer.bytes is not None:
         compared += ("size",)
         if not size_fits:
             return Judgement("other size", f"{answer.bytes:,} bytes", f"{pin.bytes:,} bytes", compared)
-    if not digests and before is not None:
+    if not comparable and before is not None:
         changed = _find_change(answer, before)
         if changed is not None:
             return Judgement("changed", *changed, compared)
-        compared += ("ETag",) if before.etag and answer.version and answer.version.etag else ()
-    known = pin.bytes is not None or bool(digests)
+        compared += ("ETag",) if before.etag and answer.version.etag else ()
+    known = pin.bytes is not None or comparable
     return Judgement("ok" if compared and known else "unknown", compared=compared)
-
-
-def remember(url: str, answer: Answer, pin: Pin) -> Remembered:
-    """What to compare the next probe with."""
-    etag, modified = (answer.version.etag, answer.version.modified) if answer.version else (None, None)
-    return Remembered(url, str(pin), answer.bytes, etag, modified)
 
 
 def _find_change(answer: Answer, before: Remembered) -> tuple[str, str] | None:
     """What has changed since an earlier probe, as found and expected. Servers behind one name may differ in ETags alone."""
     if before.bytes is not None and answer.bytes is not None and before.bytes != answer.bytes:
         return f"{answer.bytes:,} bytes", f"{before.bytes:,} bytes, as at the first probe"
-    etag, modified = (answer.version.etag, answer.version.modified) if answer.version else (None, None)
+    etag, modified = answer.version.etag, answer.version.modified
     same_date = modified is not None and modified == before.modified
     if etag and before.etag and etag != before.etag and not same_date:
         return f"ETag {_shown(etag)}", f"ETag {_shown(before.etag)}, as at the first probe"
@@ -164,19 +152,6 @@ def _find_change(answer: Answer, before: Remembered) -> tuple[str, str] | None:
 def _shown(etag: str) -> str:
     """An ETag for reading: a server may send any text, of any length."""
     return safe_text(etag[:MAX_ETAG])
-
-
-def _size(response: httpx.Response) -> int | None:
-    """The size of the whole file, where the response says it."""
-    content_range = response.headers.get("Content-Range", "")
-    if response.status_code == 206:
-        match = CONTENT_RANGE.fullmatch(content_range)
-        return int(match[2]) if match and SIZE.fullmatch(match[2]) else None
-    if response.status_code == 416:
-        unsatisfied = UNSATISFIED_RANGE.fullmatch(content_range)
-        return int(unsatisfied[1]) if unsatisfied and SIZE.fullmatch(unsatisfied[1]) else None
-    length = response.headers.get("Content-Length", "")
-    return int(length) if SIZE.fullmatch(length) else None
 
 
 AT_ONCE = 4  # requests
@@ -217,16 +192,10 @@ class _BadRedirectError(Exception):
     """A redirect that is not followed."""
 
 
-def probe(
-    questions: Sequence[Question], patience: ProbePatience, advance: Callable[[int], None]
+async def _probe_all(
+    questions: Iterable[Question], patience: ProbePatience, advance: Callable[[int], None]
 ) -> list[tuple[Answer | None, Judgement]]:
     """The answer to each question, and what it means; None where there is none. advance: called for each file that is done."""
-    return asyncio.run(_probe_all(questions, patience, advance))
-
-
-async def _probe_all(
-    questions: Sequence[Question], patience: ProbePatience, advance: Callable[[int], None]
-) -> list[tuple[Answer | None, Judgement]]:
     servers: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
     requests = asyncio.Semaphore(AT_ONCE)
     headers = {"Accept-Encoding": "identity", "User-Agent": user_agent()}
@@ -279,7 +248,7 @@ async def _ask(client: httpx.AsyncClient, question: Question) -> tuple[Answer, f
     """The answer to HEAD, or to GET of one byte where HEAD does not tell; and the seconds that the server asks to wait."""
     answer, wait = await _request(client, question, "HEAD")
     unsized = answer.status < 300 and question.pin.bytes is not None and answer.bytes != question.pin.bytes
-    if (answer.status in HEAD_REFUSED and answer.code == "") or (unsized and answer.sha256 is None):
+    if (answer.status in HEAD_REFUSED and answer.code == "") or (unsized and not answer.has_sha256):
         return await _request(client, question, "GET")
     return answer, wait
 
@@ -304,7 +273,7 @@ async def _request(client: httpx.AsyncClient, question: Question, method: str) -
             location = response.headers.get("Location") if response.is_redirect else None
             if location is None:
                 return answer, retry_after(response.headers)
-            if answer.sha256 is not None and answer.bytes is not None and "X-Linked-Size" in response.headers:
+            if answer.has_sha256 and answer.bytes is not None and "X-Linked-Size" in response.headers:
                 return replace(answer, status=200), None  # the Hub has told all, and the file is elsewhere
         finally:
             await response.aclose()
@@ -320,7 +289,7 @@ class ProbedFile:
     """A raw file, or a whole archive, and what its publisher says of it.
 
     name: `<source>/<name>`. url: where it was asked for; None for one that is fetched by hand. page: with the terms, of a gated
-    file. instructions: of one that is fetched by hand. bytes: as the publisher says.
+    file. bytes: as the publisher says.
     """
 
     name: str
@@ -328,7 +297,6 @@ class ProbedFile:
     judgement: Judgement
     bytes: int | None = None
     page: str | None = None
-    instructions: str | None = None
 
     @property
     def source(self) -> str:
@@ -354,7 +322,7 @@ def probe_files(
         for name, (source, file) in stored.items()
         if not isinstance(file.location, ByHand)
     }
-    results = probe(list(questions.values()), patience or ProbePatience(), advance)
+    results = asyncio.run(_probe_all(questions.values(), patience or ProbePatience(), advance))
     answered = dict(zip(questions, results, strict=True))
     _write_memory(memory_path, memory, questions, answered)
     return [_probed(name, file, questions.get(name), answered.get(name)) for name, (_, file) in stored.items()]
@@ -362,8 +330,8 @@ def probe_files(
 
 def count_asked(files: Iterable[tuple[Source, RawFile]]) -> int:
     """The number of files that are asked for: those that a program may fetch."""
-    stored = {(source.name, stored_file(file).name): stored_file(file) for source, file in files}
-    return sum(not isinstance(file.location, ByHand) for file in stored.values())
+    stored = [(source.name, stored_file(file)) for source, file in files]
+    return len({(source, file.name) for source, file in stored if not isinstance(file.location, ByHand)})
 
 
 def _question(
@@ -385,8 +353,7 @@ def _probed(
 ) -> ProbedFile:
     location = file.location
     if question is None or answered is None:
-        instructions = location.instructions if isinstance(location, ByHand) else None
-        return ProbedFile(name, None, Judgement("by hand"), instructions=instructions)
+        return ProbedFile(name, None, Judgement("by hand"))
     answer, judgement = answered
     page = f"{HUB}/datasets/{location.repo}" if isinstance(location, Hub) else None
     if isinstance(location, Hub) and location.gated and answer and answer.status in {401, 403}:
@@ -408,16 +375,17 @@ def _write_memory(
     answered: Mapping[str, tuple[Answer | None, Judgement]],
 ) -> None:
     """Remember the files that are seen for the first time, and are what they should be as far as that is known."""
-    new = {
-        name: remember(questions[name].url, answer, questions[name].pin)
-        for name, (answer, judgement) in answered.items()
-        if answer is not None and judgement.state in {"ok", "unknown"} and questions[name].before is None
-    }
+    new = {}
+    for name, question in questions.items():
+        answer, judgement = answered[name]
+        if answer is not None and judgement.state in {"ok", "unknown"} and question.before is None:
+            version = answer.version
+            new[name] = Remembered(question.url, str(question.pin), answer.bytes, version.etag, version.modified)
     if not new:
         return
     try:
         with locked(path.with_name(f"{path.name}.lock"), path.name):
-            content = {key: asdict(one) for key, one in sorted((memory | _read_memory(path) | new).items())}
+            content = {key: asdict(entry) for key, entry in sorted((memory | _read_memory(path) | new).items())}
             write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     except OSError:
         pass  # the next probe sees them for the first time
@@ -463,7 +431,7 @@ def probe_page(files: Sequence[ProbedFile], memory: Path, *, width: int | None =
     ]
 
 
-def probe_to_json(file: ProbedFile) -> dict[str, Any]:
+def to_json(file: ProbedFile) -> dict[str, Any]:
     """A file as `--json` prints it."""
     judgement = file.judgement
     return {

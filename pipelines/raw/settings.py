@@ -1,7 +1,7 @@
 """Where raw files are looked for, as the command line and the environment say; a raw file that a build needs."""
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from builders.raw_files import Member, RawFile
@@ -84,11 +84,6 @@ def make_request(source: Source, file: RawFile, settings: RawSettings, member: R
     Raises SourceError for an invalid lock file.
     """
     return FileRequest(source, file, find_pin(source.name, file, settings.lock_files), settings, member)
-
-
-def reread_pin(request: FileRequest) -> FileRequest:
-    """The same request with its pin read again: another command may have recorded one meanwhile."""
-    return replace(request, pin=find_pin(request.source.name, request.file, request.settings.lock_files))
 
 
 def stored_file(file: RawFile) -> RawFile:

@@ -127,7 +127,7 @@ def _build_gaps(definition: Definition, golden: Path) -> Iterator[Gap]:
 def _column_gaps(definition: Definition, manifest: Manifest) -> Iterator[Gap]:
     """Columns that neither the task nor the prose explains."""
     source, name = definition.source.name, manifest.dataset
-    prose = read_prose(source, name, manifest.version).columns
+    prose = read_prose(source, name, manifest.version, sample=True).columns
     for column in describe_columns(definition.dataset.task, manifest.tables, prose):
         if not column.meaning:
             todo = f"say what it means in the section '## Columns' of '# {name}': - `{column.name}`: ..."

@@ -163,7 +163,7 @@ def _values(plan: Plan) -> dict[str, object]:
     ending, rosberta = ENDINGS[plan.task]
     spoken = "-".join(SIDES[code] for code in (codes if bitext else codes[:1]))
     long_name = f"{title} {FUNCTIONS.get(plan.task, ending).replace('_', ' ')} ({spoken})"
-    splits = ("train", "test") if "train" in _split_names(plan.task) else ("test",)
+    splits = ("train", "test") if plan.task in ("Classification", "MultilabelClassification") else ("test",)
     return {
         "name": plan.name,
         "title": title,
@@ -184,10 +184,6 @@ def _values(plan: Plan) -> dict[str, object]:
         "pair": "-".join(codes),
         "size": _size(plan.task, splits),
     }
-
-
-def _split_names(task: str) -> tuple[str, ...]:
-    return ("train", "test") if task in ("Classification", "MultilabelClassification") else ("test",)
 
 
 def _size(task: str, splits: tuple[str, ...]) -> str:

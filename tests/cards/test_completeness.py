@@ -110,3 +110,15 @@ def test_a_sample_can_be_built_before_its_texts_are_written_and_a_complete_relea
         require_complete(terra, "1.0.0", sample=False)
     number = next(n for n, line in enumerate(prose.read_text("utf-8").splitlines(), 1) if MARK in line)
     assert caught.value.where == f"{prose}:{number}"
+
+
+def test_the_sample_of_a_second_dataset_can_be_built_before_its_section_is_written(prose: Path) -> None:
+    terra = definition_of(TERRA)
+    prose.write_text(prose.read_text("utf-8").split(f"# {TERRA}")[0], "utf-8")
+    [note] = require_complete(terra, "1.0.0", sample=True)
+    assert "embedding-datasets new terra" in note
+    with pytest.raises(ReleaseError, match="the prose for the card is incomplete") as caught:
+        require_complete(terra, "1.0.0", sample=False)
+    assert caught.value.expected == f"'# {TERRA}'"
+    [gap] = find_text_gaps(terra)
+    assert gap.level == "finish"

@@ -85,6 +85,20 @@ def test_an_error_names_missing_prose_and_its_file(toy_prose: Path) -> None:
         assert "docs/adding-a-dataset.md" in str(caught.value.todo)
 
 
+def test_a_sample_is_shown_without_the_section_of_its_dataset(toy_prose: Path) -> None:
+    toy_prose.write_text(f"{TOY}## Limits\n\n- D.\n", "utf-8")
+    prose = read_prose("toy", "toy-retrieval", "1.0.0", sample=True)
+    assert prose.source == read_prose("toy", "toy-sts", "1.0.0").source
+    assert (prose.dataset, prose.decisions, prose.limits) == (
+        "Not written yet.",
+        "- Not written yet.",
+        "- Not written yet.",
+    )
+    toy_prose.write_text("# toy-sts\n\nB.\n", "utf-8")
+    with pytest.raises(ReleaseError, match="the prose for the card is incomplete"):
+        read_prose("toy", "toy-retrieval", "1.0.0", sample=True)
+
+
 def test_a_version_may_have_prose_of_its_own(toy_prose: Path) -> None:
     toy_prose.write_text(f"{TOY}## Limits\n\n- D.\n\n## Limits of 2.0.0\n\n- E.\n", "utf-8")
     first, second = (read_prose("toy", "toy-sts", version) for version in ("1.0.0", "2.0.0"))

@@ -15,7 +15,7 @@ from pipelines import accept as command
 from pipelines.build_report import records
 from pipelines.raw.pins import LockEntry
 from tests.support.faulty_server import FaultyServer
-from tests.support.first_contact import build, published_files
+from tests.support.first_contact import build, published_files, typed_report
 from tests.support.processes import run
 
 NAME = "alpacafarm/alpaca_human_preference.json"
@@ -44,6 +44,14 @@ def accept(report: Path, checkout: Path, *arguments: str) -> subprocess.Complete
     return run("accept", str(report), *arguments, *files)
 
 
+def altered(sent: Path, folder: Path, **changes: Any) -> Path:
+    """A report with the first dataset of another, changed."""
+    report, path = typed_report(sent), folder / "report.json"
+    entry = replace(report.datasets[0], **changes)
+    path.write_bytes(records.encode(replace(report, datasets=(entry,))))
+    return path
+
+
 def contents(checkout: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The lock file and the ledger."""
     return json.loads((checkout / "raw.lock.json").read_text()), json.loads((checkout / "ledger.json").read_text())
@@ -60,9 +68,7 @@ def test_an_installed_package_takes_a_report_over_only_into_files_that_are_named
 
 
 def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, checkout: Path) -> None:
-    report = records.read_report(sent)
-    assert report is not None
-    alpacafarm = report.datasets[0]
+    alpacafarm = typed_report(sent).datasets[0]
     assert alpacafarm.ledger is not None
     process = accept(sent, checkout)
     assert process.returncode == 0, process.stderr
@@ -72,15 +78,11 @@ def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, chec
     assert list(ledger) == ["alpacafarm-reranking"]
     assert ledger["alpacafarm-reranking"]["2.0.0"]["content_sha256"] == alpacafarm.ledger.content_sha256
     assert "added: 2 to raw.lock.json, 1 to ledger.json" in process.stdout
+    words = "not for the ledger: cedr/main/train.jsonl is not the file that this checkout pins"
+    assert f"cedr-classification@3.0.0: {words}" in process.stdout
     assert "added: 0 to raw.lock.json, 0 to ledger.json" in accept(sent, checkout).stdout, (
         "a second time changes nothing"
     )
-
-
-def test_a_version_from_other_files_than_the_pinned_ones_stays_out_of_the_ledger(sent: Path, checkout: Path) -> None:
-    process = accept(sent, checkout)
-    words = "not for the ledger: cedr/main/train.jsonl is not the file that this checkout pins"
-    assert f"cedr-classification@3.0.0: {words}" in process.stdout
 
 
 def test_a_dry_run_and_a_name_limit_what_is_written(sent: Path, checkout: Path) -> None:
@@ -117,12 +119,7 @@ def test_a_version_that_cannot_be_built_again_stays_out_of_the_ledger(
 ) -> None:
     changes: dict[str, Any] = {"recipe": {"recipe_sha256": "0" * 64}, "unknown digest": {"lock": {}}}
     words = {"recipe": "another state of the recipe", "unknown digest": f"{NAME} has no known digest: pin sha256 "}
-    report = records.read_report(sent)
-    assert report is not None
-    entry = replace(report.datasets[0], **changes[change])
-    path = tmp_path / "report.json"
-    path.write_bytes(records.encode(replace(report, datasets=(entry,))))
-    process = accept(path, checkout)
+    process = accept(altered(sent, tmp_path, **changes[change]), checkout)
     assert "alpacafarm-reranking@2.0.0: not for the ledger: " in process.stdout
     assert words[change] in process.stdout
     assert contents(checkout)[1] == {}
@@ -131,8 +128,6 @@ def test_a_version_that_cannot_be_built_again_stays_out_of_the_ledger(
 def test_only_raw_files_that_the_catalogue_does_not_pin_enter_the_lock_file(
     sent: Path, checkout: Path, tmp_path: Path
 ) -> None:
-    report = records.read_report(sent)
-    assert report is not None
     pinned = catalogue.load(catalogue.entries()["terra-pairclassification"]).source.files["val"]
     planted = {
         "terra/TERRa.zip": LockEntry("0" * 64, 1),
@@ -140,15 +135,7 @@ def test_only_raw_files_that_the_catalogue_does_not_pin_enter_the_lock_file(
         "x/y": LockEntry("0" * 64, 1),
     }
     assert pinned.sha256
-    entry = replace(
-        report.datasets[0],
-        dataset="terra-pairclassification",
-        version="1.0.0",
-        source="terra",
-        lock=planted,
-        ledger=None,
-    )
-    path = tmp_path / "report.json"
-    path.write_bytes(records.encode(replace(report, datasets=(entry,))))
+    terra = {"dataset": "terra-pairclassification", "version": "1.0.0", "source": "terra"}
+    path = altered(sent, tmp_path, **terra, lock=planted, ledger=None)
     assert "added: 0 to raw.lock.json" in accept(path, checkout).stdout
     assert contents(checkout) == ({}, {})

@@ -231,6 +231,18 @@ def test_missing_prose_is_an_error_before_the_build_starts(
     assert not settings.output.exists()
 
 
+def test_the_card_of_a_sample_says_that_its_prose_is_not_written_yet(
+    settings: BuildSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "prose").mkdir()
+    text = (ROOT / "cards" / "prose" / "terra.md").read_text("utf-8")
+    (tmp_path / "prose" / "terra.md").write_text(text.split(f"# {NAME}")[0], "utf-8")
+    monkeypatch.setattr("cards.texts.CARDS", tmp_path)
+    built = make(definition_of(NAME), "1.0.0", settings)
+    assert f"{NAME}: not finished: embedding-datasets new terra lists what is left to do" in built.notes
+    assert "Not written yet." in (built.release_dir / "README.md").read_text("utf-8")
+
+
 def test_a_missing_golden_file_is_an_error_that_knows_whether_this_is_a_checkout(
     settings: BuildSettings, tmp_path: Path
 ) -> None:

@@ -34,6 +34,8 @@ from builders.raw_files import Member, RawFile
 from builders.spec import Source, Tables
 from pipelines import build as build_command
 from pipelines import command, make
+from pipelines.build_report import records
+from pipelines.build_report.records import BuildReport
 from pipelines.raw import locations
 from pipelines.raw.download import DownloadRequest, Patience
 from pipelines.raw.requests import HUB, file_url
@@ -103,6 +105,13 @@ def read_report(folder: Path) -> dict[str, Any]:
     """The build report; its datasets by name."""
     report = json.loads((folder / "outputs" / "build-report.json").read_text("utf-8"))
     return report | {"datasets": {entry["dataset"]: entry for entry in report["datasets"]}}
+
+
+def typed_report(path: Path) -> BuildReport:
+    """A build report that exists, as records."""
+    report = records.read_report(path)
+    assert report is not None
+    return report
 
 
 def _archive(path: str, members: dict[str, bytes]) -> bytes:

@@ -5,9 +5,13 @@ import io
 import os
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+import pytest
+
+from builders.errors import SourceError
 from builders.raw_files import RawFile, https
 from builders.spec import Source
 from pipelines.raw.locations import LocatedFile, locate
@@ -40,6 +44,13 @@ def source_of(file: RawFile) -> Source:
 def locate_file(file: RawFile, raw_settings: RawSettings, **options: Any) -> LocatedFile:
     """The only file of the source `demo`, located."""
     return locate(source_of(file), "file", raw_settings, **options)
+
+
+def error_of(function: Callable[..., object], *arguments: object, **options: object) -> SourceError:
+    """The SourceError that a call raises."""
+    with pytest.raises(SourceError) as caught:
+        function(*arguments, **options)
+    return caught.value
 
 
 def serve(server: FaultyServer, content: bytes = CONTENT, name: str = "file.jsonl", **digest: Any) -> RawFile:

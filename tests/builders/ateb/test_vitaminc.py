@@ -11,7 +11,7 @@ import pytest
 from builders.spec import RawFiles
 from cards.texts import read_prose
 from pipelines.make import BuildResult
-from pipelines.raw.locations import find_input
+from pipelines.raw.locations import locate
 from tests.support.real_releases import label_counts, warning_counts
 from tests.support.recipes import frame
 from tests.support.releases import definition_of, sample_settings
@@ -24,8 +24,8 @@ def read_rows(real_sources: Path, tmp_path_factory: pytest.TempPathFactory) -> C
     """A function that returns the test split of a version, without an audit, which takes ten times as long."""
     folder, definition = tmp_path_factory.mktemp("vitaminc"), definition_of(NAME)
     settings = replace(sample_settings(folder).raw, raw_dir=real_sources)
-    inputs = {key: find_input(definition.source, key, settings, limit=None) for key in definition.dataset.needs["test"]}
-    assert all(one.entry.verified for one in inputs.values())
+    inputs = {key: locate(definition.source, key, settings) for key in definition.dataset.needs["test"]}
+    assert all(one.verified for one in inputs.values())
     raw = RawFiles(("test",), {key: one.raw for key, one in inputs.items()}, folder)
     return cache(lambda version: frame(definition.dataset.recipe(raw, **definition.dataset.options(version))))
 

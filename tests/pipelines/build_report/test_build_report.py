@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from pipelines.build_report import records
 from tests.support.faulty_server import Fault, FaultyServer
-from tests.support.first_contact import GOLDEN, build, path_of, published_files, read_report, start_build
+from tests.support.first_contact import GOLDEN, build, path_of, published_files, read_report, start_build, typed_report
 from tests.support.paths import ROOT
 from tests.support.processes import run
 from tests.support.raw_files import TOKEN, sha256
@@ -64,22 +65,21 @@ def contact(tmp_path_factory: pytest.TempPathFactory) -> "Contact":
     return Contact(folder, process, read_report(folder))
 
 
+@dataclass(frozen=True)
 class Contact:
-    """The result of a build: its folder, its process, its report."""
+    """The result of a build."""
 
-    def __init__(self, folder: Path, process: subprocess.CompletedProcess[str], report: dict[str, Any]) -> None:
-        self.folder = folder
-        self.process = process
-        self.report = report
+    folder: Path
+    process: subprocess.CompletedProcess[str]
+    report: dict[str, Any]
 
     def entry(self, name: str) -> dict[str, Any]:
-        entry = self.report["datasets"][name]
-        assert isinstance(entry, dict)
+        entry: dict[str, Any] = self.report["datasets"][name]
         return entry
 
     def error(self, name: str) -> dict[str, Any]:
+        error: dict[str, Any]
         [error] = self.entry(name)["errors"]
-        assert isinstance(error, dict)
         return error
 
 
@@ -160,18 +160,15 @@ def test_a_damaged_record_is_reported_with_file_record_and_type_but_without_its_
     assert file["sha256"] == sha256(damage(published_files()[DAMAGED]))
 
 
-def test_a_digest_is_new_where_neither_source_nor_lock_file_knew_it(contact: Contact) -> None:
+def test_a_digest_is_new_where_neither_source_nor_lock_file_knew_it_and_of_a_member_that_of_its_archive(
+    contact: Contact,
+) -> None:
     pinned, unknown = (contact.entry(name) for name in ("beavertails-qa-classification", "cedr-classification"))
     assert {file["known_by"] for file in pinned["files"]} == {"source"}
     assert pinned["lock"] == {}
-    assert list(unknown["lock"]) == ["cedr/main.zip"], "its members are pinned, the archive is not"
-
-
-def test_the_lock_entry_of_a_member_is_that_of_its_archive(contact: Contact) -> None:
     archive = published_files()[path_of("cedr", "main/train.jsonl")]
-    assert contact.entry("cedr-classification")["lock"] == {
-        "cedr/main.zip": {"sha256": sha256(archive), "bytes": len(archive)}
-    }
+    entry = {"sha256": sha256(archive), "bytes": len(archive)}
+    assert unknown["lock"] == {"cedr/main.zip": entry}, "its members are pinned, the archive is not"
 
 
 def test_the_entries_to_commit_are_those_that_the_build_wrote(contact: Contact) -> None:
@@ -206,7 +203,12 @@ def test_the_report_holds_no_row_no_path_of_this_machine_and_no_token(contact: C
     text = (contact.folder / "outputs" / "build-report.json").read_text("utf-8")
     for secret in (CANARY, str(contact.folder), str(ROOT), TOKEN):
         assert secret not in text
-    rows = [path for name in NAMES for path in (GOLDEN / name).rglob("*.jsonl") if "raw" not in path.parts]
+    rows = [
+        path
+        for name in NAMES
+        for path in (GOLDEN / name).rglob("*.jsonl")
+        if not path.is_relative_to(GOLDEN / name / "raw")
+    ]
     values = {
         value for path in rows for line in path.read_text("utf-8").splitlines() for value in texts(json.loads(line))
     }
@@ -225,11 +227,14 @@ def texts(value: Any) -> Iterator[str]:
 
 def test_a_report_is_read_back_as_it_was_written(contact: Contact) -> None:
     path = contact.folder / "outputs" / "build-report.json"
-    report = records.read_report(path)
-    assert report is not None
-    assert records.encode(report) == path.read_bytes()
-    names = [entry.name for entry in report.datasets]
+    assert records.encode(typed_report(path)) == path.read_bytes()
+    names = reported_names(path)
     assert names == sorted(names)
+
+
+def reported_names(path: Path) -> list[str]:
+    """The datasets of a report with their versions."""
+    return [entry.name for entry in typed_report(path).datasets]
 
 
 def without_time(folder: Path) -> dict[str, Any]:
@@ -279,7 +284,9 @@ def test_a_build_that_ends_early_leaves_what_is_known_and_the_next_one_completes
     assert resumed == expected, "files that the first build downloaded are still marked as new"
 
 
-def test_datasets_that_are_up_to_date_are_reported_by_their_manifests(server: FaultyServer, tmp_path: Path) -> None:
+def test_datasets_that_are_up_to_date_are_reported_by_their_manifests_and_statistics(
+    server: FaultyServer, tmp_path: Path
+) -> None:
     build(server, tmp_path, "terra", "rubq")
     first = read_report(tmp_path)["datasets"]
     process = build(server, tmp_path, "terra", "rubq")
@@ -288,6 +295,14 @@ def test_datasets_that_are_up_to_date_are_reported_by_their_manifests(server: Fa
     assert {entry.pop("state") for entry in first.values()} == {"built"}
     assert {entry.pop("state") for entry in second.values()} == {"up to date"}
     assert second == first, "what the first build fetched stays in the report"
+    [statistics] = tmp_path.glob("outputs/terra-pairclassification/*/statistics.json")
+    statistics.write_text("{")
+    process = build(server, tmp_path, "terra", "rubq")
+    assert process.returncode == 0, process.stderr
+    third = read_report(tmp_path)["datasets"]["terra-pairclassification"]
+    assert third["figures"] == first["terra-pairclassification"]["figures"] is not None, (
+        "its statistics are written again"
+    )
 
 
 def test_a_defect_in_a_builder_does_not_stop_the_others(server: FaultyServer, tmp_path: Path) -> None:
@@ -306,9 +321,7 @@ def test_a_defect_in_a_builder_does_not_stop_the_others(server: FaultyServer, tm
 def test_builds_of_other_datasets_and_versions_add_to_the_report(server: FaultyServer, tmp_path: Path) -> None:
     build(server, tmp_path, "rubq")
     build(server, tmp_path, "rubq@1.0.0")
-    report = records.read_report(tmp_path / "outputs" / "build-report.json")
-    assert report is not None
-    assert [entry.name for entry in report.datasets] == [
+    assert reported_names(tmp_path / "outputs" / "build-report.json") == [
         "rubq-reranking@1.0.0",
         "rubq-reranking@2.0.0",
         "rubq-retrieval@1.0.0",
@@ -322,29 +335,16 @@ def test_one_dataset_has_a_report_only_where_one_is_requested(server: FaultyServ
     assert "datasets:" not in process.stderr
     assert not (tmp_path / "outputs" / "build-report.json").exists()
     build(server, tmp_path, "terra", "--report", str(tmp_path / "sent" / "terra.json"))
-    report = records.read_report(tmp_path / "sent" / "terra.json")
-    assert report is not None
-    assert [entry.name for entry in report.datasets] == ["terra-pairclassification@1.0.0"]
+    assert reported_names(tmp_path / "sent" / "terra.json") == ["terra-pairclassification@1.0.0"]
 
 
 def test_a_build_from_golden_samples_has_a_report_only_where_one_is_requested(tmp_path: Path) -> None:
     process = run("build", "rubq", "--sample", "--output", str(tmp_path), "--jobs", "2")
     assert "2 datasets: 2 built" in process.stderr
     assert not (tmp_path / "build-report.json").exists()
-    run(
-        "build",
-        "rubq",
-        "terra",
-        "--sample",
-        "--output",
-        str(tmp_path),
-        "--report",
-        str(tmp_path / "r.json"),
-        "--jobs",
-        "2",
-    )
-    report = records.read_report(tmp_path / "r.json")
-    assert report is not None
+    path = tmp_path / "r.json"
+    run("build", "rubq", "terra", "--sample", "--output", str(tmp_path), "--report", str(path), "--jobs", "2")
+    report = typed_report(path)
     assert [(entry.sample, entry.files, entry.ledger, entry.figures) for entry in report.datasets] == [
         (True, (), None, None)
     ] * 3
@@ -368,18 +368,6 @@ def test_an_invalid_lock_file_fails_every_dataset_and_is_reported(server: Faulty
     assert "Traceback" not in process.stderr
     errors = [entry["errors"][0] for entry in read_report(tmp_path)["datasets"].values()]
     assert [error["what"] for error in errors] == ["the lock file of raw files is invalid"] * 2
-
-
-def test_damaged_statistics_of_a_release_are_written_again_before_they_are_reported(
-    server: FaultyServer, tmp_path: Path
-) -> None:
-    build(server, tmp_path, "terra", "rubq")
-    figures = read_report(tmp_path)["datasets"]["terra-pairclassification"]["figures"]
-    [statistics] = tmp_path.glob("outputs/terra-pairclassification/*/statistics.json")
-    statistics.write_text("{")
-    process = build(server, tmp_path, "terra", "rubq")
-    assert process.returncode == 0, process.stderr
-    assert read_report(tmp_path)["datasets"]["terra-pairclassification"]["figures"] == figures is not None
 
 
 def test_a_wrong_option_leaves_no_report(tmp_path: Path) -> None:

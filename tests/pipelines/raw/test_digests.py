@@ -135,16 +135,12 @@ def test_the_environment_sets_the_cache_directory(monkeypatch: pytest.MonkeyPatc
     assert default_cache().name == "embedding-datasets"
 
 
-def test_local_files_need_no_writable_cache(raw_settings: RawSettings, tmp_path: Path) -> None:
-    with_old_timestamp(write_local(raw_settings))
-    blocked = write(tmp_path / "blocked", b"a file where the cache should be")
-    assert locate_file(by_hand("file.jsonl", "ask", **PIN), replace(raw_settings, cache=blocked)).verified
-
-
-def test_a_download_into_an_unwritable_cache_is_an_error(
+def test_downloads_need_a_writable_cache_and_local_files_do_not(
     raw_settings: RawSettings, server: FaultyServer, tmp_path: Path
 ) -> None:
     blocked = write(tmp_path / "blocked", b"a file where the cache should be")
+    with_old_timestamp(write_local(raw_settings, name="local.jsonl"))
+    assert locate_file(by_hand("local.jsonl", "ask", **PIN), replace(raw_settings, cache=blocked)).verified
     with pytest.raises(SourceError, match="EMBEDDING_DATASETS_CACHE"):
         locate_file(serve(server, **PIN), replace(raw_settings, cache=blocked))
 

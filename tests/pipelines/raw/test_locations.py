@@ -26,6 +26,7 @@ from tests.support.raw_files import (
     CONTENT,
     OTHER,
     PIN,
+    error_of,
     files_in,
     local_path,
     locate_file,
@@ -55,15 +56,10 @@ def test_a_downloaded_file_comes_from_the_cache_the_next_time(raw_settings: RawS
     assert (first.origin, second.origin) == ("download", "cache")
     assert replace(second, origin="download") == first
     assert first.raw.path.read_bytes() == CONTENT
+    assert (first.name, first.url) == ("file.jsonl", f"{server.url}/file.jsonl")
+    assert (first.sha256, first.bytes, first.verified) == (sha256(CONTENT), len(CONTENT), True)
+    assert locate_file(file, replace(raw_settings, offline=True)) == second
     assert len(server.log) == 1
-
-
-def test_a_located_file_has_the_name_url_and_digest_of_the_manifest(
-    raw_settings: RawSettings, server: FaultyServer
-) -> None:
-    located = locate_file(serve(server, **PIN), raw_settings)
-    assert (located.name, located.url) == ("file.jsonl", f"{server.url}/file.jsonl")
-    assert (located.sha256, located.bytes, located.verified) == (sha256(CONTENT), len(CONTENT), True)
 
 
 def test_a_name_may_contain_directories(raw_settings: RawSettings, server: FaultyServer) -> None:
@@ -143,8 +139,7 @@ def test_an_unreadable_directory_is_an_error(raw_settings: RawSettings, monkeypa
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(Path, "is_file", forbidden)
-    with pytest.raises(SourceError, match="Permission denied"):
-        locate_file(by_hand("file.jsonl", "ask"), raw_settings)
+    assert "Permission denied" in str(error_of(locate_file, by_hand("file.jsonl", "ask"), raw_settings))
 
 
 def test_a_link_to_a_file_is_followed(raw_settings: RawSettings, tmp_path: Path) -> None:
@@ -246,9 +241,7 @@ def test_files_without_digests_downloaded_at_once_are_all_recorded(
 
 def test_the_error_for_a_file_fetched_by_hand_says_how_and_where_to_put_it(raw_settings: RawSettings) -> None:
     file = by_hand("file.jsonl", "Ask the authors at https://example.org/ask.", **PIN)
-    with pytest.raises(SourceError) as caught:
-        locate_file(file, raw_settings)
-    error = caught.value
+    error = error_of(locate_file, file, raw_settings)
     assert error.what == "demo/file.jsonl must be fetched by hand"
     path = local_path(raw_settings)
     assert error.todo == f"Ask the authors at https://example.org/ask; put it at {path}"
@@ -260,22 +253,19 @@ def test_the_error_for_a_file_fetched_by_hand_says_how_and_where_to_put_it(raw_s
 def test_without_a_raw_dir_a_file_fetched_by_hand_goes_into_the_cache(raw_settings: RawSettings) -> None:
     without_raw_dir = replace(raw_settings, raw_dir=None)
     file = by_hand("file.jsonl", "Ask.", **PIN)
-    with pytest.raises(SourceError) as caught:
-        locate_file(file, without_raw_dir)
-    path = suggested_path(caught.value.todo)
+    error = error_of(locate_file, file, without_raw_dir)
+    path = suggested_path(error.todo)
     assert path.is_relative_to(raw_settings.cache)
     write(path, CONTENT)
     assert (locate_file(file, without_raw_dir).origin, locate_file(file, without_raw_dir).verified) == ("cache", True)
     write(path, OTHER)
-    with pytest.raises(SourceError, match="is not the pinned file"):
-        locate_file(file, without_raw_dir)
+    assert "is not the pinned file" in str(error_of(locate_file, file, without_raw_dir))
 
 
 def test_a_file_put_by_hand_is_still_found_after_its_instructions_change(raw_settings: RawSettings) -> None:
     without_raw_dir = replace(raw_settings, raw_dir=None)
-    with pytest.raises(SourceError) as caught:
-        locate_file(by_hand("file.jsonl", "Ask."), without_raw_dir)
-    write(suggested_path(caught.value.todo), CONTENT)
+    error = error_of(locate_file, by_hand("file.jsonl", "Ask."), without_raw_dir)
+    write(suggested_path(error.todo), CONTENT)
     assert locate_file(by_hand("file.jsonl", "Please ask."), without_raw_dir).origin == "cache"
 
 
@@ -290,21 +280,13 @@ def test_an_archive_fetched_by_hand_may_be_put_whole_or_extracted(raw_settings: 
 def test_the_error_for_a_file_missing_offline_lists_the_paths_searched(
     raw_settings: RawSettings, server: FaultyServer
 ) -> None:
-    with pytest.raises(SourceError) as caught:
-        locate_file(serve(server, **PIN), replace(raw_settings, offline=True))
-    error = caught.value
+    error = error_of(locate_file, serve(server, **PIN), replace(raw_settings, offline=True))
     assert error.what == "demo/file.jsonl not found, and --offline is set"
     assert str(local_path(raw_settings)) in str(error.found)
     assert str(raw_settings.cache) in str(error.found)
     assert "or run without --offline" in str(error.todo)
     assert error.exit_code == 3
     assert server.log == []
-
-
-def test_a_cached_file_is_used_offline(raw_settings: RawSettings, server: FaultyServer) -> None:
-    file = serve(server, **PIN)
-    locate_file(file, raw_settings)
-    assert locate_file(file, replace(raw_settings, offline=True)).origin == "cache"
 
 
 def test_the_error_for_a_server_that_is_down_says_where_to_put_the_file(

@@ -26,6 +26,7 @@ from tests.support.raw_files import (
     OTHER,
     PIN,
     TOKEN,
+    error_of,
     files_in,
     git_blob,
     locate_file,
@@ -59,13 +60,19 @@ def with_mirrors(raw_settings: RawSettings, *mirrors: object, **others: Any) -> 
     return replace(raw_settings, mirrors=parse_mirrors(" ".join(entries)), **others)
 
 
+def gone(server: FaultyServer, **digest: Any) -> RawFile:
+    """A raw file that its publisher no longer has."""
+    file = serve(server, **digest)
+    server.files.clear()
+    return file
+
+
 def fails(file: RawFile, raw_settings: RawSettings) -> SourceError:
     """The error of looking for a file; nothing is left in the cache."""
-    with pytest.raises(SourceError) as caught:
-        locate_file(file, raw_settings)
+    error = error_of(locate_file, file, raw_settings)
     kept = [name for name in files_in(raw_settings.cache) if name.startswith("raw/") and not name.endswith(".lock")]
     assert kept == []
-    return caught.value
+    return error
 
 
 # What is configured
@@ -176,18 +183,11 @@ def test_the_publisher_is_retried_less_where_there_are_mirrors(
     server: FaultyServer, folder: Path, raw_settings: RawSettings
 ) -> None:
     file = serve(server, **PIN)
-    server.always["/file.jsonl"] = Fault(status=503)
-    locate_file(file, with_mirrors(raw_settings, folder))
-    assert len(server.log) == 3
-
-
-def test_the_publisher_of_an_archive_is_retried_less_where_mirrors_may_have_its_member(
-    server: FaultyServer, folder: Path, raw_settings: RawSettings
-) -> None:
-    file = member(serve(server, name="files.zip"), "a/test.jsonl", **PIN)
-    server.always["/files.zip"] = Fault(status=503)
-    assert locate_file(file, with_mirrors(raw_settings, folder)).origin == "mirror"
-    assert len(server.log) == 3
+    of_an_archive = member(serve(server, name="files.zip"), "a/test.jsonl", **PIN)
+    server.always = {path: Fault(status=503) for path in server.files}
+    for number, needed in enumerate((file, of_an_archive), 1):
+        assert locate_file(needed, with_mirrors(raw_settings, folder)).origin == "mirror"
+        assert len(server.log) == 3 * number
 
 
 def test_a_file_that_is_fetched_by_hand_may_come_from_a_mirror(mirror: FaultyServer, raw_settings: RawSettings) -> None:
@@ -241,10 +241,11 @@ def test_offline_asks_folders_alone(mirror: FaultyServer, folder: Path, raw_sett
 def test_a_file_of_no_known_digest_is_never_taken_from_a_mirror(
     server: FaultyServer, folder: Path, raw_settings: RawSettings
 ) -> None:
-    file = serve(server)
+    files = (serve(server), member(serve(server, name="files.zip"), "a/test.jsonl"))
     server.files.clear()
-    error = fails(file, with_mirrors(raw_settings, folder))
-    assert error.found == "status 404; mirrors not asked, because no digest of it is known"
+    for file in files:
+        error = fails(file, with_mirrors(raw_settings, folder))
+        assert error.found == "status 404; mirrors not asked, because no digest of it is known"
 
 
 def test_a_wrong_file_below_raw_dir_is_an_error_whatever_mirrors_have(folder: Path, raw_settings: RawSettings) -> None:
@@ -256,8 +257,7 @@ def test_a_wrong_file_below_raw_dir_is_an_error_whatever_mirrors_have(folder: Pa
 def test_a_git_blob_id_names_a_file_too(server: FaultyServer, tmp_path: Path, raw_settings: RawSettings) -> None:
     blob = git_blob(CONTENT)
     write(tmp_path / "mirror" / "git-blob" / blob[:2] / blob, CONTENT)
-    file = serve(server, git_blob=blob)
-    server.files.clear()
+    file = gone(server, git_blob=blob)
     located = locate_file(file, with_mirrors(raw_settings, tmp_path / "mirror"))
     assert (located.origin, located.sha256) == ("mirror", sha256(CONTENT))
 
@@ -298,15 +298,6 @@ def test_a_plan_offline_names_the_member_that_a_folder_has(folder: Path, raw_set
     assert (plan.name, plan.origin, plan.where) == ("test.jsonl", "mirror", str(folder / PATH))
 
 
-def test_a_member_without_a_digest_in_an_archive_without_one_is_never_taken_from_a_mirror(
-    server: FaultyServer, folder: Path, raw_settings: RawSettings
-) -> None:
-    file = member(serve(server, name="files.zip"), "a/test.jsonl")
-    server.files.clear()
-    error = fails(file, with_mirrors(raw_settings, folder))
-    assert error.found == "status 404; mirrors not asked, because no digest of it is known"
-
-
 def test_a_member_that_is_nowhere_names_the_archive_and_all_that_was_asked(
     server: FaultyServer, tmp_path: Path, raw_settings: RawSettings
 ) -> None:
@@ -332,8 +323,7 @@ def test_the_next_mirror_is_asked_and_the_error_lists_what_each_said(
     mirror.always[f"/broken/{PATH}"] = Fault(status=500)
     mirrors = [tmp_path / "nowhere", tmp_path / "empty", tmp_path / "changed"]
     mirrors += [f"{mirror.url}/{name}" for name in ("none", "page", "broken")]
-    file = serve(server, **PIN)
-    server.files.clear()
+    file = gone(server, **PIN)
     error = fails(file, with_mirrors(raw_settings, *mirrors))
     said = dict(part.removeprefix("mirror ").split(": ", 1) for part in (error.found or "").split("; ")[1:7])
     assert {name.rpartition("/")[2]: words.split(" (")[0] for name, words in said.items()} == {
@@ -368,8 +358,7 @@ def test_what_is_not_a_readable_file_in_a_folder_is_refused(
             path.parent.chmod(0)
             if os.access(path, os.R_OK):
                 pytest.skip("this user may read everything")
-    file = serve(server, **PIN)
-    server.files.clear()
+    file = gone(server, **PIN)
     try:
         error = fails(file, with_mirrors(raw_settings, tmp_path / "mirror"))
     finally:
@@ -383,31 +372,23 @@ def test_a_link_in_a_folder_is_followed_because_the_digest_decides(
 ) -> None:
     (tmp_path / "mirror" / PATH).parent.mkdir(parents=True)
     (tmp_path / "mirror" / PATH).symlink_to(write(tmp_path / "elsewhere", CONTENT))
-    file = serve(server, **PIN)
-    server.files.clear()
+    file = gone(server, **PIN)
     located = locate_file(file, with_mirrors(raw_settings, tmp_path / "mirror"))
     assert not located.raw.path.is_symlink()
 
 
-def test_a_mirror_continues_what_the_publisher_began(
-    server: FaultyServer, mirror: FaultyServer, raw_settings: RawSettings
+@pytest.mark.parametrize(
+    ("first", "ranges"), [(b"{", ["bytes=10000-"]), (b"#", ["bytes=10000-", None])], ids=["same file", "another file"]
+)
+def test_a_mirror_continues_what_the_publisher_began_and_is_asked_for_all_of_it_where_that_was_another_file(
+    server: FaultyServer, mirror: FaultyServer, raw_settings: RawSettings, first: bytes, ranges: list[str | None]
 ) -> None:
-    file = serve(server, **PIN)
-    server.fail("/file.jsonl", Fault(cut_after=10_000))
-    server.always["/file.jsonl"] = Fault(status=503)
-    locate_file(file, with_mirrors(raw_settings, f"{mirror.url}/m"))
-    assert mirror.ranges() == ["bytes=10000-"]
-
-
-def test_a_mirror_that_continues_another_file_is_asked_for_all_of_it(
-    server: FaultyServer, mirror: FaultyServer, raw_settings: RawSettings
-) -> None:
-    file = serve(server, content=b"#" + CONTENT[1:], **PIN)
+    file = serve(server, content=first + CONTENT[1:], **PIN)
     server.fail("/file.jsonl", Fault(cut_after=10_000))
     server.always["/file.jsonl"] = Fault(status=503)
     located = locate_file(file, with_mirrors(raw_settings, f"{mirror.url}/m"))
     assert located.raw.path.read_bytes() == CONTENT
-    assert mirror.ranges() == ["bytes=10000-", None]
+    assert mirror.ranges() == ranges
 
 
 def test_what_a_killed_copy_left_is_not_used(folder: Path, raw_settings: RawSettings) -> None:
@@ -449,8 +430,7 @@ def test_a_full_disk_ends_the_search(
 def test_a_mirror_that_redirects_to_another_host_or_scheme_is_refused_there(
     server: FaultyServer, mirror: FaultyServer, raw_settings: RawSettings
 ) -> None:
-    file = serve(server, **PIN)
-    server.files.clear()
+    file = gone(server, **PIN)
     mirror.always[f"/m/{PATH}"] = Fault(status=302, headers={"Location": f"ftp://127.0.0.1/{PATH}"})
     error = fails(file, with_mirrors(raw_settings, f"{mirror.url}/m"))
     assert "ftp://127.0.0.1" in (error.found or "")
@@ -469,7 +449,6 @@ def test_a_closed_port_is_said_once_for_each_mirror(server: FaultyServer, raw_se
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-    file = serve(server, **PIN)
-    server.files.clear()
+    file = gone(server, **PIN)
     error = fails(file, with_mirrors(raw_settings, f"http://127.0.0.1:{port}/a", f"http://127.0.0.1:{port}/b"))
     assert str(error).count("ConnectError") == 2

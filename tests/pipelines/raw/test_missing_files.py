@@ -1,5 +1,6 @@
-"""The missing raw files of several datasets: each one once, with who needs it and what gets it."""
+"""The raw files of several datasets: where each would come from, and which are missing: each once, with what gets it."""
 
+import json
 import pickle
 import shlex
 from collections.abc import Callable
@@ -12,9 +13,12 @@ from builders.errors import MissingFile, SourceError
 from pipelines import build, fetch
 from pipelines.raw.missing_files import (
     NeededFiles,
+    download_page,
     find_buildable,
     find_missing_files,
+    list_needs,
     missing_files_summary,
+    plan_downloads,
     total_size,
 )
 from pipelines.raw.settings import RawSettings
@@ -31,8 +35,7 @@ def raw(tmp_path: Path) -> RawSettings:
 
 def needs(*names: str) -> list[NeededFiles]:
     """All files of some datasets."""
-    datasets = [definition_of(name) for name in names]
-    return [NeededFiles(one, one.dataset.newest, one.dataset.task.splits) for one in datasets]
+    return list_needs([(definition, definition.dataset.newest) for definition in map(definition_of, names)])
 
 
 def run(command: Callable[[], int], raw: RawSettings, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -62,6 +65,9 @@ def test_the_reasons_tell_downloads_from_terms_and_from_files_fetched_by_hand(ra
         "instrusum/human_eval.json": "gated",
         "genie/ratings.jsonl": "by hand",
     }
+    terra = missing["terra/TERRa.zip"]
+    assert (terra.bytes, terra.instructions, terra.datasets) == (907_346, None, ("terra-pairclassification",))
+    assert terra.url == "https://russiansuperglue.com/tasks/download/TERRa"
     assert missing["instrusum/human_eval.json"].url == "https://huggingface.co/datasets/Salesforce/InstruSum"
     assert "JSON lines" in str(missing["genie/ratings.jsonl"].instructions)
 
@@ -103,13 +109,6 @@ def test_the_summary_of_the_catalogue_fits_the_page_and_names_every_dataset(raw:
     assert all(name in text for name in NAMES)
     assert text.count("massive/amazon-massive-dataset-1.1.tar.gz") == 1
     assert "docs-0.jsonl.gz ... miracl-corpus-v1.0-ru/docs-19.jsonl.gz" in text.replace("\n    ", " ")
-
-
-def test_a_missing_file_has_its_reason_its_size_and_its_address(raw: RawSettings) -> None:
-    [file] = find_missing_files(needs("terra-pairclassification"), raw)
-    assert (file.name, file.reason, file.bytes) == ("terra/TERRa.zip", "offline", 907_346)
-    assert file.url == "https://russiansuperglue.com/tasks/download/TERRa"
-    assert (file.instructions, file.datasets) == (None, ("terra-pairclassification",))
 
 
 @pytest.mark.parametrize(
@@ -167,3 +166,75 @@ def test_a_dry_run_lists_the_missing_files_once(
     assert out.count("  missing   RuBQ_2.0_test.json\n") == 2
     assert err.startswith("2 raw files are missing\n")
     assert err.count("RuBQ_2.0_test.json") == 1
+
+
+# What there is to download, as `fetch --dry-run` prints it
+
+
+def test_the_files_of_several_datasets_are_planned_once_with_origin_and_size(tmp_path: Path) -> None:
+    local = write(tmp_path / "raw" / "rubq" / "RuBQ_2.0_test.json", b"[]")
+    raw = RawSettings(raw_dir=tmp_path / "raw", cache=tmp_path / "cache", lock=tmp_path / "lock.json")
+    names = ("rubq-retrieval", "rubq-reranking", "cedr-classification", "instrusum-reranking", "genie-reranking")
+    plans = {plan.name: plan for plan in plan_downloads(needs(*names), raw)}
+    assert {name: plan.origin for name, plan in plans.items()} == {
+        "rubq/RuBQ_2.0_test.json": "raw-dir",
+        "rubq/RuBQ_2.0_paragraphs.json": "download",
+        "cedr/main.zip": "download",
+        "instrusum/human_eval.json": "download",
+        "genie/ratings.jsonl": "by-hand",
+    }
+    assert plans["rubq/RuBQ_2.0_test.json"].where == str(local)
+    assert plans["cedr/main.zip"].bytes == 693_026
+    assert plans["instrusum/human_eval.json"].gated
+
+
+def test_an_extracted_member_is_here_and_its_archive_is_still_to_download_for_the_others(tmp_path: Path) -> None:
+    write(tmp_path / "raw" / "cedr" / "main" / "test.jsonl", b"")
+    raw = RawSettings(raw_dir=tmp_path / "raw", cache=tmp_path / "cache", lock=tmp_path / "lock.json")
+    plans = plan_downloads(needs("cedr-classification"), raw)
+    assert [(plan.name, plan.origin) for plan in plans] == [
+        ("cedr/main.zip", "download"),
+        ("cedr/main/test.jsonl", "raw-dir"),
+    ]
+
+
+def test_on_a_terminal_names_and_addresses_are_folded_behind_a_slash_and_in_a_pipe_they_stay_whole(
+    tmp_path: Path,
+) -> None:
+    raw = RawSettings(raw_dir=None, cache=tmp_path, lock=tmp_path / "lock.json")
+    plans = plan_downloads(needs("rubq-retrieval", "lmsys-reranking"), raw)
+    shown, piped = download_page(plans, width=80), download_page(plans)
+    assert max(map(len, shown)) <= 80
+    assert max(map(len, piped)) > 80
+    assert {f"    {plan.where}" for plan in plans} <= set(piped)
+    assert "".join(shown).replace(" ", "") == "".join(piped).replace(" ", "")
+    begin = next(number for number, line in enumerate(shown) if "raw.githubusercontent.com" in line)
+    assert shown[begin].endswith("/")
+    assert shown[begin + 1].startswith("    ")
+
+
+def test_fetch_dry_run_prints_the_totals_of_each_source_and_creates_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setattr("sys.argv", ["fetch", "cedr", "geo", "rubq", "--dry-run", "--cache", str(cache)])
+    assert fetch.main() == 0
+    out = capfd.readouterr().out
+    assert out.startswith(
+        "cedr: to download 1 file, 693 KB\n  main.zip  693 KB  download\n    https://sagteam.ru/cedr/main.zip\n"
+    )
+    assert out.endswith("\ntotal: to download 4 files, 379.4 MB and 2 of unknown size\n")
+    assert not cache.exists()
+
+
+def test_fetch_dry_run_fails_as_fetching_would_where_a_file_cannot_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["genie", "terra", "--dry-run", "--json", "--cache", str(tmp_path / "cache")]
+    monkeypatch.setattr("sys.argv", ["fetch", *arguments])
+    assert fetch.main() == 3
+    out, err = capfd.readouterr()
+    terra, genie = (json.loads(line) for line in out.splitlines())
+    assert (genie["name"], genie["origin"]) == ("genie/ratings.jsonl", "by-hand")
+    assert (terra["name"], terra["bytes"]) == ("terra/TERRa.zip", 907_346)
+    assert err.startswith("1 raw file is missing\n\nto be fetched by hand\n  genie/ratings.jsonl\n")

@@ -9,7 +9,7 @@ import pytest
 from builders.raw_files import RawFile, by_hand, https, hub, member
 from pipelines import fetch
 from pipelines.raw import probing as probe_module
-from pipelines.raw.probing import MEMORY, ProbedFile, ProbePatience, probe_files, probe_page, probe_to_json
+from pipelines.raw.probing import MEMORY, ProbedFile, ProbePatience, probe_files, probe_page, to_json
 from pipelines.raw.settings import RawSettings
 from tests.support.downloads import PAGE, Waits
 from tests.support.faulty_server import Fault, FaultyServer
@@ -286,7 +286,7 @@ def test_the_page_says_what_to_do_and_shows_no_control_characters(
     assert text.endswith("4 files: 1 changed, 1 ok, 1 gone, 1 by hand")
     assert max(map(len, text.splitlines())) <= 80 or str(raw_settings.cache) in text
     assert "\x1b" not in text
-    shown = [probe_to_json(file) for file in probed]
+    shown = [to_json(file) for file in probed]
     assert [(one["state"], one["wrong"]) for one in shown] == [
         ("changed", True), ("ok", False), ("gone", True), ("by hand", False),
     ]  # fmt: skip

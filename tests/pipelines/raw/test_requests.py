@@ -14,7 +14,7 @@ from pipelines.raw.requests import describe_end, describe_wait, file_url
 from pipelines.raw.settings import RawSettings
 from tests.support.faulty_server import Fault, FaultyServer
 from tests.support.paths import ROOT
-from tests.support.raw_files import COMMIT, CONTENT, PIN, TOKEN, locate_file, serve, sha256
+from tests.support.raw_files import COMMIT, CONTENT, PIN, TOKEN, error_of, locate_file, serve, sha256
 
 
 def test_urls_are_those_of_the_public_sites() -> None:
@@ -85,16 +85,14 @@ def test_the_error_for_a_gated_file_says_where_to_accept_its_terms_and_how_to_se
 ) -> None:
     file = hub("org/data", COMMIT, "f.txt", gated=True, **PIN)
     server.always[f"/datasets/org/data/resolve/{COMMIT}/f.txt"] = Fault(status=status)
-    with pytest.raises(SourceError) as caught:
-        locate_file(file, raw_settings)
-    assert "https://huggingface.co/datasets/org/data" in str(caught.value)
-    assert "the token has no access" in str(caught.value)
-    assert "HF_TOKEN" in str(caught.value)
-    assert "hf auth login" in str(caught.value)
-    assert TOKEN not in str(caught.value)
+    error = error_of(locate_file, file, raw_settings)
+    assert "https://huggingface.co/datasets/org/data" in str(error)
+    assert "the token has no access" in str(error)
+    assert "HF_TOKEN" in str(error)
+    assert "hf auth login" in str(error)
+    assert TOKEN not in str(error)
     monkeypatch.setattr(huggingface_hub, "get_token", lambda: None)
-    with pytest.raises(SourceError, match="no token was found"):
-        locate_file(file, raw_settings)
+    assert "no token was found" in str(error_of(locate_file, file, raw_settings))
     assert [request.headers.get("authorization") for request in server.log] == [f"Bearer {TOKEN}", None]
 
 

@@ -38,29 +38,23 @@ def test_a_reset_connection_is_retried(
     assert (cache / "file.bin").read_bytes() == CONTENT
 
 
-def test_a_stalled_download_is_resumed(download: Download, server: FaultyServer) -> None:
-    server.fail("/file.bin", Fault(stall_after=100_000))
-    download(read=0.2)
-    assert server.ranges() == [None, "bytes=100000-"]
-
-
-def test_a_cut_body_of_unknown_length_is_recognised_by_the_pinned_size(
-    download: Download, server: FaultyServer
+@pytest.mark.parametrize(
+    ("fault", "pin"),
+    [
+        (Fault(stall_after=100_000), PINNED),
+        (Fault(framing="close", cut_after=100_000), PINNED),
+        (Fault(framing="chunked", cut_after=100_000), UNKNOWN),
+        (Fault(cut_after=100_000), Pin(git_blob=BLOB)),
+    ],
+    ids=["stalled", "length pinned only", "length unknown", "git blob id"],
+)
+def test_a_download_that_stalls_or_is_cut_is_resumed(
+    download: Download, server: FaultyServer, fault: Fault, pin: Pin
 ) -> None:
-    server.fail("/file.bin", Fault(framing="close", cut_after=100_000))
-    download()
+    server.fail("/file.bin", fault)
+    digest = download(pin, read=0.2 if fault.stall_after else 60)
+    assert (digest.sha256, digest.git_blob) == (SHA256, pin.git_blob)
     assert server.ranges() == [None, "bytes=100000-"]
-
-
-def test_a_cut_chunked_body_is_resumed_without_a_known_size(download: Download, server: FaultyServer) -> None:
-    server.fail("/file.bin", Fault(framing="chunked", cut_after=100_000))
-    assert download(UNKNOWN).sha256 == SHA256
-    assert server.ranges() == [None, "bytes=100000-"]
-
-
-def test_a_git_blob_id_is_computed_across_a_resumed_download(download: Download, server: FaultyServer) -> None:
-    server.fail("/file.bin", Fault(cut_after=200_000), Fault(cut_after=50_000))
-    assert download(Pin(git_blob=BLOB)).git_blob == BLOB
 
 
 def test_a_server_that_ignores_range_sends_the_whole_file_again(

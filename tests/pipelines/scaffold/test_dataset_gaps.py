@@ -101,6 +101,8 @@ def test_a_builder_that_cannot_be_imported_is_named_with_its_line(monkeypatch: p
 
 def test_a_column_that_nobody_explains_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     read = dataset_gaps.read_prose
-    monkeypatch.setattr(dataset_gaps, "read_prose", lambda *names: replace(read(*names), columns=""))
+    monkeypatch.setattr(
+        dataset_gaps, "read_prose", lambda *names, **options: replace(read(*names, **options), columns="")
+    )
     text = "\n".join(gaps_of("cedr", build=True))
     assert text.count("nobody says what the column source of cedr-classification means") == 1
