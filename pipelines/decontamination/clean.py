@@ -174,7 +174,7 @@ def _records(file: CorpusFile, output: Any) -> Iterator[list[bytes]]:
         return
     output.write(header[1])
     lines = chain.from_iterable(read_lines(file, len(header[1])))
-    for records in in_batches(line_rows.read_records(file.name, lines, line_rows.SEPARATORS[file.format], 0)):
+    for records in in_batches(line_rows.read_records(file, lines, 0)):
         yield [data for _, data in records]
 
 

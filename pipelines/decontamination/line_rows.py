@@ -167,8 +167,8 @@ Record = tuple[list[str], bytes]  # the fields, and the bytes of the record with
 SEPARATORS = {"CSV": ",", "TSV": "\t"}
 
 
-def read_records(file: str, lines: Iterable[bytes], separator: str, first_row: int) -> Iterator[Record]:
-    """The records of consecutive lines. first_row: of the first record, or HEADER.
+def read_records(file: CorpusFile, lines: Iterable[bytes], first_row: int) -> Iterator[Record]:
+    """The records of consecutive lines of a file of CSV or TSV. first_row: of the first record, or HEADER.
 
     Raises SourceError, with the row, for text that is not UTF-8, a quote that is never closed, text behind a closing
     quote, and a record of more than `limits.MAX_RECORD` bytes.
@@ -181,20 +181,20 @@ def read_records(file: str, lines: Iterable[bytes], separator: str, first_row: i
                 text = (line.removeprefix(BOM) if row == HEADER and not parts else line).decode()
             except UnicodeDecodeError as error:
                 found = f"byte 0x{error.object[error.start]:02x} ({error.reason})"
-                raise row_error(file, row, "invalid UTF-8", found=found, expected="UTF-8", todo=FIX_ROW) from error
+                raise row_error(file.name, row, "invalid UTF-8", found=found, expected="UTF-8", todo=FIX_ROW) from error
             parts.append(line)
             yield text
 
     def too_large() -> SourceError:
         found, expected = f"more than {limits.MAX_RECORD:,} bytes", f"at most {limits.MAX_RECORD:,} bytes"
-        return row_error(file, row, "a row is too large", found=found, expected=expected, todo=FIX_ROW)
+        return row_error(file.name, row, "a row is too large", found=found, expected=expected, todo=FIX_ROW)
 
     def invalid(error: csv.Error, text: str) -> SourceError:
         expected = 'fields with " around those that hold line ends, and each " in them doubled'
         found = f"{error}: {shorten(text)}"
-        return row_error(file, row, "invalid row", found=found, expected=expected, todo=FIX_ROW)
+        return row_error(file.name, row, "invalid row", found=found, expected=expected, todo=FIX_ROW)
 
-    for fields, _ in split_rows(decoded(), separator, quotes=True, too_large=too_large, invalid=invalid):
+    for fields, _ in split_rows(decoded(), SEPARATORS[file.format], quotes=True, too_large=too_large, invalid=invalid):
         yield fields, b"".join(parts)
         parts.clear()
         row += 1

@@ -119,28 +119,26 @@ def test_a_parquet_file_of_something_else_is_refused(path: Path) -> None:
     assert "contamination index" in str(raised.value)
 
 
-def test_a_missing_index_is_named(tmp_path: Path) -> None:
+def test_a_missing_index_and_a_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="index not found"):
         read_index(tmp_path / "index")
-
-
-def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be read"):
         read_index(tmp_path)
 
 
-def test_a_later_format_says_to_update(path: Path) -> None:
-    change_header(path, format=2, something_new=[1])
-    with pytest.raises(SourceError, match="format 2") as raised:
+@pytest.mark.parametrize(
+    ("changes", "what", "todo"),
+    [
+        ({"format": 2, "something_new": [1]}, "format 2", "update this package"),
+        ({"probe": "0" * 64}, "other versions of libraries", "build the index again"),
+    ],
+    ids=["format", "probe"],
+)
+def test_an_index_of_another_version_says_what_to_do(path: Path, changes: dict[str, Any], what: str, todo: str) -> None:
+    change_header(path, **changes)
+    with pytest.raises(SourceError, match=what) as raised:
         read_index(path)
-    assert "update this package" in str(raised.value)
-
-
-def test_an_index_of_other_library_versions_says_to_build_it_again(path: Path) -> None:
-    change_header(path, probe="0" * 64)
-    with pytest.raises(SourceError, match="other versions of libraries") as raised:
-        read_index(path)
-    assert "build the index again" in str(raised.value)
+    assert todo in str(raised.value)
 
 
 def test_a_list_of_tables_that_does_not_fit_the_rows_is_refused(path: Path) -> None:
