@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ EXAMPLES = """\
   embedding-datasets build all --dry-run                      show what would be done, and from which files"""
 
 logger = logging.getLogger(__name__)
+Names = list[tuple[str, str]]  # datasets of one source, with their versions
 
 
 def main() -> int:
@@ -140,11 +142,7 @@ def _results(
     datasets: list[tuple[Definition, str]], settings: BuildSettings, *, jobs: int
 ) -> Iterator[BuildResult | Failure]:
     """The result for each dataset, in order; one that fails does not stop the others."""
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
-
-    from pipelines.process import terminal, workers
+    from pipelines.process import workers
     from pipelines.process.stages import show_stages, stage
 
     per_source = [
@@ -158,47 +156,37 @@ def _results(
                     result = _attempt(name, version, settings)
                 yield result
         return
-    # Threads of polars do not survive a fork: every worker is a new process.
     processes, began = min(jobs, len(per_source)), time.monotonic()
-    with (
-        ProcessPoolExecutor(
-            processes, get_context("spawn"), workers.prepare_worker, initargs=(terminal.verbosity(),)
-        ) as pool,
-        workers.terminate_workers(),
-        stage("building", total=len(per_source), unit="sources") as advance,
-    ):
-        with workers.hold_interrupts(), workers.own_packages_first():
-            pending = [pool.submit(_attempt_all, names, settings) for names in per_source]
-        for names, future in zip(per_source, pending, strict=True):
-            future.add_done_callback(_on_end(names, advance))
-        try:
-            for future in pending:
+    with stage("building", total=len(per_source), unit="sources") as advance:
+        work = partial(_attempt_all, settings=settings)
+        built = workers.run_in_processes(
+            work, per_source, processes, killed=_killed_too_often, on_end=lambda names: _end(names, advance)
+        )
+        with closing(built):
+            for _ in per_source:
                 with show_stages(f"{processes} workers", began=began):
-                    results = future.result()
+                    results = next(built)
                 yield from results
-        except BrokenProcessPool:
-            todo = "run it again: what is built is not built twice. If memory was short, with a lower --jobs"
-            raise DatasetError("a parallel build was killed, and the others with it", todo=todo) from None
 
 
-def _on_end(names: list[tuple[str, str]], advance: Callable[[int], None]) -> Callable[[object], None]:
-    """A function that counts the source with these datasets, and on a terminal says that it has ended."""
+def _end(names: Names, advance: Callable[[int], None]) -> None:
+    """Count the source with these datasets, and on a terminal say that it has ended."""
     from pipelines.process.terminal import shows_progress
 
-    def count(_: object) -> None:
-        advance(1)
-        if shows_progress():
-            logger.info("finished: %s", ", ".join(name for name, _ in names))
-
-    return count
+    advance(1)
+    if shows_progress():
+        logger.info("finished: %s", ", ".join(name for name, _ in names))
 
 
-def _attempt_all(names: list[tuple[str, str]], settings: BuildSettings) -> list[BuildResult | Failure]:
+def _killed_too_often(names: Names, attempts: int, found: str) -> DatasetError:
+    what, datasets = f"a parallel build was killed {attempts} times", ", ".join(name for name, _ in names)
+    todo = "run it again: what is built is not built twice. If memory was short, with a lower --jobs"
+    return DatasetError(what, where=datasets, found=found, todo=todo)
+
+
+def _attempt_all(names: Names, settings: BuildSettings) -> list[BuildResult | Failure]:
     """The results for the datasets of one source, in a worker."""
-    from pipelines.process import workers
-
-    with workers.clean_termination():
-        return [_attempt(name, version, settings) for name, version in names]
+    return [_attempt(name, version, settings) for name, version in names]
 
 
 def _attempt(name: str, version: str, settings: BuildSettings) -> BuildResult | Failure:

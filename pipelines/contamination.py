@@ -81,17 +81,18 @@ def _index(options: argparse.Namespace) -> int:
 
 
 def _scan(options: argparse.Namespace) -> int:
+    from pipelines.checking.verdict import parse_conditions
     from pipelines.decontamination.clean import check_target
     from pipelines.decontamination.corpora import open_corpus
     from pipelines.decontamination.engines import Engine
     from pipelines.decontamination.index_file import read_index_tables
     from pipelines.decontamination.indexing import find_datasets, releases_at_hand
-    from pipelines.decontamination.pages import met_conditions, parse_conditions
+    from pipelines.decontamination.pages import GRAMMAR, met_conditions
     from pipelines.decontamination.scans import open_scan, summarise
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import default_cache
 
-    conditions = parse_conditions(options.fail_on)
+    conditions = parse_conditions(options.fail_on, GRAMMAR)
     tables = read_index_tables(options.index)
     engine = Engine(options.engine, options.jobs, options.address)
     cache = options.cache or default_cache()

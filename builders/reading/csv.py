@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from builders import limits
+from builders.errors import SourceError
 from builders.reading.archives import open_raw
 from builders.reading.lines import decode_lines, iterate_lines
 from builders.reading.values import (
@@ -79,56 +80,80 @@ def read_csv(
     return collect_rows(parsed_rows(), schema, BATCH)
 
 
+def split_rows(
+    lines: Iterable[str],
+    separator: str,
+    *,
+    quotes: bool,
+    too_large: Callable[[], Exception],
+    invalid: Callable[[csv.Error, str], Exception],
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the fields of each row of separated values, and the lines that it is made of.
+
+    lines: with their line ends. quotes: as for read_csv. too_large: the error for a row of more than `limits.MAX_RECORD`
+    characters. invalid: the error for a row whose quotes are not those of CSV, from the csv module's and from the row.
+    """
+    csv.field_size_limit(limits.MAX_RECORD)  # the module's default is 131,072 characters; it is for the whole process
+    row_lines: list[str] = []
+    size = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal size
+        for line in lines:
+            size += len(line)
+            if size > limits.MAX_RECORD:  # a quote that is never closed makes one row of the rest of the file
+                raise too_large()
+            row_lines.append(line)
+            yield line
+
+    reader = csv.reader(
+        counted(), delimiter=separator, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE, strict=True
+    )
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise invalid(error, "".join(row_lines)) from error
+        if row is None:
+            return
+        yield row, row_lines
+        row_lines.clear()
+        size = 0
+
+
 def _rows(raw: Raw, separator: str, *, quotes: bool) -> Iterator[tuple[int, list[str]]]:
     """Yield each row with the number of the line where it begins."""
-    csv.field_size_limit(limits.MAX_RECORD)  # the module's default is 131,072 characters; it is for the whole process
     plain = rf'[^"\r\n{re.escape(separator)}]*+'
     field = rf'(?:"(?:[^"]++|"")*+"|{plain})'
     well_quoted = re.compile(rf"{field}(?:{re.escape(separator)}{field})*+[\r\n]*+")
-    row_lines: list[str] = []  # the lines of the current row
+    start, blank = 1, 0  # the numbers of the row's first line, and of the first blank line
+
+    def row_too_large() -> SourceError:
+        return too_large(raw, f"line {start}", "a row", limits.MAX_RECORD)
+
+    def invalid_row(error: csv.Error, row: str) -> SourceError:
+        found, expected = f"{error}: {shorten(row)}", _describe_fields(quotes)
+        return malformed(raw, f"line {start}", "invalid row", found=found, expected=expected)
 
     with open_raw(raw) as file:
-
-        def lines() -> Iterator[str]:
-            length = 0
-            for number, line in enumerate(decode_lines(raw, file), 1):
-                length = length + len(line) if row_lines else len(line)
-                if length > limits.MAX_RECORD:  # a quote that is never closed makes one row of the rest of the file
-                    start = number - len(row_lines)
-                    raise too_large(raw, f"line {start}", "a row", limits.MAX_RECORD)
-                row_lines.append(line)
-                yield line
-
-        reader = csv.reader(
-            lines(), delimiter=separator, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE, strict=True
-        )
-        blank = 0  # the number of the first blank line
-        while True:
-            row_lines.clear()
-            start = reader.line_num + 1
-            try:
-                row = next(reader, None)
-            except csv.Error as error:
-                what, found = "invalid row", f"{error}: {shorten(''.join(row_lines))}"
-                raise malformed(raw, f"line {start}", what, found=found, expected=_describe_fields(quotes)) from error
-            if row is None:
-                return
+        lines = decode_lines(raw, file)
+        for row, row_lines in split_rows(lines, separator, quotes=quotes, too_large=row_too_large, invalid=invalid_row):
+            last = start + len(row_lines) - 1
             if STRAY_RETURN.search(row_lines[-1]):
                 found, expected = shorten(row_lines[-1][-60:]), r"lines that end in \n or \r\n"
-                raise malformed(
-                    raw, f"line {reader.line_num}", "a stray carriage return", found=found, expected=expected
-                )
-            if not row:
-                blank = blank or start
-                continue
-            if blank:
+                raise malformed(raw, f"line {last}", "a stray carriage return", found=found, expected=expected)
+            if row and blank:
                 what, found = "a blank line among the rows", "a blank line"
                 raise malformed(raw, f"line {blank}", what, found=found, expected="a row")
             # Even with strict=True the csv module takes a quote inside an unquoted field for an ordinary character.
             if quotes and any('"' in value for value in row) and not well_quoted.fullmatch("".join(row_lines)):
                 found = shorten("".join(row_lines))
                 raise malformed(raw, f"line {start}", "a stray quote", found=found, expected=_describe_fields(quotes))
-            yield start, row
+            if row:
+                yield start, row
+            else:
+                blank = blank or start
+            start = last + 1
 
 
 def _describe_fields(quotes: bool) -> str:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 import polars as pl
@@ -23,6 +23,7 @@ import pyarrow.json as arrow_json
 from builders import limits
 from builders.errors import SourceError
 from builders.reading.archives import open_raw
+from builders.reading.lines import split_lines
 from builders.reading.values import (
     Columns,
     MismatchError,
@@ -384,31 +385,26 @@ def _line_batches(raw: Raw) -> Iterator[tuple[int, list[bytes]]]:
     first, remaining = 1, raw.limit
     blank: list[bytes] = []
     with open_raw(raw) as file:
-        while (remaining is None or remaining > 0) and (lines := _read_lines(raw, file, first + len(blank))):
+        pieces = iter(partial(file.read, BATCH), b"") if remaining != 0 else ()
+        for lines in split_lines(pieces, partial(_line_too_large, raw)):
             if first == 1 and not blank:
                 lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
-            lines = blank + lines
-            end = len(lines)
-            while end and not lines[end - 1].strip(SPACE):
+            several = blank + lines
+            end = len(several)
+            while end and not several[end - 1].strip(SPACE):
                 end -= 1
-            blank = lines[end:]
-            lines = lines[:end] if remaining is None else lines[: min(end, remaining)]
-            if lines:
-                yield first, lines
-            first += len(lines)
-            remaining = remaining if remaining is None else remaining - len(lines)
+            blank = several[end:]
+            several = several[:end] if remaining is None else several[: min(end, remaining)]
+            if several:
+                yield first, several
+            first += len(several)
+            remaining = remaining if remaining is None else remaining - len(several)
+            if remaining == 0:
+                return
 
 
-def _read_lines(raw: Raw, file: BinaryIO, first: int) -> list[bytes]:
-    """The next lines of a file, BATCH bytes and the rest of the last one; `first` is the number of the first."""
-    data = file.read(BATCH)
-    if data and not data.endswith(b"\n"):
-        rest = file.readline(limits.MAX_RECORD + 1)
-        if len(rest) > limits.MAX_RECORD:
-            number = first + data.count(b"\n")
-            raise too_large(raw, f"line {number}", "a line", limits.MAX_RECORD)
-        data += rest
-    return io.BytesIO(data).readlines()
+def _line_too_large(raw: Raw, lines_before: int) -> SourceError:
+    return too_large(raw, f"line {lines_before + 1}", "a line", limits.MAX_RECORD)
 
 
 def _element_batches(raw: Raw, brackets: str, size: int) -> Iterator[tuple[int, list[str], list[bytes]]]:

@@ -1,7 +1,8 @@
 """Read plain text: lines, documents of lines, and bitexts, where line n of one file is the translation of line n of the other."""
 
 import codecs
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice, zip_longest
 from typing import IO
@@ -58,6 +59,27 @@ def iterate_lines(raw: Raw) -> Iterator[str]:
     with open_raw(raw) as file:
         for line in decode_lines(raw, file):
             yield line[:-1].removesuffix("\r") if line.endswith("\n") else line
+
+
+def split_lines(pieces: Iterable[bytes], too_large: Callable[[int], Exception]) -> Iterator[list[bytes]]:
+    r"""Yield the lines of a file in lists, with their line ends; only "\n" ends a line.
+
+    pieces: of the file, in order; a line may begin in one and end in another. too_large: the error for a line of more than
+    `limits.MAX_RECORD` bytes, from the number of lines before it.
+    """
+    rest, count = b"", 0
+    for piece in pieces:
+        end = piece.rfind(b"\n") + 1
+        if end:
+            lines = io.BytesIO(rest + piece[:end]).readlines()
+            rest, count = piece[end:], count + len(lines)
+            yield lines
+        else:
+            rest += piece
+            if len(rest) > limits.MAX_RECORD:
+                raise too_large(count)
+    if rest:
+        yield [rest]
 
 
 def decode_lines(raw: Raw, file: IO[bytes]) -> Iterator[str]:

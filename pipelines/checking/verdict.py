@@ -7,6 +7,8 @@ warning           one with the severity warning or error
 compromised       the verdict (pipelines.checking.verdict)
 KIND              a finding of this kind
 KIND:SHARE        findings of this kind that concern this share of a split or more: `split_leak:0.1%`, `split_leak:0.001`
+
+`contamination scan` has the same grammar with other kinds; see pipelines.decontamination.pages.
 """
 
 import difflib
@@ -148,10 +150,32 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' if count > 1 else ''}" if count else ""
 
 
-LEVELS = ("error", "warning", "compromised")
-DEFAULT = ("error", "compromised")
 SHARE = re.compile(r"(\d+\.?\d*|\.\d+) ?(%?)", re.ASCII)
-GRAMMAR = "error, warning, compromised, KIND or KIND:SHARE, where a share is 0.1% or 0.001"
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What `--fail-on` of a command takes. noun: what has a kind. levels: words that take no share. kinds: words that may.
+
+    text: the grammar as errors name it. page: the page of the documentation that lists the kinds. default: without the option.
+    """
+
+    noun: str
+    levels: tuple[str, ...]
+    kinds: tuple[str, ...]
+    text: str
+    page: str
+    default: tuple[str, ...] = ()
+
+
+CHECK_GRAMMAR = Grammar(
+    "finding",
+    ("error", "warning", "compromised"),
+    tuple(KINDS),
+    "error, warning, compromised, KIND or KIND:SHARE, where a share is 0.1% or 0.001",
+    "docs/findings.md",
+    ("error", "compromised"),
+)
 
 
 @dataclass(frozen=True)
@@ -172,48 +196,40 @@ class Condition:
                 return bool(severities & {"error", "warning"})
             case "compromised":
                 return state == "compromised"
-        same_kind = impacts((one for one in findings if one.kind == self.what), merge=False)
-        return any(one.share >= self.share for one in same_kind)
+        same_kind = impacts((finding for finding in findings if finding.kind == self.what), merge=False)
+        return any(impact.share >= self.share for impact in same_kind)
 
 
-def parse_conditions(texts: Iterable[str]) -> tuple[Condition, ...]:
-    """The conditions of all options `--fail-on`, each with one or several joined by commas; DEFAULT where there are none.
+def parse_conditions(texts: Iterable[str], grammar: Grammar = CHECK_GRAMMAR) -> tuple[Condition, ...]:
+    """The conditions of all options `--fail-on`, each with one or several joined by commas; without any, the default.
 
     Raises UsageError for an unknown kind and for a share that is not between 0 and 1.
     """
     words = [word.strip() for text in texts for word in text.split(",")]
-    return tuple(_parse(word) for word in words or DEFAULT)
+    return tuple(_parse(word, grammar) for word in words or grammar.default)
 
 
 def met_conditions(conditions: Iterable[Condition], state: State, findings: Sequence[Finding]) -> list[str]:
     """The conditions that the result of a check meets, as the user wrote them."""
-    return [one.text for one in conditions if one.is_met(state, findings)]
+    return [condition.text for condition in conditions if condition.is_met(state, findings)]
 
 
-def _parse(text: str) -> Condition:
+def _parse(text: str, grammar: Grammar) -> Condition:
     what, colon, share = text.partition(":")
-    if what not in LEVELS and what not in KINDS:
-        nearest = [repr(name) for name in difflib.get_close_matches(what, [*LEVELS, *KINDS], n=3, cutoff=0.5)]
+    known = [*grammar.levels, *grammar.kinds]
+    if what not in known:
+        nearest = [repr(name) for name in difflib.get_close_matches(what, known, n=3, cutoff=0.5)]
         hint = f"did you mean {' or '.join(nearest)}? " if nearest else ""
-        todo = f"{hint}docs/findings.md lists all kinds"
-        raise UsageError(f"--fail-on: no kind of finding is named {what!r}", expected=GRAMMAR, todo=todo)
+        todo = f"{hint}{grammar.page} lists all kinds"
+        raise UsageError(f"--fail-on: no kind of {grammar.noun} is named {what!r}", expected=grammar.text, todo=todo)
     if not colon:
         return Condition(text, what)
-    if what in LEVELS:
-        raise UsageError(
-            f"--fail-on: {what} takes no share", found=text, expected=GRAMMAR, todo="name a kind of finding"
-        )
-    return Condition(text, what, parse_share(share, text, GRAMMAR))
-
-
-def parse_share(share: str, text: str, grammar: str) -> float:
-    """A share from 0 to 1, from `0.1%` or `0.001`. text: the whole condition, and its grammar, for the error.
-
-    Raises UsageError for what is not a share.
-    """
+    if what in grammar.levels:
+        todo = f"name a kind of {grammar.noun}"
+        raise UsageError(f"--fail-on: {what} takes no share", found=text, expected=grammar.text, todo=todo)
     match = SHARE.fullmatch(share.strip())
     value = float(match[1]) / (100 if match[2] else 1) if match else -1.0
     if not 0 <= value <= 1:
         todo = "write a share from 0% to 100%, or from 0 to 1"
-        raise UsageError("--fail-on: not a share", found=text, expected=grammar, todo=todo)
-    return value
+        raise UsageError("--fail-on: not a share", found=text, expected=grammar.text, todo=todo)
+    return Condition(text, what, value)

@@ -75,16 +75,10 @@ class Collector:
                 self.texts.append(item)
 
     def batch(self, file: str) -> CorpusBatch:
-        """What was collected."""
-        return make_batch(
-            file, pl.Series(self.rows, dtype=pl.Int64), pl.Series(self.columns, dtype=pl.String), _texts(self.texts),
-            labels_frame(self.label_rows, self.labels),
-        )  # fmt: skip
-
-
-def make_batch(file: str, rows: pl.Series, columns: pl.Series, texts: pl.Series, labels: pl.DataFrame) -> CorpusBatch:
-    """A batch of texts with their rows and columns."""
-    return CorpusBatch(file, pl.DataFrame({"row": rows, "column": columns, "text": texts}), labels)
+        """The collected texts and labels as a batch."""
+        texts = pl.Series(pa.array(self.texts, pa.large_string()), dtype=pl.String)
+        frame = pl.DataFrame({"row": self.rows, "column": self.columns, "text": texts}, TEXT_SCHEMA)
+        return CorpusBatch(file, frame, labels_frame(self.label_rows, self.labels))
 
 
 def labels_frame(rows: list[int], values: list[Any]) -> pl.DataFrame:
@@ -114,10 +108,6 @@ def _label_text(value: Any) -> str | None:
         return None
     text: str = label_texts(pl.Series([value]))[0]
     return text
-
-
-def _texts(texts: list[str]) -> pl.Series:
-    return pl.Series(pa.array(texts, pa.large_string()), dtype=pl.String)
 
 
 def row_error(file: str, row: int, what: str, *, found: str, expected: str, todo: str) -> SourceError:

@@ -4,13 +4,11 @@ Rows of JSON lines and CSV that are kept keep their bytes; a file of Parquet kee
 borders of its row groups. A file is written by one process, so the bytes do not depend on how many there are.
 """
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import chain
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +25,12 @@ from pipelines.decontamination.line_rows import read_lines
 from pipelines.process import workers
 from pipelines.process.files import locked
 from pipelines.process.stages import BYTES, stage
-from pipelines.process.terminal import verbosity
 from pipelines.release.folder import write_json
 from pipelines.release.staging import staged_folder
 
 REPORT = "removed.json"
 DROP_SCHEMA = {"file": pl.String, "row": pl.Int64, "reason": pl.String}
+_FileWork = tuple[CorpusFile, Any]  # a file, and the numbers of its rows to drop, sorted
 GROUP_BYTES = 256 << 20  # a larger row group is written as several: one is held in memory
 
 
@@ -84,10 +82,7 @@ def write_clean(files: Sequence[CorpusFile], drop: pl.DataFrame, target: Path, *
         staged_folder(target, "the clean corpus", marker=REPORT) as folder,
         stage("writing the clean corpus", total=sum(file.size for file in files), unit=BYTES) as advance,
     ):
-        written = []
-        for (file, _), copy in zip(work, _copy_all(work, folder, jobs), strict=True):
-            written.append(copy)
-            advance(file.size)
+        written = list(_copy_all(work, folder, jobs, lambda copied: advance(copied[0].size)))
         counts = drop.unique().group_by("reason").len().sort("reason")
         clean = CleanCorpus(tuple(written), dict(counts.iter_rows()))
         write_json(folder / REPORT, _report(clean))
@@ -96,14 +91,14 @@ def write_clean(files: Sequence[CorpusFile], drop: pl.DataFrame, target: Path, *
 
 def check_target(files: Sequence[CorpusFile], target: Path) -> None:
     """Raise UsageError where a clean copy of these files cannot be written to a folder; see `write_clean`."""
-    inside = target.resolve()
+    inside, resolve = target.resolve(), cache(Path.resolve)
     for file in files:
-        root = file.root.resolve()
+        root = resolve(file.root)
         if inside == root or root in inside.parents or inside in root.parents or inside in file.path.resolve().parents:
             what = "the clean corpus cannot be written into the corpus itself"
             raise UsageError(what, where=str(target), found=file.name, todo="name a folder outside of the corpus")
-    names = [file.relative for file in files]
-    if twice := [name for name in names if names.count(name) > 1] if len({*names}) < len(names) else []:
+    names = Counter(file.relative for file in files)
+    if twice := [name for name, count in names.items() if count > 1]:
         found = " and ".join(file.name for file in files if file.relative == twice[0])
         what = f"two files of the corpus are called {twice[0]!r}"
         raise UsageError(
@@ -125,36 +120,26 @@ def _report(clean: CleanCorpus) -> dict[str, Any]:
     return {"rows": clean.rows, "kept": clean.kept, "dropped": clean.dropped, "files": files}
 
 
-def _copy_all(work: Sequence[tuple[CorpusFile, Any]], folder: Path, jobs: int) -> Iterator[CleanFile]:
+def _copy_all(
+    work: Sequence[_FileWork], folder: Path, jobs: int, on_end: Callable[[_FileWork], None]
+) -> Iterator[CleanFile]:
     """Write each file; yields them in order."""
-    copy = partial(_copy, folder=folder)
-    if jobs == 1 or len(work) == 1:
-        yield from map(copy, work)
+    processes, copy = min(jobs, len(work)), partial(_copy, folder=folder)
+    if processes > 1:
+        yield from workers.run_in_processes(copy, work, processes, killed=_killed_too_often, on_end=on_end)
         return
-    processes = min(jobs, len(work))
-    with (
-        ProcessPoolExecutor(processes, get_context("spawn"), workers.prepare_worker, initargs=(verbosity(),)) as pool,
-        workers.terminate_workers(),
-    ):
-        with workers.hold_interrupts(), workers.own_packages_first():
-            pending = [pool.submit(_copy_in_worker, one, folder) for one in work]
-        try:
-            for future in pending:
-                yield future.result()
-        except BrokenProcessPool:
-            what, todo = (
-                "a process that writes the clean corpus was killed",
-                "run it again, with fewer processes if memory was short",
-            )
-            raise DatasetError(what, where=str(folder.parent), todo=todo) from None
+    for piece in work:
+        yield copy(piece)
+        on_end(piece)
 
 
-def _copy_in_worker(work: tuple[CorpusFile, Any], folder: Path) -> CleanFile:
-    with workers.clean_termination():
-        return _copy(work, folder)
+def _killed_too_often(work: _FileWork, attempts: int, found: str) -> DatasetError:
+    what = f"a process that writes the clean corpus was killed {attempts} times"
+    todo = "run it again, with fewer processes if memory was short"
+    return DatasetError(what, where=work[0].name, found=found, todo=todo)
 
 
-def _copy(work: tuple[CorpusFile, Any], folder: Path) -> CleanFile:
+def _copy(work: _FileWork, folder: Path) -> CleanFile:
     """Write one file without some rows, whose numbers are sorted."""
     file, drop = work
     path = folder / file.relative
@@ -189,7 +174,7 @@ def _records(file: CorpusFile, output: Any) -> Iterator[list[bytes]]:
         return
     output.write(header[1])
     lines = chain.from_iterable(read_lines(file, len(header[1])))
-    for records in in_batches(line_rows.read_records(file.name, lines, line_rows.SEPARATORS[file.format], 0)):
+    for records in in_batches(line_rows.read_records(file, lines, 0)):
         yield [data for _, data in records]
 
 

@@ -267,7 +267,7 @@ def _read_text(partition: Partition, advance: Callable[[int], None] | None) -> I
                 yield line_rows.parse_lines(file.name, row, batch, layout)
                 row += len(batch)
         return
-    records = line_rows.read_records(file.name, chain.from_iterable(pieces), _separator(file), row)
+    records = line_rows.read_records(file, chain.from_iterable(pieces), row)
     for several in in_batches(records):
         yield line_rows.parse_records(file.name, row, several, layout)
         row += len(several)
@@ -288,8 +288,7 @@ def in_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 def read_header(file: CorpusFile) -> Record | None:
     """The header of a file of CSV or TSV; None for an empty file."""
-    lines = chain.from_iterable(read_lines(file))
-    return next(line_rows.read_records(file.name, lines, _separator(file), line_rows.HEADER), None)
+    return next(line_rows.read_records(file, chain.from_iterable(read_lines(file)), line_rows.HEADER), None)
 
 
 def _record_borders(file: CorpusFile, start: int, size: int) -> list[tuple[int, int]]:
@@ -297,16 +296,12 @@ def _record_borders(file: CorpusFile, start: int, size: int) -> list[tuple[int, 
     quotes."""
     borders, offset, target = [(start, 0)], start, start + size
     lines = chain.from_iterable(read_lines(file, start))
-    for row, (_, data) in enumerate(line_rows.read_records(file.name, lines, _separator(file), 0)):
+    for row, (_, data) in enumerate(line_rows.read_records(file, lines, 0)):
         if offset >= target:
             borders.append((offset, row))
             target = offset + size
         offset += len(data)
     return borders
-
-
-def _separator(file: CorpusFile) -> str:
-    return line_rows.SEPARATORS[file.format]
 
 
 HUB = "hf://"
@@ -377,7 +372,8 @@ def open_corpus(
             "the corpus has no rows", where=", ".join(names), found=_list_files(list(found)), todo="name others"
         )
     if missing := [name for name in columns if not any(name in layout.texts for _, layout in files)]:
-        what, present = f"no file has the column {missing[0]!r}", list(dict.fromkeys(_all_columns(files)))
+        what = f"no file has the column {missing[0]!r}"
+        present = list(dict.fromkeys(name for _, layout in files for name in layout.columns))
         raise UsageError(
             what, where=", ".join(names), found=list_names(present), todo="name another column with --text"
         )
@@ -425,10 +421,6 @@ def _is_inside(path: str) -> bool:
     """Whether a path that a server lists leads to a file below the folder that it is joined with."""
     parts = PurePosixPath(path).parts
     return not path.startswith("/") and ".." not in parts and "\\" not in path and "\0" not in path
-
-
-def _all_columns(files: Iterable[tuple[CorpusFile, Layout]]) -> Iterable[str]:
-    return (name for _, layout in files for name in layout.columns)
 
 
 def _list_files(names: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ import glob
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -194,7 +195,7 @@ def _paths(name: str) -> list[tuple[Path, Path, Kind]]:
     if not glob.has_magic(name):
         todo = "name a file, a folder, a glob or hf://datasets/ORG/NAME"
         raise UsageError("no such file or folder", where=name, todo=todo)
-    base = Path(*_parts_before_wildcards(path))
+    base = Path(*takewhile(lambda part: not glob.has_magic(part), path.parts))
     matches = map(Path, sorted(glob.glob(name, recursive=True)))  # noqa: PTH207  as the name is written
     files = [file for one in matches for file in (_below(one) if one.is_dir() else [one])]
     if not files:
@@ -203,22 +204,10 @@ def _paths(name: str) -> list[tuple[Path, Path, Kind]]:
     return [(base, one, "glob") for one in dict.fromkeys(files)]
 
 
-def _parts_before_wildcards(path: Path) -> Iterable[str]:
-    for part in path.parts:
-        if glob.has_magic(part):
-            return
-        yield part
-
-
 def _below(folder: Path) -> list[Path]:
     """The files below a folder by path, without hidden ones and those in hidden folders."""
-    paths = ((path.relative_to(folder), path) for path in folder.rglob("*") if path.is_file())
-    shown = [(relative.as_posix(), path) for relative, path in paths if not _is_hidden(relative)]
-    return [path for _, path in sorted(shown)]
-
-
-def _is_hidden(relative: Path) -> bool:
-    return any(part.startswith(".") for part in relative.parts)
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    return [paths[relative] for relative in sorted(paths) if "/." not in f"/{relative}"]
 
 
 def _local_file(base: Path, path: Path, kind: Kind) -> CorpusFile | None:

@@ -6,27 +6,19 @@
 The digest is over all that the results follow from; see `scan_digest`. Another corpus, index or option has another
 folder.
 
-Each process has a pipe of its own, so that it is known which partition a killed one had; the pools of the standard
-library fail as a whole then. Ctrl-C does not reach the processes: the parent ends them, and they end themselves when it
-is gone (pipelines/process/workers.py).
-
 A result follows from its partition alone, is written once it is complete, and is read in the order of the partitions:
 so neither the engine nor the number of workers, nor which of them were killed, changes a byte.
 """
 
 import logging
 import os
-from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
-from multiprocessing import connection, get_context
-from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,7 +30,6 @@ from pipelines.process import workers
 from pipelines.process.files import locked, replacing
 from pipelines.process.resumable import identity_digest, resumable_folder
 from pipelines.process.stages import BYTES, stage
-from pipelines.process.terminal import verbosity
 
 logger = logging.getLogger(__name__)
 
@@ -127,52 +118,7 @@ def _is_complete(path: Path) -> bool:
 Work = Callable[[Partition], pl.DataFrame]
 
 
-ATTEMPTS = 4  # for one partition: processes that are killed while they have it
 POLARS_THREADS = "POLARS_MAX_THREADS"
-
-
-@dataclass
-class _Worker:
-    """A process, our end of its pipe, and the partition that it has."""
-
-    process: SpawnProcess
-    pipe: Connection
-    partition: Partition
-
-
-def run_in_processes(partitions: Sequence[Partition], work: Work, folder: Path, processes: int) -> Iterator[Partition]:
-    """Each partition once its result is in the folder, in the order in which they finish.
-
-    Raises the first error of `work`, and DatasetError where a partition's process was killed ATTEMPTS times.
-    """
-    waiting, kills = deque(partitions), Counter[int]()
-    running: list[_Worker] = []
-    with _end_all(running):
-        while waiting or running:
-            while waiting and len(running) < processes:
-                running.append(_start(work, folder, waiting.popleft(), processes))
-            for pipe in connection.wait([one.pipe for one in running]):
-                worker = next(one for one in running if one.pipe is pipe)
-                try:
-                    error = worker.pipe.recv()
-                except (EOFError, OSError):  # killed
-                    running.remove(worker)
-                    waiting.appendleft(worker.partition)
-                    kills[worker.partition.number] += 1
-                    _bury(worker, kills[worker.partition.number])
-                    continue
-                if error is not None:
-                    raise error
-                done = worker.partition
-                if waiting:
-                    worker.partition = waiting.popleft()
-                    with suppress(OSError):  # killed meanwhile: the next wait notices
-                        worker.pipe.send(worker.partition)
-                else:
-                    running.remove(worker)
-                    worker.pipe.close()  # its end
-                    worker.process.join()
-                yield done
 
 
 def killed_too_often(partition: Partition, attempts: int, found: str) -> DatasetError:
@@ -185,76 +131,16 @@ def killed_too_often(partition: Partition, attempts: int, found: str) -> Dataset
     )
 
 
-def _start(work: Work, folder: Path, partition: Partition, processes: int) -> _Worker:
-    """Start a process with its first partition."""
-    context = get_context("spawn")  # threads of polars do not survive a fork
-    ours, theirs = context.Pipe()
-    threads = max(1, (os.cpu_count() or 1) // processes)
-    process = context.Process(target=_serve, args=(theirs, work, folder, verbosity()), daemon=True)
-    workers.start_tracker()
-    with workers.hold_interrupts(), workers.own_packages_first(), _environment(POLARS_THREADS, str(threads)):
-        process.start()
-    theirs.close()
-    with suppress(OSError):  # killed already
-        ours.send(partition)
-    return _Worker(process, ours, partition)
-
-
-def _serve(pipe: Connection, work: Work, folder: Path, verbose: int) -> None:
-    """Run partitions that come from the pipe until it is closed; the answer to each is None or an error."""
-    workers.prepare_worker(verbose)
-    with workers.clean_termination():
-        while True:
-            try:
-                partition = pipe.recv()
-            except EOFError:
-                return
-            error: Exception | None = None
-            try:
-                write_result(folder, partition, work(partition))
-            except (DatasetError, OSError) as problem:
-                error = problem
-            except Exception as problem:  # a mistake of ours: only this process knows where, and not all can be sent
-                logger.exception("partition %d", partition.number)
-                what, place = "a partition cannot be read", f"{partition.file.name}, from row {partition.first_row}"
-                error = DatasetError(what, where=place, found=f"{type(problem).__name__}: {problem}"[:300])
-            with suppress(OSError):  # the parent is gone
-                pipe.send(error)
-
-
-def _bury(worker: _Worker, kills: int) -> None:
-    """Wait for a process that was killed; raise DatasetError after the last attempt."""
-    worker.pipe.close()
-    worker.process.join()
-    if kills >= ATTEMPTS:
-        code = worker.process.exitcode or 0
-        raise killed_too_often(worker.partition, kills, f"signal {-code}" if code < 0 else f"exit code {code}")
-
-
-@contextmanager
-def _end_all(running: list[_Worker]) -> Iterator[None]:
-    """Where the block is left early, end the processes: they clean up, and are waited for."""
+def _work_and_write(partition: Partition, work: Work, folder: Path) -> None:
+    """In a process of the pool: have the result of a partition in the folder."""
     try:
-        yield
-    finally:
-        for one in running:
-            one.pipe.close()
-            one.process.terminate()
-        for one in running:
-            one.process.join()
-
-
-@contextmanager
-def _environment(name: str, value: str) -> Iterator[None]:
-    """An environment variable for the processes that the block starts, unless the user has set it."""
-    if name in os.environ:
-        yield
-        return
-    os.environ[name] = value
-    try:
-        yield
-    finally:
-        del os.environ[name]
+        write_result(folder, partition, work(partition))
+    except (DatasetError, OSError):
+        raise
+    except Exception as error:  # a mistake of ours: only this process knows where, and not all errors can be sent
+        logger.exception("partition %d", partition.number)
+        what, place = "a partition cannot be read", f"{partition.file.name}, from row {partition.first_row}"
+        raise DatasetError(what, where=place, found=f"{type(error).__name__}: {error}"[:300]) from None
 
 
 RAY = "ray"
@@ -285,20 +171,28 @@ def run_partitions(partitions: Sequence[Partition], work: Work, engine: Engine, 
         raise UsageError("Ray is not installed", todo="pip install 'embedding-datasets[ray]', or use --engine local")
     rest = unfinished(folder, partitions)
     with stage("scanning", total=sum(partition.size for partition in rest), unit=BYTES) as advance:
-        for partition in _run(rest, work, engine, folder):
-            advance(partition.size)
+        _run(rest, work, engine, folder, lambda partition: advance(partition.size))
 
 
-def _run(partitions: Sequence[Partition], work: Work, engine: Engine, folder: Path) -> Iterator[Partition]:
-    """Each partition once its result is in the folder, in any order."""
+def _run(
+    partitions: Sequence[Partition], work: Work, engine: Engine, folder: Path, on_end: Callable[[Partition], None]
+) -> None:
+    """Have each partition's result in the folder; on_end is called with each that is there, in any order."""
     if not partitions:
         return
     if engine.name == RAY:
         run_on_ray = import_module("pipelines.decontamination.ray_engine").run_on_ray
-        yield from run_on_ray(partitions, work, partial(write_result, folder), engine.workers, engine.address)
-    elif engine.workers > 1 and len(partitions) > 1:
-        yield from run_in_processes(partitions, work, folder, min(engine.workers, len(partitions)))
-    else:
+        for partition in run_on_ray(partitions, work, partial(write_result, folder), engine.workers, engine.address):
+            on_end(partition)
+        return
+    processes = min(engine.workers, len(partitions))
+    if processes == 1:
         for partition in partitions:
             write_result(folder, partition, work(partition))
-            yield partition
+            on_end(partition)
+        return
+    threads = {POLARS_THREADS: str(max(1, (os.cpu_count() or 1) // processes))}
+    with workers.set_environment({} if POLARS_THREADS in os.environ else threads):
+        in_process = partial(_work_and_write, work=work, folder=folder)
+        for _ in workers.run_in_processes(in_process, partitions, processes, killed=killed_too_often, on_end=on_end):
+            pass

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from builders.errors import SourceError
 from pipelines.audit.near_duplicates import BANDS
-from pipelines.audit.shingles import Ragged, offsets_from_lengths
+from pipelines.audit.shingles import Ragged, offsets_from_lengths, stack_rows
 from pipelines.decontamination.fingerprints import ANCHOR_WORDS, probe_digest
 from pipelines.process.files import replacing
 
@@ -32,24 +32,13 @@ FORMAT = 1
 KEY = b"embedding-datasets.contamination-index"
 ROW_GROUP_ROWS = 65_536
 MAX_ENTRIES = 1 << 32
-SCHEMA = pa.schema(
-    [
-        pa.field("table", pa.uint16(), nullable=False),
-        pa.field("row", pa.string(), nullable=False),
-        pa.field("exact", pa.uint64(), nullable=False),
-        pa.field("folded", pa.uint64(), nullable=False),
-        pa.field("words", pa.uint64(), nullable=False),
-        pa.field("rough", pa.uint32(), nullable=False),
-        pa.field("anchor", pa.uint32(), nullable=False),
-        pa.field("n_words", pa.uint32(), nullable=False),
-        pa.field("label", pa.uint64(), nullable=False),
-        pa.field("label_name", pa.uint64(), nullable=False),
-        pa.field("bands", pa.list_(pa.field("element", pa.uint32(), nullable=False)), nullable=False),
-        pa.field("positives", pa.list_(pa.field("element", pa.uint32(), nullable=False)), nullable=False),
-    ]
-)
-NUMBERS = [field.name for field in SCHEMA if pa.types.is_integer(field.type)]
-LISTS = [field.name for field in SCHEMA if pa.types.is_list(field.type)]
+NUMBERS = pa.list_(pa.field("element", pa.uint32(), nullable=False))
+COLUMNS = {  # in the order of the fields of TextIndex
+    "table": pa.uint16(), "row": pa.string(), "exact": pa.uint64(), "folded": pa.uint64(), "words": pa.uint64(),
+    "rough": pa.uint32(), "anchor": pa.uint32(), "n_words": pa.uint32(), "label": pa.uint64(), "label_name": pa.uint64(),
+    "bands": NUMBERS, "positives": NUMBERS,
+}  # fmt: skip
+SCHEMA = pa.schema([pa.field(name, kind, nullable=False) for name, kind in COLUMNS.items()])
 REPEATED = ["table", "label", "label_name"]  # columns with few values
 REBUILD = "build the index again with this version: embedding-datasets contamination index"
 
@@ -135,9 +124,11 @@ def write_index(path: Path, batches: Iterable[pa.RecordBatch], tables: list[Inde
         )
         entries = 0
         with writer:
-            for group in _row_groups(batches):
+            for group in in_groups((pa.Table.from_batches([batch]) for batch in batches), ROW_GROUP_ROWS):
                 writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
                 entries += group.num_rows
+            if not entries:
+                writer.write_table(SCHEMA.empty_table())
             header = msgspec.json.encode(_Header(FORMAT, probe_digest(), entries, tuple(tables)))
             digest = hashlib.sha256(header).hexdigest().encode()
             writer.add_key_value_metadata({KEY: header, KEY + b".sha256": digest})
@@ -159,38 +150,25 @@ def read_index(path: Path) -> TextIndex:
     other fingerprints than the one that wrote it.
     """
     with _open_index(path) as (parquet, header):
-        columns = _read_columns(parquet, header.entries)
+        index = TextIndex(header.tables, *_read_columns(parquet, header.entries))
     pa.default_memory_pool().release_unused()  # what the pages of the file were decoded to
-    fault = _find_fault(columns, header)
+    fault = _find_fault(index)
     if fault:
         raise _damaged(path, fault)
-    return TextIndex(
-        header.tables,
-        columns["table"],
-        columns["row"],
-        columns["exact"],
-        columns["folded"],
-        columns["words"],
-        columns["rough"],
-        columns["anchor"],
-        columns["n_words"],
-        columns["label"],
-        columns["label_name"],
-        columns["bands"],
-        columns["positives"],
-    )
+    return index
 
 
-def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The rows of the batches as tables of ROW_GROUP_ROWS; at least one table, the last may have fewer rows."""
-    waiting, is_first = SCHEMA.empty_table(), True
-    for batch in batches:
-        waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch])])
-        while waiting.num_rows >= ROW_GROUP_ROWS:
-            yield waiting.slice(0, ROW_GROUP_ROWS).combine_chunks()
-            waiting, is_first = waiting.slice(ROW_GROUP_ROWS), False
-    if waiting.num_rows or is_first:
-        yield waiting.combine_chunks()
+def in_groups(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """The rows of tables as tables of `rows` rows, in one chunk each, however they were divided; the last may have fewer."""
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        while sum(map(len, waiting)) >= rows:
+            joined = pa.concat_tables(waiting)
+            yield joined.slice(0, rows).combine_chunks()
+            waiting = [joined.slice(rows)]
+    if sum(map(len, waiting)):
+        yield pa.concat_tables(waiting).combine_chunks()
 
 
 @contextmanager
@@ -238,48 +216,37 @@ def _read_header(path: Path, parquet: pq.ParquetFile) -> _Header:
     return header
 
 
-def _read_columns(parquet: pq.ParquetFile, entries: int) -> dict[str, Any]:
-    """The columns by name: arrays for numbers, Ragged for lists, a pyarrow array for the names of rows.
+def _read_columns(parquet: pq.ParquetFile, entries: int) -> Iterator[Any]:
+    """The columns in their order: arrays for numbers, Ragged for lists, a pyarrow array for the names of rows.
 
     Raises ValueError where types or number of rows are not those of an index.
     """
     found = parquet.schema_arrow.remove_metadata()
     if not found.equals(SCHEMA):
-        raise ValueError(f"the columns are {', '.join(f'{one.name} {one.type}' for one in found)}"[:300])
+        raise ValueError(f"the columns are {', '.join(f'{column.name} {column.type}' for column in found)}"[:300])
     if parquet.metadata.num_rows != entries:
         raise ValueError(f"{parquet.metadata.num_rows:,} texts, {entries:,} expected")
-    columns: dict[str, Any] = {name: np.empty(entries, SCHEMA.field(name).type.to_pandas_dtype()) for name in NUMBERS}
-    names, lists, start = [], {name: [Ragged(np.empty(0, np.uint32), np.zeros(1, np.int64))] for name in LISTS}, 0
-    for number in range(parquet.num_row_groups):
-        group = parquet.read_row_group(number, use_threads=False).combine_chunks()
-        stop = start + group.num_rows
-        for name in NUMBERS:
-            columns[name][start:stop] = group[name].to_numpy()
-        for name in LISTS:
-            lists[name] += [
-                Ragged(chunk.values.to_numpy()[chunk.offsets[0].as_py() :], chunk.offsets.to_numpy().astype(np.int64))
-                for chunk in group[name].chunks
+    for name in SCHEMA.names:  # each by itself, so that no column is in memory twice for long
+        column = parquet.read([name], use_threads=False).column(0)
+        if pa.types.is_list(column.type):
+            nothing = Ragged(np.empty(0, np.uint32), np.zeros(1, np.int64))
+            parts = [
+                Ragged(chunk.flatten().to_numpy(), offsets_from_lengths(chunk.value_lengths().to_numpy()))
+                for chunk in column.chunks
             ]
-        names += group["row"].chunks
-        start = stop
-    columns["row"] = pa.chunked_array(names, pa.string()).combine_chunks()
-    return columns | {name: _stack(parts) for name, parts in lists.items()}
+            yield stack_rows([nothing, *parts])
+        else:
+            yield column.combine_chunks() if name == "row" else column.to_numpy()
 
 
-def _stack(parts: list[Ragged]) -> Ragged:
-    ends = np.cumsum([part.offsets[-1] - part.offsets[0] for part in parts])
-    offsets = [part.offsets[1:] - part.offsets[0] + end for part, end in zip(parts[1:], ends, strict=False)]
-    return Ragged(np.concatenate([part.values for part in parts]), np.concatenate([[0], *offsets]).astype(np.int64))
-
-
-def _find_fault(columns: dict[str, Any], header: _Header) -> str:
-    """What is wrong with the columns; empty where nothing is."""
-    rows = np.bincount(columns["table"], minlength=len(header.tables)).tolist()
-    if rows != [table.rows for table in header.tables]:
+def _find_fault(index: TextIndex) -> str:
+    """What is wrong with the columns of an index; empty where nothing is."""
+    rows = np.bincount(index.table, minlength=len(index.tables)).tolist()
+    if rows != [table.rows for table in index.tables]:
         return "tables with other numbers of rows than the list of tables says"
-    if (columns["bands"].lengths % BANDS).any():
+    if (index.bands.lengths % BANDS).any():
         return f"bands that are not {BANDS} numbers each"
-    if len(columns["positives"].values) and columns["positives"].values.max() >= header.entries:
+    if len(index.positives.values) and index.positives.values.max() >= len(index.table):
         return "a query with a document that the index does not have"
     return ""
 

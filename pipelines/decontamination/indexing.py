@@ -34,7 +34,7 @@ from pipelines.checking.datasets import ForeignDataset, ForeignOptions, find_fil
 from pipelines.checking.targets import Target, dataset_name, locate_target, resolve_targets
 from pipelines.decontamination.batches import label_texts
 from pipelines.decontamination.fingerprints import fingerprint_texts
-from pipelines.decontamination.index_file import MAX_ENTRIES, SCHEMA, IndexTable, TextIndex, write_index
+from pipelines.decontamination.index_file import MAX_ENTRIES, SCHEMA, IndexTable, TextIndex, in_groups, write_index
 from pipelines.process.safe_text import first_line
 from pipelines.process.stages import stage
 from pipelines.release import folder
@@ -384,14 +384,10 @@ def write_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]
     tables: of the index. A dataset is that of a table if it has the same name, version and content_sha256.
     """
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, TEXT_SCHEMA) as writer:
-        waiting = TEXT_SCHEMA.empty_table()
-        for texts in _read_texts(tables, datasets):
-            array = texts.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.large_string())
-            waiting = pa.concat_tables([waiting, pa.table([array], schema=TEXT_SCHEMA)])
-            while waiting.num_rows >= BATCH_TEXTS:
-                writer.write_table(waiting.slice(0, BATCH_TEXTS).combine_chunks(), max_chunksize=BATCH_TEXTS)
-                waiting = waiting.slice(BATCH_TEXTS)
-        writer.write_table(waiting.combine_chunks(), max_chunksize=BATCH_TEXTS)
+        arrays = (one.to_arrow(compat_level=pl.CompatLevel.oldest()) for one in _read_texts(tables, datasets))
+        texts = (pa.table([array.cast(pa.large_string())], schema=TEXT_SCHEMA) for array in arrays)
+        for group in in_groups(texts, BATCH_TEXTS):
+            writer.write_table(group)
 
 
 def open_texts(index: TextIndex, path: Path) -> StoredTexts:

@@ -11,7 +11,6 @@ The row of a line is its number from 0, blank lines included: row 4 is the fifth
 """
 
 import csv
-import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +22,8 @@ import orjson
 
 from builders import limits
 from builders.errors import SourceError, UsageError
+from builders.reading.csv import split_rows
+from builders.reading.lines import split_lines
 from builders.reading.values import shorten
 from pipelines.decontamination.batches import Collector, CorpusBatch, row_error, shorten_json
 from pipelines.decontamination.corpus_files import PIECE, CorpusFile, open_stream
@@ -46,25 +47,23 @@ def read_lines(
     with open_stream(file.path, file.compression, file.name, offset) as stream:
         while offset < start and (skipped := stream.read(min(PIECE, start - offset))):
             offset += len(skipped)
-        rest, row, position = b"", first_row, stream.position()
-        while data := stream.read(PIECE if stop is None else min(PIECE, stop - offset)):
-            offset += len(data)
-            if advance is not None:
-                advance(stream.position() - position)
-                position = stream.position()
-            end = data.rfind(b"\n") + 1
-            if not end:
-                rest += data
-                if len(rest) > limits.MAX_RECORD:
-                    found, expected = f"more than {limits.MAX_RECORD:,} bytes", f"at most {limits.MAX_RECORD:,} bytes"
-                    todo = "see that the file has line ends, or leave it out"
-                    raise row_error(file.name, row, "a line is too large", found=found, expected=expected, todo=todo)
-                continue
-            lines = io.BytesIO(rest + data[:end]).readlines()
-            rest, row = data[end:], row + len(lines)
-            yield lines
-        if rest:
-            yield [rest]
+
+        def pieces() -> Iterator[bytes]:
+            nonlocal offset
+            position = stream.position()
+            while data := stream.read(PIECE if stop is None else min(PIECE, stop - offset)):
+                offset += len(data)
+                if advance is not None:
+                    advance(stream.position() - position)
+                    position = stream.position()
+                yield data
+
+        def too_large(lines_before: int) -> SourceError:
+            found, expected = f"more than {limits.MAX_RECORD:,} bytes", f"at most {limits.MAX_RECORD:,} bytes"
+            what, todo = "a line is too large", "see that the file has line ends, or leave it out"
+            return row_error(file.name, first_row + lines_before, what, found=found, expected=expected, todo=todo)
+
+        yield from split_lines(pieces(), too_large)
 
 
 def find_line_borders(file: CorpusFile, size: int) -> Iterator[tuple[int, int]]:
@@ -168,43 +167,37 @@ Record = tuple[list[str], bytes]  # the fields, and the bytes of the record with
 SEPARATORS = {"CSV": ",", "TSV": "\t"}
 
 
-def read_records(file: str, lines: Iterable[bytes], separator: str, first_row: int) -> Iterator[Record]:
-    """The records of consecutive lines. first_row: of the first record, or HEADER.
+def read_records(file: CorpusFile, lines: Iterable[bytes], first_row: int) -> Iterator[Record]:
+    """The records of consecutive lines of a file of CSV or TSV. first_row: of the first record, or HEADER.
 
     Raises SourceError, with the row, for text that is not UTF-8, a quote that is never closed, text behind a closing
     quote, and a record of more than `limits.MAX_RECORD` bytes.
     """
-    csv.field_size_limit(limits.MAX_RECORD)  # the module's default is 131,072 characters; it is for the whole process
-    row, parts, size = first_row, list[bytes](), 0
+    row, parts = first_row, list[bytes]()
 
-    def decode() -> Iterator[str]:
-        nonlocal size
+    def decoded() -> Iterator[str]:
         for line in lines:
-            size += len(line)
-            if size > limits.MAX_RECORD:  # a quote that is never closed makes one row of the rest of the file
-                found, expected = f"more than {limits.MAX_RECORD:,} bytes", f"at most {limits.MAX_RECORD:,} bytes"
-                raise row_error(file, row, "a row is too large", found=found, expected=expected, todo=FIX_ROW)
             try:
                 text = (line.removeprefix(BOM) if row == HEADER and not parts else line).decode()
             except UnicodeDecodeError as error:
                 found = f"byte 0x{error.object[error.start]:02x} ({error.reason})"
-                raise row_error(file, row, "invalid UTF-8", found=found, expected="UTF-8", todo=FIX_ROW) from error
+                raise row_error(file.name, row, "invalid UTF-8", found=found, expected="UTF-8", todo=FIX_ROW) from error
             parts.append(line)
             yield text
 
-    reader = csv.reader(decode(), delimiter=separator, strict=True)
-    while True:
-        try:
-            fields = next(reader, None)
-        except csv.Error as error:
-            found = f"{error}: {shorten(b''.join(parts).decode('utf-8', 'replace'))}"
-            expected = 'fields with " around those that hold line ends, and each " in them doubled'
-            raise row_error(file, row, "invalid row", found=found, expected=expected, todo=FIX_ROW) from error
-        if fields is None:
-            return
+    def too_large() -> SourceError:
+        found, expected = f"more than {limits.MAX_RECORD:,} bytes", f"at most {limits.MAX_RECORD:,} bytes"
+        return row_error(file.name, row, "a row is too large", found=found, expected=expected, todo=FIX_ROW)
+
+    def invalid(error: csv.Error, text: str) -> SourceError:
+        expected = 'fields with " around those that hold line ends, and each " in them doubled'
+        found = f"{error}: {shorten(text)}"
+        return row_error(file.name, row, "invalid row", found=found, expected=expected, todo=FIX_ROW)
+
+    for fields, _ in split_rows(decoded(), SEPARATORS[file.format], quotes=True, too_large=too_large, invalid=invalid):
         yield fields, b"".join(parts)
         parts.clear()
-        row, size = row + 1, 0
+        row += 1
 
 
 def csv_layout(file: str, header: Sequence[str], requested: Sequence[str]) -> Layout:

@@ -20,12 +20,11 @@ import polars as pl
 import pyarrow as pa
 
 from builders import catalogue
-from builders.errors import UsageError
 from builders.licenses import permits_derivatives
 from cards import markdown
 from cards.markdown import number, share_text
 from cards.render import CARDS
-from pipelines.checking.verdict import parse_share
+from pipelines.checking.verdict import Condition, Grammar
 from pipelines.decontamination.clean import CleanCorpus
 from pipelines.decontamination.corpora import read_partition
 from pipelines.decontamination.index_file import IndexTable
@@ -385,40 +384,20 @@ def _template() -> jinja2.Template:
 
 
 ANY = "any"
-GRAMMAR = f"{', '.join(KINDS)}, any, or one of them with a share: exact:0.1%, any:0.001"
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A condition. text: as the user wrote it. kind: one of KINDS, or any. share: from 0 to 1."""
-
-    text: str
-    kind: str
-    share: float = 0.0
-
-    def is_met(self, summaries: Iterable[TableSummary]) -> bool:
-        """Whether what was found meets it."""
-        return any(
-            (found := one.found if self.kind == ANY else one.kinds[self.kind]) and found >= self.share * one.table.rows
-            for one in summaries
-        )
-
-
-def parse_conditions(texts: Iterable[str]) -> tuple[Condition, ...]:
-    """The conditions of all options `--fail-on`, each with one or several joined by commas.
-
-    Raises UsageError for an unknown kind and for a share that is not between 0 and 1.
-    """
-    return tuple(_parse(word.strip()) for text in texts for word in text.split(","))
+GRAMMAR = Grammar(
+    "match",
+    (),
+    (*KINDS, ANY),
+    f"{', '.join(KINDS)}, any, or one of them with a share: exact:0.1%, any:0.001",
+    "docs/contamination.md",
+)
 
 
 def met_conditions(conditions: Iterable[Condition], summaries: Sequence[TableSummary]) -> list[str]:
-    """The conditions that are met, as the user wrote them."""
-    return [one.text for one in conditions if one.is_met(summaries)]
+    """The conditions that what was found meets, as the user wrote them."""
+    return [condition.text for condition in conditions if any(_is_met(condition, table) for table in summaries)]
 
 
-def _parse(text: str) -> Condition:
-    kind, colon, share = text.partition(":")
-    if kind not in (*KINDS, ANY):
-        raise UsageError(f"--fail-on: no kind of match is named {kind!r}", expected=GRAMMAR)
-    return Condition(text, kind, parse_share(share, text, GRAMMAR) if colon else 0.0)
+def _is_met(condition: Condition, summary: TableSummary) -> bool:
+    found = summary.found if condition.what == ANY else summary.kinds[condition.what]
+    return found > 0 and found >= condition.share * summary.table.rows

@@ -16,7 +16,7 @@ import socket
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,10 @@ import polars as pl
 
 from builders.errors import DatasetError, UsageError
 from pipelines.decontamination.corpora import Partition
-from pipelines.decontamination.engines import ATTEMPTS, killed_too_often
+from pipelines.decontamination.engines import Work, killed_too_often
 from pipelines.process import workers
 from pipelines.process.safe_text import first_line
-
-Work = Callable[[Partition], pl.DataFrame]
+from pipelines.process.workers import ATTEMPTS
 
 AHEAD = 2  # tasks for each worker that Ray has at a time: the next one is there when one ends
 # Settings of Ray for all clusters, and for one of our own. Without a token it writes one into the home of the user.
@@ -93,10 +92,10 @@ def _result(ray: Any, task: Any, partition: Partition) -> bytes:
 
 @contextmanager
 def _cluster(processes: int, address: str | None) -> Iterator[tuple[Any, int]]:
-    """Ray, connected, and how many tasks it runs at a time. Nothing of Ray is shown, and nothing is sent to its makers.
+    """Ray, connected, and how many tasks it runs at a time. Its output is hidden, and its usage reports are off.
 
-    A Ray of our own listens on this machine alone, answers those who have its token, and its files are removed. It reads some of
-    its settings when it is imported.
+    A Ray that is started here listens on this machine alone, answers only clients with its token, and its files are removed. Ray
+    reads some of its settings when it is imported.
     """
     options: dict[str, Any] = {"address": address}
     environment = dict(QUIET)
@@ -111,7 +110,7 @@ def _cluster(processes: int, address: str | None) -> Iterator[tuple[Any, int]]:
             environment |= OWN | {"PYTHONPATH": _python_path()}
         else:
             _require_answer(address)
-        stack.enter_context(_set_environment(environment))
+        stack.enter_context(workers.set_environment(environment))
         ray = importlib.import_module("ray")
         logging.getLogger("ray").setLevel(logging.CRITICAL)
         stack.callback(ray.shutdown)
@@ -146,20 +145,6 @@ def _python_path() -> str:
     """Where workers find our packages: the current folder may have a package called pipelines."""
     own = str(Path(__file__).parents[2])
     return os.pathsep.join(filter(None, [own, os.environ.get("PYTHONPATH", "")]))
-
-
-@contextmanager
-def _set_environment(values: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 @contextmanager

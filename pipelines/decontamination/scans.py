@@ -20,7 +20,7 @@ from builders.batches import map_in_order
 from pipelines.decontamination.clean import DROP_SCHEMA
 from pipelines.decontamination.corpora import Corpus, Partition, read_partition
 from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
-from pipelines.decontamination.index_file import IndexTable, Lookup, load_lookup, read_index_tables
+from pipelines.decontamination.index_file import IndexTable, Lookup, in_groups, load_lookup, read_index_tables
 from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, open_texts, write_texts
 from pipelines.decontamination.matching import KINDS, MATCH_SCHEMA, TABLE_SCHEMA, THRESHOLD, find_matches, short_texts
 from pipelines.process import installation
@@ -316,15 +316,9 @@ def write_matches(scan: Scan, path: Path) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part, pq.ParquetWriter(part, SCHEMA, compression="zstd", store_schema=False) as writer:
-        waiting = SCHEMA.empty_table()
-        for result in scan.results():
-            arrow = result.matches.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
-            waiting = pa.concat_tables([waiting, arrow])
-            while waiting.num_rows >= GROUP_ROWS:
-                writer.write_table(waiting.slice(0, GROUP_ROWS).combine_chunks(), row_group_size=GROUP_ROWS)
-                waiting = waiting.slice(GROUP_ROWS)
-        if waiting.num_rows:
-            writer.write_table(waiting.combine_chunks(), row_group_size=GROUP_ROWS)
+        matches = (result.matches.to_arrow(compat_level=pl.CompatLevel.oldest()) for result in scan.results())
+        for group in in_groups((table.cast(SCHEMA) for table in matches), GROUP_ROWS):
+            writer.write_table(group, row_group_size=GROUP_ROWS)
 
 
 def write_flags(scan: Scan, path: Path) -> None:

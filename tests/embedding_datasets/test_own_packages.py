@@ -5,8 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -114,7 +112,5 @@ def test_a_missing_package_is_an_error_that_says_how_to_get_it(tmp_path: Path, m
 def test_new_processes_find_our_packages_beside_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(write_packages(tmp_path))
     monkeypatch.syspath_prepend(tmp_path)
-    with ProcessPoolExecutor(1, get_context("spawn"), initializer=workers.prepare_worker) as pool:
-        with workers.own_packages_first():
-            result = pool.submit(workers.prepare_worker)
-        assert result.result() is None
+    built = workers.run_in_processes(len, ["a", "bc"], 2, killed=lambda *_: AssertionError(), on_end=lambda _: None)
+    assert list(built) == [1, 2]

@@ -11,6 +11,7 @@ import pytest
 
 from builders.errors import SourceError, UsageError
 from pipelines import contamination
+from pipelines.decontamination.index_file import SCHEMA
 from tests.support.benchmark_tables import LATIN, sentence
 
 SOURCE = random.Random(11)
@@ -120,15 +121,15 @@ def test_a_scan_prints_a_table_and_fails_only_on_request(
 def test_a_scan_reads_the_texts_of_the_index_once(
     run: Any, corpus: Path, benchmark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    groups, read = list[int](), pq.ParquetFile.read_row_group
+    columns, read = list[str](), pq.ParquetFile.read
 
-    def count(file: Any, number: int, **options: Any) -> Any:
-        groups.append(number)
-        return read(file, number, **options)
+    def count(file: Any, names: list[str], **options: Any) -> Any:
+        columns.extend(names)
+        return read(file, names, **options)
 
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", count)
+    monkeypatch.setattr(pq.ParquetFile, "read", count)
     assert scan(run, corpus, benchmark) == 0
-    assert groups == [0]
+    assert columns == SCHEMA.names
 
 
 def test_a_missing_or_damaged_index_and_unknown_names_are_errors(run: Any, corpus: Path, tmp_path: Path) -> None:

@@ -14,7 +14,18 @@ from builders.errors import UsageError
 from cards.kinds import KINDS
 from cards.manifest import Finding
 from pipelines import check
-from pipelines.checking.verdict import COMPROMISING, Condition, judge, met_conditions, parse_conditions
+from pipelines.checking.verdict import (
+    CHECK_GRAMMAR,
+    COMPROMISING,
+    Condition,
+    Grammar,
+    judge,
+    met_conditions,
+    parse_conditions,
+)
+from pipelines.decontamination import pages
+from pipelines.decontamination.index_file import IndexTable
+from pipelines.decontamination.scans import TableSummary
 from tests.support.processes import run
 from tests.support.releases import write_dataset
 
@@ -141,27 +152,46 @@ def test_a_share_is_a_percentage_or_a_fraction(text: str, share: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("grammar", "text", "words"),
     [
-        ("split_leek", ["no kind of finding is named 'split_leek'", "did you mean 'split_leak'"]),
-        ("warnings", ["did you mean 'warning'"]),
-        ("zzz", ["no kind of finding is named 'zzz'", "docs/findings.md"]),
-        ("", ["no kind of finding is named ''"]),
-        ("warning,", ["no kind of finding is named ''"]),
-        ("error:5%", ["error takes no share"]),
-        ("split_leak:", ["not a share", "0.1% or 0.001"]),
-        ("split_leak:many", ["not a share"]),
-        ("split_leak:-1", ["not a share"]),
-        ("split_leak:120%", ["not a share"]),
-        ("split_leak:1.5", ["not a share", "from 0% to 100%"]),
-        ("split_leak:nan", ["not a share"]),
+        (CHECK_GRAMMAR, "split_leek", ["no kind of finding is named 'split_leek'", "did you mean 'split_leak'"]),
+        (CHECK_GRAMMAR, "warnings", ["did you mean 'warning'"]),
+        (CHECK_GRAMMAR, "zzz", ["no kind of finding is named 'zzz'", "docs/findings.md"]),
+        (CHECK_GRAMMAR, "", ["no kind of finding is named ''"]),
+        (CHECK_GRAMMAR, "warning,", ["no kind of finding is named ''"]),
+        (CHECK_GRAMMAR, "error:5%", ["error takes no share"]),
+        (CHECK_GRAMMAR, "split_leak:", ["not a share", "0.1% or 0.001"]),
+        (CHECK_GRAMMAR, "split_leak:many", ["not a share"]),
+        (CHECK_GRAMMAR, "split_leak:-1", ["not a share"]),
+        (CHECK_GRAMMAR, "split_leak:120%", ["not a share"]),
+        (CHECK_GRAMMAR, "split_leak:1.5", ["not a share", "from 0% to 100%"]),
+        (CHECK_GRAMMAR, "split_leak:nan", ["not a share"]),
+        (pages.GRAMMAR, "exakt:1%", ["no kind of match is named 'exakt'", "did you mean 'exact'", "any:0.001"]),
+        (pages.GRAMMAR, "error", ["no kind of match is named 'error'", "docs/contamination.md"]),
+        (pages.GRAMMAR, "any:2", ["not a share", "exact, folded, near, contained, any"]),
     ],
 )
-def test_a_condition_that_means_nothing_is_an_error_that_helps(text: str, words: list[str]) -> None:
+def test_a_condition_that_means_nothing_is_an_error_that_helps(grammar: Grammar, text: str, words: list[str]) -> None:
     with pytest.raises(UsageError) as caught:
-        parse_conditions([text])
+        parse_conditions([text], grammar)
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("condition", "met"),
+    [
+        ("exact", True), ("exact:2%", True), ("exact:2.1%", False), ("any:3%", True), ("any:0.031", False),
+        ("near", False), ("near:0", False),
+    ],
+)  # fmt: skip
+def test_a_condition_of_a_scan_is_met_from_its_share_of_the_rows_of_a_table_on(condition: str, *, met: bool) -> None:
+    table = IndexTable("d", "1.0.0", "", "default", "test", "text", "STS", (), 100)
+    kinds = {"exact": 2, "folded": 1, "near": 0, "contained": 0}
+    summary = TableSummary(table, at_hand=True, kinds=kinds, units={}, estimated=0, short=0)
+    conditions = parse_conditions([condition], pages.GRAMMAR)
+    assert pages.met_conditions(conditions, [summary]) == ([condition] if met else [])
+    assert parse_conditions([], pages.GRAMMAR) == ()
 
 
 @pytest.mark.parametrize(

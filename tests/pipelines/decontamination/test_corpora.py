@@ -2,8 +2,10 @@
 
 import csv
 import gzip
+import io
 import json
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,23 +30,21 @@ def zstd(data: bytes) -> bytes:
     return bytes(pa.compress(data, codec="zstd", asbytes=True))
 
 
+def parquet(records: list[dict[str, Any]]) -> bytes:
+    file = io.BytesIO()
+    pl.DataFrame(records, strict=False).write_parquet(file)
+    return file.getvalue()
+
+
 def texts_of(corpus: Corpus) -> list[Text]:
     """Every text of a corpus as it is read, in order."""
-    return [
-        (batch.file.rpartition("/")[2], *row)
-        for partition in corpus.partitions
-        for batch in read_partition(partition)
-        for row in batch.texts.select("row", "column", "text").iter_rows()
-    ]
+    batches = chain.from_iterable(map(read_partition, corpus.partitions))
+    return [(batch.file.rpartition("/")[2], *row) for batch in batches for row in batch.texts.iter_rows()]
 
 
 def labels_of(corpus: Corpus) -> list[tuple[int, str]]:
-    return [
-        row
-        for partition in corpus.partitions
-        for batch in read_partition(partition)
-        for row in batch.labels.select("row", "label").iter_rows()
-    ]
+    batches = chain.from_iterable(map(read_partition, corpus.partitions))
+    return [row for batch in batches for row in batch.labels.iter_rows()]
 
 
 def read(path: Path, columns: Sequence[str] = ()) -> list[tuple[int, str, str]]:
@@ -80,18 +80,12 @@ EXPECTED = [(0, "anchor", "Кто это?"), (0, "positive", "Это он."), (1
         ("a.csv", "anchor,positive,score\nКто это?,Это он.,0.5\na,b,1\n".encode()),
         ("a.csv.gz", gzip.compress('anchor,positive,score\r\n"Кто это?",Это он.,0.5\r\na,b,1'.encode())),
         ("a.tsv", "anchor\tpositive\tscore\nКто это?\tЭто он.\t0.5\na\tb\t1.0\n".encode()),
+        ("a.parquet", parquet(PAIRS)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_same_rows_are_read_from_every_text_format(tmp_path: Path, name: str, data: bytes) -> None:
+def test_the_same_rows_are_read_from_every_format(tmp_path: Path, name: str, data: bytes) -> None:
     corpus = open_corpus([str(write(tmp_path / name, data))])
-    assert [text[1:] for text in texts_of(corpus)] == EXPECTED
-    assert labels_of(corpus) == [(0, "0.5"), (1, "1")]
-
-
-def test_the_same_rows_are_read_from_parquet(tmp_path: Path) -> None:
-    pl.DataFrame(PAIRS, strict=False).write_parquet(tmp_path / "a.parquet")
-    corpus = open_corpus([str(tmp_path / "a.parquet")])
     assert [text[1:] for text in texts_of(corpus)] == EXPECTED
     assert labels_of(corpus) == [(0, "0.5"), (1, "1")]
 
@@ -230,7 +224,7 @@ def test_any_text_comes_back_from_any_format_and_any_partitions(
 # Names.
 
 
-def test_a_folder_stands_for_its_data_files_in_the_order_of_their_paths(
+def test_a_folder_or_a_glob_stands_for_its_data_files_in_the_order_of_their_paths(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     mixed_corpus(tmp_path)
@@ -244,6 +238,9 @@ def test_a_folder_stands_for_its_data_files_in_the_order_of_their_paths(
     assert [file.name for file, _ in corpus.files] == [f"{tmp_path}/{name}" for name in names]
     assert [name.rpartition("/")[2] for name in corpus.skipped] == ["README.md", "dataset_infos.json"]
     assert "README.md" in caplog.text
+    matched = open_corpus([f"{tmp_path}/*"])
+    assert [file.relative for file, _ in matched.files] == names
+    assert matched.skipped == corpus.skipped
 
 
 def test_a_glob_and_a_folder_that_lead_to_the_same_file_count_it_once(tmp_path: Path) -> None:
@@ -352,11 +349,3 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     monkeypatch.setattr("pipelines.decontamination.line_rows.PIECE", 100)
     assert error_of(write(tmp_path / "a.jsonl", json_lines({"text": "b" * 5000}))).what == "a line is too large"
     assert error_of(write(tmp_path / "a.csv", b'text\n"' + b"b\n" * 5000)).what == "a row is too large"
-
-
-def test_a_glob_skips_files_that_are_not_data(tmp_path: Path) -> None:
-    mixed_corpus(tmp_path)
-    write(tmp_path / "README.md", b"# Corpus")
-    corpus = open_corpus([f"{tmp_path}/*"])
-    assert [file.relative for file, _ in corpus.files] == ["a.parquet", "b.jsonl", "d.csv", "sub/c.jsonl.gz"]
-    assert corpus.skipped == (f"{tmp_path}/README.md",)

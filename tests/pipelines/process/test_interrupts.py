@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -27,7 +28,12 @@ def start(*command: str, stderr: int | TextIO = subprocess.PIPE) -> subprocess.P
 
 
 def children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    """The processes that any thread of a process has started: a pool starts its workers in threads."""
+    found: set[int] = set()
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended
+            found |= set(map(int, listed.read_text().split()))
+    return sorted(found)
 
 
 def is_running(pid: int) -> bool:
