@@ -127,7 +127,7 @@ def test_errors_after_the_limit_may_go_unnoticed(raw: Callable[..., Raw]) -> Non
         ("a.zst", None, b"<!DOCTYPE html>", "begins with b'<!DOCTYPE html>'"),
         ("a.zst", None, b"", "an empty file"),
         ("a.zip", "t", b"<html>404</html>", "begins with b'<html>404"),
-        ("a.tar.gz", "t", gzip.compress(b"no archive" * 100), "begins with b'\\x1f\\x8b"),
+        ("a.tar.gz", "t", gzip.compress(b"no archive" * 100, mtime=0), "begins with b'\\x1f\\x8b"),
         ("a.zip", "t.gz", make_zip({"t.gz": b"plain"}), "begins with b'plain'"),
     ],
     ids=[
