@@ -57,6 +57,18 @@ def test_every_file_that_a_document_names_exists(document: Path) -> None:
         assert (ROOT / name).exists(), name
 
 
+def test_every_page_that_code_cards_and_workflows_name_exists() -> None:
+    named = {
+        (path.relative_to(ROOT).as_posix(), page)
+        for folder in ("builders", "cards", "embedding_datasets", "pipelines", "tests/support", ".github", ".ci")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".jinja", ".md", ".yml", ".js", ""} and path.is_file()
+        for page in re.findall(r"\bdocs/[\w.-]+\.(?:md|json)", path.read_text("utf-8"))
+    }
+    assert named
+    assert sorted((path, page) for path, page in named if not (ROOT / page).exists()) == []
+
+
 def test_the_readme_has_two_commands_and_ci_runs_them() -> None:
     lines = (ROOT / "README.md").read_text("utf-8").splitlines()
     commands = [line for line in lines if line.startswith("python -m pip install")]
