@@ -21,7 +21,7 @@ from builders.errors import SourceError
 from builders.limits import MAX_CARD, MAX_FRONT_MATTER, MAX_VALUES
 from cards import front_matter
 from cards.front_matter import parse_front_matter, split_front_matter
-from tests.support.card_inputs import TASKS, TYPE_NAMES, card_for, frames_for, front_matter_of, write_release
+from tests.support.card_inputs import TASKS, NAMES, card_for, frames_for, front_matter_of, write_release
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_front_matter_uses_the_vocabulary_of_the_hub(task_type: str) -> None:
         "multi-input-text-classification", "semantic-similarity-scoring",
     }  # fmt: skip
     assert metadata["multilinguality"] == (["translation"] if task_type == "BitextMining" else ["monolingual"])
-    assert metadata["source_datasets"] == [f"extended|other-{TYPE_NAMES[task_type][0]}"]
+    assert metadata["source_datasets"] == [f"extended|other-{NAMES[task_type][0]}"]
     assert metadata["size_categories"] == ["n<1K"]
     assert metadata["annotations_creators"] == ["crowdsourced"]
     assert ("mteb" in metadata["tags"]) == (task_type != "Contrastive")

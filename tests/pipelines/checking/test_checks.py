@@ -249,7 +249,7 @@ def test_audit_language_all_detects_the_language_of_every_text(
     golden_release: Callable[[str], BuildResult],
 ) -> None:  # fmt: skip
     people, deeds = RUSSIAN_PEOPLE.split(), RUSSIAN_DEEDS.split(";")
-    monkeypatch.setattr("pipelines.audit.languages.SAMPLE", 500)
+    monkeypatch.setattr("cards.kinds.SAMPLE", 500)
     monkeypatch.setattr("pipelines.audit.languages.LARGE_TABLE", 500)
     texts = [" ".join(words) for words in product(people, deeds, people)]
     texts = [ENGLISH[number % 25 :] if number % 100 == 0 else text for number, text in enumerate(texts)]

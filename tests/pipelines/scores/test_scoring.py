@@ -111,7 +111,7 @@ def test_data_files_are_linked_or_copied_where_the_file_system_cannot_link(
     record_scores(outcome.release_dir, scores_of(outcome.manifest))
     assert data.stat().st_ino == inode
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise OSError("no links here")
 
     monkeypatch.setattr(os, "link", refuse)
