@@ -171,7 +171,7 @@ def read_records(file: CorpusFile, lines: Iterable[bytes], first_row: int) -> It
     """The records of consecutive lines of a file of CSV or TSV. first_row: of the first record, or HEADER.
 
     Raises SourceError, with the row, for text that is not UTF-8, a quote that is never closed, text behind a closing
-    quote, and a record of more than `limits.MAX_RECORD` bytes.
+    quote, and a record of more than `limits.MAX_RECORD` characters.
     """
     row, parts = first_row, list[bytes]()
 
@@ -186,7 +186,7 @@ def read_records(file: CorpusFile, lines: Iterable[bytes], first_row: int) -> It
             yield text
 
     def too_large() -> SourceError:
-        found, expected = f"more than {limits.MAX_RECORD:,} bytes", f"at most {limits.MAX_RECORD:,} bytes"
+        found, expected = f"more than {limits.MAX_RECORD:,} characters", f"at most {limits.MAX_RECORD:,} characters"
         return row_error(file.name, row, "a row is too large", found=found, expected=expected, todo=FIX_ROW)
 
     def invalid(error: csv.Error, text: str) -> SourceError:
