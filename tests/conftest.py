@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +15,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # there are as many workers as cores; .
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
 os.environ["HF_HUB_DISABLE_XET"] = "1"
+# What these libraries cache: nothing from an earlier run, and nothing stays in the home of the user.
+os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="hf-")
 os.environ.pop("HF_TOKEN", None)
 os.environ.pop("EMBEDDING_DATASETS_MIRRORS", None)
 
@@ -44,6 +48,11 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """Run --update-golden in one process: what a worker prints is not shown."""
     if config.getoption("--update-golden"):
         config.option.numprocesses, config.option.dist = 0, "no"
+
+
+def pytest_unconfigure() -> None:
+    """Remove what the Hub's libraries cached."""
+    shutil.rmtree(os.environ["HF_HOME"], ignore_errors=True)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

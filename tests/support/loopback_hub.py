@@ -21,6 +21,7 @@ import select
 import string
 import sys
 import threading
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -167,6 +168,8 @@ class LoopbackHub:
         self.repos: dict[str, Repo] = {}
         self.objects: dict[str, bytes] = {}
         self.xet = XetStore()
+        # Xet's client remembers for an address what was uploaded there, and another Hub may get the port again.
+        self.xet_path = f"/xet/{uuid.uuid4().hex}"
         self.log: list[LoggedRequest] = []
         self.before_answer: dict[str, Callable[[], object]] = {}
         self.user_agents: dict[str, str] = {}
@@ -600,7 +603,7 @@ def _part(request: Request, content: bytes, headers: dict[str, str]) -> Answer:
 def _xet_token(hub: LoopbackHub, request: Request, repo: str, kind: str, revision: str) -> Answer:
     """A token for the Xet store; the revision is `None` for a commit that becomes a pull request."""
     hub.repo(request, repo, write=kind == "write")
-    store, token = f"{hub.url}/xet", XET_TOKENS[kind]
+    store, token = f"{hub.url}{hub.xet_path}", XET_TOKENS[kind]
     headers = {"X-Xet-Cas-Url": store, "X-Xet-Access-Token": token, "X-Xet-Token-Expiration": str(NEVER)}
     answer = _json({"casUrl": store, "accessToken": token, "exp": NEVER})
     return answer._replace(headers=answer.headers | headers)
@@ -650,6 +653,7 @@ def _xet_telemetry(hub: LoopbackHub, request: Request) -> Answer:
 
 
 HASH = "[0-9a-f]{64}"
+XET = "/xet/[0-9a-f]{32}"
 API, REV = f"/api/datasets/{REPO}", r"(?P<revision>[^/]+)"
 ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"GET"}, "/api/whoami-v2", _whoami),
@@ -671,11 +675,11 @@ ROUTES: tuple[tuple[set[str], str, Callable[..., Answer]], ...] = (
     ({"PUT"}, r"/uploads/(?P<oid>[0-9a-f]{64})", _lfs_put),
     ({"GET", "HEAD"}, f"/datasets/{REPO}/resolve/{REV}/(?P<path>.+)", _resolve),
     ({"GET"}, f"{API}/xet-(?P<kind>read|write)-token/{REV}", _xet_token),
-    ({"GET"}, "/xet/v1/chunks/.+", _xet_chunk),
-    ({"POST"}, f"/xet/v1/xorbs/default/(?P<xorb>{HASH})", _xet_xorb),
+    ({"GET"}, f"{XET}/v1/chunks/.+", _xet_chunk),
+    ({"POST"}, f"{XET}/v1/xorbs/default/(?P<xorb>{HASH})", _xet_xorb),
     ({"GET"}, f"/xet/xorbs/(?P<xorb>{HASH})", _xet_xorb),
-    ({"POST"}, "/xet/v2/shards", _xet_shard),
-    ({"GET"}, f"/xet/v2/reconstructions/(?P<file>{HASH})", _xet_reconstruction),
+    ({"POST"}, f"{XET}/v2/shards", _xet_shard),
+    ({"GET"}, f"{XET}/v2/reconstructions/(?P<file>{HASH})", _xet_reconstruction),
     ({"POST"}, "/v1/telemetry", _xet_telemetry),
 )
 
