@@ -21,7 +21,7 @@ from builders.errors import SourceError
 from builders.limits import MAX_CARD, MAX_FRONT_MATTER, MAX_VALUES
 from cards import front_matter
 from cards.front_matter import parse_front_matter, split_front_matter
-from tests.support.card_inputs import TASKS, NAMES, card_for, frames_for, front_matter_of, write_release
+from tests.support.card_inputs import NAMES, TASKS, card_for, frames_for, front_matter_of, write_release
 
 
 @pytest.fixture
