@@ -147,9 +147,12 @@ def longer_candidates(statistics: Mapping[str, Any]) -> str:
     return f"Where two candidates differ in length, the longer one is the relevant one in {shares}. Chance is 50 %."
 
 
-def statistics_table(task: Task, statistics: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """All statistics in words, each with its value in every split, a dash where a split does not have it."""
-    flat = {split: dict(_flat(task, values)) for split, values in statistics.items()}
+def statistics_table(task: Task, statistics: Mapping[str, Any], *, labels: bool = True) -> list[tuple[str, list[str]]]:
+    """All statistics in words, each with its value in every split, a dash where a split does not have it.
+
+    labels: with a line for each label.
+    """
+    flat = {split: dict(_flat(task, values, labels=labels)) for split, values in statistics.items()}
     names = list(dict.fromkeys(name for values in flat.values() for name in values))
     return [(name, [values.get(name, "–") for values in flat.values()]) for name in names]
 
@@ -165,7 +168,9 @@ def _share(count: int, rows: int, largest: float, width: int) -> str:
     return f"{count:,} `{bar(share / largest, width)}` {share * 100:.1f}{NO_BREAK}%" if count else "–"
 
 
-def _flat(task: Task, values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+def _flat(
+    task: Task, values: Mapping[str, Any], path: tuple[str, ...] = (), *, labels: bool
+) -> Iterator[tuple[str, str]]:
     """Name and value of every leaf of nested statistics; leaves that are None are skipped.
 
     A label is data: it is shown by its name, as code. Quantiles and language shares are one leaf.
@@ -175,11 +180,11 @@ def _flat(task: Task, values: Mapping[str, Any], path: tuple[str, ...] = ()) -> 
         if key == REPEATED or value is None:
             continue
         if key == "labels" and isinstance(value, dict):
-            for label, figures in value.items():
+            for label, figures in value.items() if labels else ():
                 yield ": ".join((*path, markdown.code(label_name(task, label)))), markdown.number(figures["count"])
             continue
         if isinstance(value, dict) and key not in ("text_length_quantiles", "shares"):
-            yield from _flat(task, value, (*path, name))
+            yield from _flat(task, value, (*path, name), labels=labels)
             continue
         if key == "text_length_quantiles":
             name += " / ".join(str(int(quantile.removeprefix("p"))) for quantile in value) + " %"

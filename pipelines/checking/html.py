@@ -5,10 +5,11 @@ are cut.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from builders import tasks
 from builders.errors import DatasetError
 from cards import markdown
 from cards.columns import label_name
-from cards.front_matter import LANGUAGE_FIGURES
+from cards.figures import statistics_table
 from cards.kinds import KINDS
 from cards.manifest import SEVERITIES, Finding, count_text
 from cards.render import CARDS
@@ -39,7 +40,6 @@ MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th p
 MAX_LABELS = 20  # in a chart, the most frequent ones
 MAX_CHARACTERS = 240  # of a value of an example
 LABEL_COLUMNS = ("label", "labels", "score")  # shown after the texts of an example
-OMITTED_STATISTICS = ("labels", "hf_subset_descriptive_stats")  # shown in charts; duplicates of other keys
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,9 @@ def section(result: CheckResult) -> dict[str, Any]:
             for finding, examples in zip(report["findings"], _examples(result), strict=True)
         ],
         "charts": _charts(result),
-        "statistics": _statistics_rows(described),
+        "statistics": [
+            (unescape(name), values) for name, values in statistics_table(result.task, described, labels=False)
+        ],
         "splits": list(described),
     }
 
@@ -243,28 +245,6 @@ def _label_chart(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
     bars = [Bar(name, count, count / highest) for name, count in frequent[:MAX_LABELS]]
     omitted = f"; the {MAX_LABELS} most frequent are shown" if len(frequent) > MAX_LABELS else ""
     return Chart("", column, f"distinct values: {len(by_name):,}{omitted}", tuple(bars), upright=False)
-
-
-def _statistics_rows(described: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """The name of every statistic, with its value for each split."""
-    splits = [dict(_flat(values)) for values in described.values()]
-    names = dict.fromkeys(name for values in splits for name in values)
-    return [(name, [values.get(name, "–") for values in splits]) for name in names]
-
-
-def _flat(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Name and value of every leaf of nested statistics; quantiles, and shares of languages, are one leaf."""
-    for key, value in values.items():
-        figure = LANGUAGE_FIGURES.get(key, key) if path[-1:] == ("languages",) else key
-        name = " / ".join((*path, figure.replace("_", " ")))
-        if key in OMITTED_STATISTICS:
-            continue
-        if isinstance(value, dict) and key in ("text_length_quantiles", "shares"):
-            yield name, ", ".join(f"{part} {markdown.number(figure)}" for part, figure in value.items()) or "–"
-        elif isinstance(value, dict):
-            yield from _flat(value, (*path, key.replace("_", " ")))
-        elif value is not None:
-            yield name, markdown.number(value)
 
 
 @cache
