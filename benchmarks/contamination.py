@@ -7,7 +7,7 @@
 Benchmarks and a corpus are generated (benchmarks/planted_leaks.py): documents of about 1,000 characters, one row in a hundred
 with a planted leak. In each round the programs read the same Parquet file, one after the other, each in a process of its own:
 
-- ours: what `embedding-datasets contamination scan --matches` does, on two threads; the texts of the benchmarks are at hand;
+- ours: what `embedding-datasets contamination scan --matches` does, on two threads; the texts of the benchmarks are available;
 - ours, one thread: the same, with POLARS_MAX_THREADS=1;
 - ours, two processes: the same, with `--jobs 2`. Each process loads the index, which is part of its time;
 - datatrove: NGramsDecontFilter with its default configuration (12-grams, xxhash) and its default language, English. Its indexer

@@ -233,7 +233,7 @@ def _scan_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="a dataset of the index whose texts are at hand: a folder, a file, ORG/NAME; repeatable. Near texts are then "
+        help="a dataset of the index whose texts are available: a folder, a file, ORG/NAME; repeatable. Near texts are then "
         "measured, not estimated; releases below --releases are found without it",
     )
     command.add_releases_option(arguments)

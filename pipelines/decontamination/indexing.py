@@ -359,13 +359,13 @@ TEXT_SCHEMA = pa.schema([("text", pa.large_string())])
 
 @dataclass(frozen=True)
 class StoredTexts:
-    """The texts of an index that are at hand. batches: record batches of BATCH_TEXTS texts, in the order of the entries."""
+    """The texts of an index that are available. batches: record batches of BATCH_TEXTS texts, in the order of the entries."""
 
     index: TextIndex
     batches: Sequence[Any]
 
     def texts(self, entries: Array) -> pl.Series:
-        """The text of each entry, null where it is not at hand, and where it is not the one that was indexed."""
+        """The text of each entry, null where it is not available, and where it is not the one that was indexed."""
         order = np.argsort(entries, kind="stable")
         ordered = entries[order]
         numbers, firsts = np.unique(ordered // BATCH_TEXTS, return_index=True)
@@ -397,7 +397,7 @@ def open_texts(index: TextIndex, path: Path) -> StoredTexts:
 
 
 def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]) -> Iterator[pl.Series]:
-    """The texts of all entries, in their order; null where they are not at hand."""
+    """The texts of all entries, in their order; null where they are not available."""
     for number, table in enumerate(tables):
         if table.pair is not None and table.pair < number:
             continue  # its texts are read with those of the other table
@@ -451,7 +451,7 @@ def releases_at_hand(tables: Iterable[IndexTable], releases: Path) -> list[Index
             same = (release_dir / MANIFEST).is_file() and require_manifest(release_dir).content_sha256 == digest
             found += [from_release(release_dir)] if same else []
         except ReleaseError:
-            continue  # damaged: its texts are not at hand
+            continue  # damaged: its texts are not available
     return found
 
 

@@ -159,10 +159,10 @@ SCALE = 1_000_000  # similarities are compared as whole numbers of this part
 
 
 class TextSource(Protocol):
-    """The texts of the index that are at hand."""
+    """The texts of the index that are available."""
 
     def texts(self, entries: Array) -> pl.Series:
-        """The text of each entry, null where it is not at hand."""
+        """The text of each entry, null where it is not available."""
         ...
 
 
@@ -196,7 +196,7 @@ def compare_near_texts(
 ) -> tuple[Array, Array]:
     """The similarity of the text at each of `rows` and that of the group, and whether it is still to be estimated.
 
-    source: the texts of the index at hand, if any.
+    source: the available texts of the index, if any.
     """
     similarity = np.zeros(len(rows))
     is_estimated = np.ones(len(rows), np.bool_)
@@ -219,7 +219,7 @@ def estimate_similarity(common: Array) -> Array:
 
 
 def bands_for(threshold: float) -> int:
-    """In how many bands texts of this similarity agree on average, rounded; texts that are not at hand are compared by it."""
+    """In how many bands texts of this similarity agree on average, rounded; texts that are not available are compared by it."""
     return max(round(BANDS * threshold**ROWS_PER_BAND), MIN_COMMON_BANDS)
 
 
@@ -354,9 +354,9 @@ class BatchMatches:
     """What a scan finds in a batch.
 
     matches: with the columns of MATCH_SCHEMA, sorted by the first eleven. is_estimated: whether the similarity is one of MinHash,
-    because the text of the index is not at hand. unit: `text`, `pair`, `query with positive`, `labelled text` or `labelled pair`:
-    what of the index is in the same row of the corpus. short: for texts of fewer than SHORT_WORDS words, the columns group (of
-    the Lookup) and rows: how many rows of the corpus have it; see `short_texts`. rows, texts: how many were read.
+    because the text of the index is not available. unit: `text`, `pair`, `query with positive`, `labelled text` or `labelled
+    pair`: what of the index is in the same row of the corpus. short: for texts of fewer than SHORT_WORDS words, the columns
+    group (of the Lookup) and rows: how many rows of the corpus have it; see `short_texts`. rows, texts: how many were read.
     """
 
     matches: pl.DataFrame
@@ -384,7 +384,7 @@ class _Hits:
 def find_matches(
     lookup: Lookup, batch: CorpusBatch, source: TextSource | None = None, threshold: float = THRESHOLD
 ) -> BatchMatches:
-    """The rows of the index that a batch of a corpus holds. source: the texts of the index at hand.
+    """The rows of the index that a batch of a corpus holds. source: the available texts of the index.
 
     threshold: the similarity from which texts are near.
     """

@@ -114,9 +114,9 @@ def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
         said.append(f"not counted: {count(short, 'row')} whose texts of 1 to 4 words are in the corpus by themselves")
     if estimated := sum(one.estimated for one in summaries):
         todo = "put their releases below --releases, or name the datasets with --benchmark"
-        said.append(f"estimated: {count(estimated, 'near row')}, as their texts are not at hand: {todo}")
+        said.append(f"estimated: {count(estimated, 'near row')}, as their texts are not available: {todo}")
     elif absent := len({one.table.identity for one in summaries if not one.at_hand}):
-        said.append(f"the texts of {count(absent, 'dataset')} are not at hand: near-duplicates of them are estimated")
+        said.append(f"the texts of {count(absent, 'dataset')} are not available: near-duplicates of them are estimated")
     if scan.threshold < THRESHOLD:
         recall = candidate_recall(scan.threshold) * 100
         said.append(f"of texts with a similarity of {scan.threshold:g}, {recall:.1f} % are compared at all")
@@ -181,7 +181,7 @@ MAX_CHARACTERS = 400  # of a text
 CONTEXT = 120  # characters before a contained text
 MAX_MARKED_WORDS = 200
 NO_DERIVATIVES = "its licence permits no derivatives: the text is not shown"
-NOT_AT_HAND = "not at hand"
+NOT_AVAILABLE = "not available"
 NOT_READ = "not read again for this page"
 
 
@@ -281,7 +281,7 @@ def _corpus_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, int, s
 
 
 def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...], str]:
-    """The texts at hand of the rows of the index in these matches, by the values of TABLE and the row."""
+    """The available texts of the rows of the index in these matches, by the values of TABLE and the row."""
     lookup, source = scan.load()
     if source is None:
         return {}
@@ -300,7 +300,7 @@ def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...
     return texts
 
 
-def _excerpt(text: str | None, contained: str | None = None, absent: str = NOT_AT_HAND) -> Excerpt:
+def _excerpt(text: str | None, contained: str | None = None, absent: str = NOT_AVAILABLE) -> Excerpt:
     """A text, cut. contained: what it contains, in other case and punctuation perhaps."""
     if text is None:
         return Excerpt(absent=absent)

@@ -49,7 +49,7 @@ def scan_partition(
 ) -> pl.DataFrame:
     """What an index finds in a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
 
-    index: its file, which a process reads once. texts: the file of the texts at hand, which `write_texts` writes. threads: on
+    index: its file, which a process reads once. texts: the file of the available texts, which `write_texts` writes. threads: on
     which the batches are searched, by default as many as polars has.
 
     Raises SourceError for a corpus or an index that cannot be read.
@@ -79,7 +79,7 @@ def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[Partiti
 
 @lru_cache(maxsize=1)
 def load_scan(index: Path, texts: Path | None) -> tuple[Lookup, StoredTexts | None]:
-    """An index, ready for a search, and its texts at hand: once in a process."""
+    """An index, ready for a search, and its available texts: once in a process."""
     lookup = load_lookup(index)
     return lookup, None if texts is None else open_texts(lookup.index, texts)
 
@@ -127,7 +127,7 @@ class Scan:
         return _add_up(self)
 
     def load(self) -> tuple[Lookup, StoredTexts | None]:
-        """The index and its texts at hand, as the search in this process loaded them."""
+        """The index and its available texts, as the search in this process loaded them."""
         return load_scan(self.index, self.texts)
 
 
@@ -164,8 +164,8 @@ def open_scan(
 ) -> Iterator[Scan]:
     """Search a corpus, for the time of the block, after which the results of its partitions are removed.
 
-    Where the block ends with an error they stay, and the next scan of the same resumes. datasets: those whose texts are at hand.
-    checkpoints: a folder for these results and scratch files, which all machines of an engine see.
+    Where the block ends with an error they stay, and the next scan of the same resumes. datasets: those whose texts are
+    available. checkpoints: a folder for these results and scratch files, which all machines of an engine see.
 
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """

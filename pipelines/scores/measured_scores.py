@@ -1,6 +1,6 @@
 """The scores of all releases that were built from complete real files: the page docs/scores.md.
 
-measured_scores.json holds their scores, because nobody has all raw files at hand when the page is written.
+measured_scores.json holds their scores, because nobody has all raw files when the page is written.
 
     python -m pipelines.scores.measured_scores outputs/           record the scores of the releases below a folder
     python -m pipelines.scores.measured_scores > docs/scores.md   write the page

@@ -52,6 +52,6 @@ def retrieval(name: str, documents: Sequence[str], queries: Sequence[tuple[str, 
 
 
 def store_texts(index: TextIndex, datasets: Sequence[IndexedDataset], folder: Path) -> StoredTexts:
-    """The texts of an index that are at hand, in a file in the folder."""
+    """The texts of an index that are available, in a file in the folder."""
     write_texts(index.tables, datasets, folder / "texts.arrow")
     return open_texts(index, folder / "texts.arrow")
