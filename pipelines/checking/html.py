@@ -92,8 +92,9 @@ def section(result: CheckResult) -> dict[str, Any]:
             for finding, examples in zip(report["findings"], _examples(result), strict=True)
         ],
         "charts": _charts(result),
-        "statistics": [
-            (unescape(name), values) for name, values in statistics_table(result.task, described, labels=False)
+        "statistics": [  # the template escapes again, for HTML
+            (unescape(name), [unescape(value) for value in values])
+            for name, values in statistics_table(result.task, described, labels=False)
         ],
         "splits": list(described),
     }
