@@ -33,20 +33,14 @@ from typing import Any
 import polars as pl
 
 from builders.errors import ReleaseError, SourceError
-from builders.reading import (
-    json_members,
-    open_raw,
-    pickle_members,
-    read_csv,
-    read_documents,
-    read_json_array,
-    read_json_lines,
-    read_lines,
-    read_members,
-    read_parquet,
-    read_tskv,
-    read_xml_values,
-)
+from builders.reading.archives import open_raw, read_members
+from builders.reading.csv import read_csv
+from builders.reading.json import json_members, read_json_array, read_json_lines
+from builders.reading.lines import read_documents, read_lines
+from builders.reading.parquet import read_parquet
+from builders.reading.pickle import pickle_members
+from builders.reading.tskv import read_tskv
+from builders.reading.xml import read_xml_values
 from builders.spec import Raw
 from cards.front_matter import parse_front_matter
 from cards.manifest import decode

@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import hub
-from builders.reading import read_json_array
+from builders.reading.json import read_json_array
 from builders.shaping.preferences import CLEAN_NOTES, parse_preferences, rerank_pairs
 from builders.spec import RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking

@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import RawFile, https, member
-from builders.reading import read_json_lines
+from builders.reading.json import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool, read_gold_labels
 from builders.spec import Prompts, Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import Retrieval

@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import RawFile, hub
-from builders.reading import read_json_lines
+from builders.reading.json import read_json_lines
 from builders.shaping.cleaning import clean_rows
 from builders.spec import KnownFinding, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification

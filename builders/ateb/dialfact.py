@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import RawFile, github
-from builders.reading import read_json_lines
+from builders.reading.json import read_json_lines
 from builders.shaping.factuality import CLEAN_NOTES, FEVER, LABELS, classify_pairs, number_labels
 from builders.shaping.rows import refuse
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset

@@ -4,7 +4,7 @@ import polars as pl
 
 from builders.errors import SourceError
 from builders.raw_files import RawFile, github
-from builders.reading import read_documents
+from builders.reading.lines import read_documents
 from builders.spec import Raw, RawFiles, Source, Tables, dataset
 from builders.tasks import BitextMining
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import RawFile, github
-from builders.reading import read_csv
+from builders.reading.csv import read_csv
 from builders.shaping.factuality import CLEAN_NOTES, LABELS, NLI, classify_pairs, number_labels, read_splits
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification

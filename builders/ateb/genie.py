@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import by_hand
-from builders.reading import read_json_lines
+from builders.reading.json import read_json_lines
 from builders.shaping.preferences import CLEAN_NOTES, pair_systems, rerank_pairs
 from builders.shaping.rows import refuse
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset

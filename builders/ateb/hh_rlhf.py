@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from builders.raw_files import RawFile, github
-from builders.reading import read_json_lines
+from builders.reading.json import read_json_lines
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.preferences import CLEAN_NOTES, rerank_pairs, rerank_splits
 from builders.shaping.rows import drop, refuse

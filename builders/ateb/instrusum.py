@@ -3,7 +3,8 @@
 import polars as pl
 
 from builders.raw_files import hub
-from builders.reading import open_raw, read_json_array, read_json_lines
+from builders.reading.archives import open_raw
+from builders.reading.json import read_json_array, read_json_lines
 from builders.shaping.preferences import CLEAN_NOTES, pair_systems, rerank_pairs
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Reranking

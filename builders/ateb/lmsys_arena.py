@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import hub
-from builders.reading import read_parquet
+from builders.reading.parquet import read_parquet
 from builders.shaping.preferences import CLEAN_NOTES, parse_preferences, rerank_pairs
 from builders.shaping.rows import drop_each, refuse
 from builders.spec import RawFiles, Source, Tables, Version, dataset

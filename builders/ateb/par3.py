@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from builders.raw_files import by_hand
-from builders.reading import pickle_members
+from builders.reading.pickle import pickle_members
 from builders.reading.values import check_record, malformed, shorten
 from builders.shaping.cleaning import is_short
 from builders.shaping.folding import fold_text

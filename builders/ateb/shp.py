@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from builders.raw_files import RawFile, hub
-from builders.reading import read_json_lines
+from builders.reading.json import read_json_lines
 from builders.shaping.preferences import CLEAN_NOTES, parse_preferences, rerank_pairs, rerank_splits
 from builders.shaping.rows import refuse
 from builders.spec import Raw, RawFiles, Source, Tables, Version, dataset

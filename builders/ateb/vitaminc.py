@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import RawFile, github, member
-from builders.reading import read_json_lines
+from builders.reading.json import read_json_lines
 from builders.shaping.factuality import CLEAN_NOTES, FEVER, LABELS, classify_pairs, number_labels, read_splits
 from builders.spec import KnownFinding, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import Classification

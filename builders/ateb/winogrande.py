@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import RawFile, https, member
-from builders.reading import read_json_lines
+from builders.reading.json import read_json_lines
 from builders.shaping.choices import build_gold_pool, build_option_pool
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import CLEAN_NOTES

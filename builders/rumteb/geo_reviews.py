@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import github
-from builders.reading import read_tskv
+from builders.reading.tskv import read_tskv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
 from builders.shaping.rows import drop_each
 from builders.shaping.sampling import sample_per_class, split, too_few

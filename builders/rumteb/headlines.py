@@ -9,7 +9,8 @@ import polars as pl
 
 from builders.errors import RecipeError
 from builders.raw_files import by_hand, member
-from builders.reading import json_batches, json_members, open_raw
+from builders.reading.archives import open_raw
+from builders.reading.json import json_batches, json_members
 from builders.reading.values import shorten
 from builders.shaping.cleaning import DEDUPLICATED, SHORT, deduplicate_texts, is_short, keep_first_texts
 from builders.shaping.folding import fold_text

@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import RawFile, github
-from builders.reading import read_csv
+from builders.reading.csv import read_csv
 from builders.reading.values import Columns
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts, keep_first_texts
 from builders.shaping.folding import fold_text

@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import https, member
-from builders.reading import read_json_lines
+from builders.reading.json import read_json_lines
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.labels import label_numbers
 from builders.spec import Prompts, RawFiles, Source, Tables, Version, dataset

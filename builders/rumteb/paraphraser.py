@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import by_hand
-from builders.reading import read_xml_values
+from builders.reading.xml import read_xml_values
 from builders.shaping.cleaning import clean_rows
 from builders.spec import KnownFinding, Prompts, Raw, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import STS

@@ -8,7 +8,7 @@ import polars as pl
 
 from builders.batches import map_in_order
 from builders.raw_files import github
-from builders.reading import json_batches
+from builders.reading.json import json_batches
 from builders.shaping.rows import drop_each
 from builders.shaping.sampling import sample
 from builders.shaping.text import html_to_text

@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import github
-from builders.reading import read_loose_csv
+from builders.reading.csv import read_loose_csv
 from builders.shaping.cleaning import DEDUPLICATED, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.sampling import split

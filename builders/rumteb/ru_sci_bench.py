@@ -6,7 +6,8 @@ from typing import Any
 import polars as pl
 
 from builders.raw_files import RawFile, github, hub
-from builders.reading import read_csv, read_parquet
+from builders.reading.csv import read_csv
+from builders.reading.parquet import read_parquet
 from builders.shaping.cleaning import DEDUPLICATED, REPEATED, clean_rows, deduplicate_texts
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import drop, drop_each, refuse

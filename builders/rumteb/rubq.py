@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import RawFile, github
-from builders.reading import read_json_array
+from builders.reading.json import read_json_array
 from builders.shaping.cleaning import SHORT, is_short
 from builders.shaping.rows import drop, drop_each, refuse
 from builders.shaping.sampling import list_candidates

@@ -4,7 +4,8 @@ import orjson
 import polars as pl
 
 from builders.raw_files import by_hand, https
-from builders.reading import read_csv, read_members
+from builders.reading.archives import read_members
+from builders.reading.csv import read_csv
 from builders.reading.values import check_record, malformed
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.rows import drop, refuse

@@ -7,7 +7,8 @@ import polars as pl
 
 from builders.errors import SourceError
 from builders.raw_files import by_hand, github
-from builders.reading import read_csv, read_json_lines
+from builders.reading.csv import read_csv
+from builders.reading.json import read_json_lines
 from builders.reading.values import shorten
 from builders.shaping.cleaning import clean_rows
 from builders.shaping.rows import drop_each, refuse

@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import https, member
-from builders.reading import read_json_lines
+from builders.reading.json import read_json_lines
 from builders.shaping.labels import label_numbers
 from builders.spec import KnownFinding, Prompts, RawFiles, Source, Tables, Version, dataset
 from builders.tasks import PairClassification

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from builders.reading import read_parquet
+from builders.reading.parquet import read_parquet
 from builders.shaping.benchmark_index import read_benchmark_index
 from builders.shaping.contrastive import make_pairs
 from builders.shaping.measurements import drop_below, read_cosines, read_tokens

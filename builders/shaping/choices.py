@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from builders.errors import SourceError
-from builders.reading import read_lines
+from builders.reading.lines import read_lines
 from builders.shaping.labels import label_numbers
 from builders.shaping.rows import merge_duplicates
 from builders.shaping.text import WHITE_SPACE

@@ -6,8 +6,8 @@ import polars as pl
 
 from builders.errors import SourceError
 from builders.raw_files import hub
-from builders.reading import read_json_lines
 from builders.reading.archives import TarMember, take_members
+from builders.reading.json import read_json_lines
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
 from builders.spec import ConfigPrompts, Dropped, Prompts, Raw, RawFiles, Reported, Source, Tables, Version, dataset

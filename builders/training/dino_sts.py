@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import by_hand
-from builders.reading import read_json_lines
+from builders.reading.json import read_json_lines
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
 from builders.shaping.rows import drop, refuse

@@ -7,7 +7,7 @@ import polars as pl
 
 from builders.errors import SourceError
 from builders.raw_files import hub
-from builders.reading import read_parquet
+from builders.reading.parquet import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_pairs
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined

@@ -7,7 +7,7 @@ from functools import partial
 import polars as pl
 
 from builders.raw_files import https, member
-from builders.reading import moses_batches
+from builders.reading.lines import moses_batches
 from builders.shaping.benchmark_index import INDEX_FILE
 from builders.shaping.bitexts import SIDES, Bitext, build_bitext, pairs_of_bitext, texts_of_bitext
 from builders.shaping.measurements import cosines_file, measure_cosines, measure_tokens, tokens_file

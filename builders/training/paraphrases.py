@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from builders.raw_files import hub
-from builders.reading import read_json_array
+from builders.reading.json import read_json_array
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import make_short_pairs, strip_text, texts_to_measure
 from builders.shaping.measurements import measure_tokens, read_tokens, tokens_file

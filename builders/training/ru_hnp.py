@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import hub
-from builders.reading import read_parquet
+from builders.reading.parquet import read_parquet
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
 from builders.spec import ConfigPrompts, Prompts, RawFiles, Source, Tables, Version, dataset

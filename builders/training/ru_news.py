@@ -6,7 +6,7 @@ from functools import partial
 import polars as pl
 
 from builders.raw_files import hub
-from builders.reading import json_lines
+from builders.reading.json import json_lines
 from builders.shaping.benchmark_index import INDEX_FILE
 from builders.shaping.measurements import LIMIT, measure_tokens, tokens_file
 from builders.shaping.mined_negatives import mined_files, mining, training_versions, with_mined

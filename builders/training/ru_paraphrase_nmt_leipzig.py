@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from builders.raw_files import hub
-from builders.reading import read_csv
+from builders.reading.csv import read_csv
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import apply_rules, make_pairs, texts_to_measure
 from builders.shaping.measurements import drop_below, measure_tokens, read_tokens, tokens_file

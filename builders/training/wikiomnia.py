@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from builders.raw_files import hub
-from builders.reading import json_objects
+from builders.reading.json import json_objects
 from builders.shaping.benchmark_index import INDEX_FILE, read_benchmark_index
 from builders.shaping.contrastive import CLEANED, make_pairs
 from builders.shaping.popularity import TIMES, PairSet, select_pool

@@ -84,7 +84,7 @@ ENDINGS = {
     "Reranking": ("reranking", "search_query"),
     "BitextMining": ("bitext", "classification"),
 }
-READERS = {".jsonl": "read_json_lines", ".csv": "read_csv"}
+READERS = {".jsonl": ("json", "read_json_lines"), ".csv": ("csv", "read_csv")}  # each in its module of builders/reading
 LISTS = ("MultilabelClassification", "Reranking")  # records with lists, which no CSV holds
 FUNCTIONS = {
     "PairClassification": "pair_classification",
@@ -172,7 +172,8 @@ def _values(plan: Plan) -> dict[str, object]:
         "task": plan.task,
         "benchmark": plan.benchmark,
         "citation": plan.citation,
-        "reader": READERS[suffix],
+        "format": READERS[suffix][0],
+        "reader": READERS[suffix][1],
         "unit": ', unit="record"' if suffix == ".csv" else "",
         "prompts": plan.benchmark is not None and BENCHMARKS[plan.benchmark].needs_prompts,
         "rosberta": rosberta,

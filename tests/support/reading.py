@@ -14,7 +14,7 @@ import pytest
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
-from builders.reading import open_raw
+from builders.reading.archives import open_raw
 from builders.spec import Raw
 
 BOM = b"\xef\xbb\xbf"

@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.raw_files import hub
-from builders.reading import read_json_lines
+from builders.reading.json import read_json_lines
 from builders.rumteb.kinopoisk.more_rules import MORE_RULES
 from builders.rumteb.kinopoisk.rules import GAP, RULES, SHIELD
 from builders.rumteb.kinopoisk.vocabulary import BLANK, WORD

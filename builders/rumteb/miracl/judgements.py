@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from builders.reading import read_csv
+from builders.reading.csv import read_csv
 from builders.shaping.rows import drop, refuse
 from builders.spec import Dropped, RawFiles
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from builders.batches import log_taken_over, map_in_order, run_once
 from builders.errors import SourceError
-from builders.reading import json_batches
+from builders.reading.json import json_batches
 from builders.spec import Raw, RawFiles
 
 SHARDS = tuple(f"docs-{number}" for number in range(20))

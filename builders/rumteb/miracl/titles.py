@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from builders.reading import json_lines
+from builders.reading.json import json_lines
 from builders.rumteb.miracl.passages import PASSAGE, SHARDS
 from builders.shaping.contrastive import strip_text
 from builders.shaping.measurements import LIMIT, Measurements

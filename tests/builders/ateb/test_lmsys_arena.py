@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError
-from builders.reading import read_json_array
+from builders.reading.json import read_json_array
 from builders.shaping.preferences import TIE
 from builders.spec import Raw
 from pipelines.make import GOLDEN

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from isal import igzip
 
 from builders.errors import SourceError
-from builders.reading import archives, json_lines, read_json_lines, read_lines
+from builders.reading import archives
 from builders.reading.archives import read_members, take_members
+from builders.reading.json import json_lines, read_json_lines
+from builders.reading.lines import read_lines
 from builders.spec import Raw
 from tests.support.reading import AB, PACKINGS, make_tar, make_zip, read_bytes, source_error, write_zip, zst_frame
 

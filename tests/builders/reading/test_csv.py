@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from builders.errors import SourceError
 from builders.reading import csv as csv_reader
-from builders.reading import read_csv, read_loose_csv
+from builders.reading.csv import read_csv, read_loose_csv
 from builders.spec import Raw
 from tests.support.reading import AB, BOM, TEXT, source_error
 

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import polars as pl
 
 from builders import limits
-from builders.reading import pickle_members, read_members, read_xml_values
+from builders.reading.archives import read_members
+from builders.reading.pickle import pickle_members
+from builders.reading.xml import read_xml_values
 from builders.spec import Raw
 from tests.support.reading import make_zip, read_bytes, source_error
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.reading import json as json_reader
-from builders.reading import json_lines, read_json_array, read_json_lines
+from builders.reading.json import json_lines, read_json_array, read_json_lines
 from builders.spec import Raw
 from tests.support.reading import AB, BOM, NESTED, NESTED_ROW, PACKINGS, TEXT, source_error
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from builders import limits
 from builders.errors import SourceError
 from builders.reading import json as json_reader
-from builders.reading import json_members, read_json_array
+from builders.reading.json import json_members, read_json_array
 from builders.spec import Raw
 from tests.support.reading import AB, BOM, source_error
 

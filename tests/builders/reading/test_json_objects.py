@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.reading import json as json_reader
-from builders.reading import json_objects
+from builders.reading.json import json_objects
 from builders.spec import Raw
 from tests.support.reading import AB, BOM, source_error
 

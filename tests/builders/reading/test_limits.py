@@ -12,18 +12,12 @@ import polars as pl
 import pytest
 
 from builders import limits
-from builders.reading import (
-    json_members,
-    open_raw,
-    read_csv,
-    read_documents,
-    read_json_array,
-    read_json_lines,
-    read_lines,
-    read_members,
-    read_tskv,
-    read_xml_values,
-)
+from builders.reading.archives import open_raw, read_members
+from builders.reading.csv import read_csv
+from builders.reading.json import json_members, read_json_array, read_json_lines
+from builders.reading.lines import read_documents, read_lines
+from builders.reading.tskv import read_tskv
+from builders.reading.xml import read_xml_values
 from builders.spec import Raw
 from tests.support.reading import AB, make_tar, make_zip, read_bytes, source_error, zst_frame
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from builders.errors import SourceError
 from builders.reading import lines as moses
-from builders.reading import moses_batches, read_documents, read_lines
+from builders.reading.lines import moses_batches, read_documents, read_lines
 from builders.spec import Raw
 from tests.support.reading import BOM, TEXT, source_error
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from builders.errors import SourceError
-from builders.reading import read_parquet
+from builders.reading.parquet import read_parquet
 from builders.spec import Raw
 from tests.support.reading import source_error
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import SourceError
-from builders.reading import pickle_members, read_pickle
+from builders.reading.pickle import pickle_members, read_pickle
 from builders.spec import Raw
 from tests.support.reading import source_error, write_raw
 

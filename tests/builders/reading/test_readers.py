@@ -6,14 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from builders.reading import json as json_reader
-from builders.reading import (
-    read_csv,
-    read_documents,
-    read_json_array,
-    read_json_lines,
-    read_lines,
-    read_xml_values,
-)
+from builders.reading.csv import read_csv
+from builders.reading.json import read_json_array, read_json_lines
+from builders.reading.lines import read_documents, read_lines
+from builders.reading.xml import read_xml_values
 from builders.spec import Raw
 from tests.support.reading import AB
 

@@ -8,15 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.reading import (
-    open_raw,
-    read_csv,
-    read_documents,
-    read_json_array,
-    read_json_lines,
-    read_lines,
-    read_xml_values,
-)
+from builders.reading.archives import open_raw
+from builders.reading.csv import read_csv
+from builders.reading.json import read_json_array, read_json_lines
+from builders.reading.lines import read_documents, read_lines
+from builders.reading.xml import read_xml_values
 from builders.spec import Raw
 from tests.support.reading import QUESTION
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.reading import read_tskv, tskv
+from builders.reading import tskv
+from builders.reading.tskv import read_tskv
 from builders.spec import Raw
 from tests.support.reading import source_error
 

@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.reading import read_csv, read_json_lines
+from builders.reading.csv import read_csv
+from builders.reading.json import read_json_lines
 from builders.reading.values import check_record
 from builders.spec import Raw
 from tests.support.reading import AB, NESTED, NESTED_ROW, source_error

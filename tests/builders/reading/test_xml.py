@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.reading import read_xml_values
+from builders.reading.xml import read_xml_values
 from builders.spec import Raw
 from tests.support.reading import BOM, source_error
 

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.miracl import DATASETS, SHARDS
 from builders.errors import RecipeError
-from builders.reading import json_batches
+from builders.reading.json import json_batches
 from builders.rumteb import miracl
 from builders.rumteb.miracl import passages
 from builders.spec import Raw

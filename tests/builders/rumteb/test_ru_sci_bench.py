@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from builders.errors import RecipeError, SourceError
-from builders.reading import read_csv
+from builders.reading.csv import read_csv
 from builders.rumteb import ru_sci_bench
 from builders.rumteb.ru_sci_bench import GRNTI, OECD, read_labels
 from builders.shaping.folding import fold_text

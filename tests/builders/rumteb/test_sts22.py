@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from builders.errors import SourceError
-from builders.reading import read_csv
+from builders.reading.csv import read_csv
 from builders.rumteb import sts22
 from builders.spec import Raw, RawFiles
 from tests.support.reading import write_zip

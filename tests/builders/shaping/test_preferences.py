@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from builders.errors import SourceError
-from builders.reading import read_json_array, read_json_lines
+from builders.reading.json import read_json_array, read_json_lines
 from builders.shaping.preferences import (
     CONTRADICTION,
     EMPTY,

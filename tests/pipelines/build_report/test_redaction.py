@@ -9,15 +9,12 @@ import pytest
 
 from builders.errors import FindingsError, SourceError
 from builders.raw_files import github
-from builders.reading import (
-    read_csv,
-    read_json_array,
-    read_json_lines,
-    read_parquet,
-    read_pickle,
-    read_tskv,
-    read_xml_values,
-)
+from builders.reading.csv import read_csv
+from builders.reading.json import read_json_array, read_json_lines
+from builders.reading.parquet import read_parquet
+from builders.reading.pickle import read_pickle
+from builders.reading.tskv import read_tskv
+from builders.reading.xml import read_xml_values
 from builders.shaping.rows import refuse
 from builders.spec import Raw
 from pipelines.build_report.records import ReportedError
