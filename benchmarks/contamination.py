@@ -175,7 +175,7 @@ def peak_memory() -> int:
 def run_ours(folder: Path, name: str = "ours", workers: int = 1) -> Cost:
     """Scan as the command does: texts to a scratch file, partitions by an engine, sums and matches from their results."""
     watch = Watch()
-    from pipelines.decontamination.corpora import open_corpus
+    from pipelines.checking.corpora import open_corpus
     from pipelines.decontamination.engines import Engine, run_partitions
     from pipelines.decontamination.index_file import read_index_tables
     from pipelines.decontamination.indexing import write_texts

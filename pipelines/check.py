@@ -94,9 +94,9 @@ def main() -> int:
 
 def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
     from cards.kinds import SAMPLE
+    from pipelines.checking.checks import check_target
     from pipelines.checking.columns import parse_column_map
     from pipelines.checking.datasets import ForeignOptions
-    from pipelines.checking.targets import check_target
 
     scale = None if options.scale is None else (options.scale[0], options.scale[1])
     columns = parse_column_map(options.map)

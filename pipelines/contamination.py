@@ -81,9 +81,9 @@ def _index(options: argparse.Namespace) -> int:
 
 
 def _scan(options: argparse.Namespace) -> int:
+    from pipelines.checking.corpora import open_corpus
     from pipelines.checking.verdict import parse_conditions
     from pipelines.decontamination.clean import check_target
-    from pipelines.decontamination.corpora import open_corpus
     from pipelines.decontamination.engines import Engine
     from pipelines.decontamination.index_file import read_index_tables
     from pipelines.decontamination.indexing import find_datasets, releases_at_hand
@@ -97,7 +97,7 @@ def _scan(options: argparse.Namespace) -> int:
     engine = Engine(options.engine, options.jobs, options.address)
     cache = options.cache or default_cache()
     with show_stages("scan"):
-        corpus = open_corpus(options.corpus, options.text, cache=cache)
+        corpus = open_corpus(options.corpus, options.text, releases=options.releases, cache=cache)
         if options.clean:
             check_target([file for file, _ in corpus.files], options.clean)
         datasets = releases_at_hand(tables, options.releases)
@@ -203,7 +203,13 @@ def _index_parser() -> argparse.ArgumentParser:
 def _scan_parser() -> argparse.ArgumentParser:
     arguments = command.parser("contamination scan", "Find the texts of an index in a training corpus.", SCAN_EXAMPLES)
     add = arguments.add_argument
-    add("corpus", nargs="+", metavar="CORPUS", help="files, folders, globs or hf://datasets/ORG/NAME[@REVISION][/PATH]")
+    add(
+        "corpus",
+        nargs="+",
+        metavar="CORPUS",
+        help="files, folders, globs, ORG/NAME[@REVISION], hf://datasets/ORG/NAME[@REVISION]/PATH for a part of one, or the name "
+        "of a release",
+    )
     add("--index", type=Path, required=True, metavar="FILE", help="what `contamination index` wrote")
     add(
         "--text",

@@ -1,6 +1,7 @@
 """Imports run one way: commands, then the packages of pipelines, then cards, then builders; and no module hides an import."""
 
 import ast
+import re
 import tomllib
 from collections import Counter
 from functools import cache
@@ -186,6 +187,35 @@ def test_a_module_has_at_most_600_lines_and_a_package_at_most_15_modules() -> No
     folders = Counter(path.parent for path in MODULES if path.name != "__init__.py")
     of_one_kind = {ROOT / "pipelines", *(ROOT / "builders" / name for name in ("rumteb", "ateb", "other", "training"))}
     assert {path.name: count for path, count in folders.items() if count > 15 and path not in of_one_kind} == {}
+
+
+# Data of anybody are opened by pipelines/checking alone; the others open files that this package wrote.
+OPENERS = {
+    "pipelines.checking.data_files": "tables of anybody",
+    "pipelines.checking.rows": "rows of anybody",
+    "pipelines.release.folder": "releases",
+    "pipelines.release.parquet": "releases",
+    "pipelines.release.shared_texts": "releases",
+    "pipelines.exporting.sets": "releases",
+    "pipelines.library.records": "releases, through `datasets`",
+    "pipelines.models.mining": "rankings",
+    "pipelines.decontamination.engines": "results of partitions",
+    "pipelines.decontamination.index_file": "indexes",
+    "pipelines.decontamination.ray_engine": "results of partitions",
+}
+OPENING = re.compile(
+    r"(?:scan|read)_(?:parquet|csv|ndjson|json|ipc|avro|excel|json_lines)|read_table|ParquetFile|load_dataset"
+)
+
+
+def test_data_of_anybody_are_opened_in_one_place() -> None:
+    found = set()
+    for path in MODULES:
+        calls = [node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+        names = {getattr(call, "attr", None) or getattr(call, "id", "") for call in calls}
+        if any(OPENING.fullmatch(name) for name in names):
+            found.add(module_name(path))
+    assert {name for name in found if not name.startswith("builders.")} == {*OPENERS}
 
 
 def test_no_package_is_in_two_layers() -> None:

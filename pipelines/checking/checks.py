@@ -12,14 +12,13 @@ from builders import catalogue, limits, tasks
 from builders.catalogue import Definition
 from builders.errors import ReleaseError, SourceError, UsageError
 from builders.tasks import layouts
-from cards.front_matter import parse_front_matter
 from cards.kinds import SAMPLE
 from cards.manifest import Finding, Manifest
 from pipelines.audit import integrity, quality
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.quality import explain_findings
 from pipelines.audit.tables import Frames, count_rows
-from pipelines.checking.data_files import all_paths, belongs_to, resolve_tables
+from pipelines.checking.data_files import belongs_to
 from pipelines.checking.datasets import (
     ForeignDataset,
     ForeignOptions,
@@ -30,10 +29,9 @@ from pipelines.checking.datasets import (
     reading_rows,
 )
 from pipelines.checking.salvage import at_own_locations, audit_foreign
+from pipelines.checking.targets import Fetched, Target, dataset_name, locate_target
 from pipelines.checking.verdict import judge
-from pipelines.hub import client, repository
 from pipelines.process.safe_text import first_line
-from pipelines.raw.digests import default_cache
 from pipelines.release import fingerprint, folder
 from pipelines.release.finding_files import reported_before
 from pipelines.release.folder import verify_release
@@ -62,15 +60,6 @@ def finding_folder(report: Mapping[str, Any]) -> str:
     """The name of the folder for the rows of a dataset's findings, from its report: `cedr-classification-2.0.0`."""
     parts = (report["dataset"].replace("/", "-"), report["subset"], report["version"] or "")
     return re.sub(r"[^\w.-]", "_", "-".join(filter(None, parts))).lstrip(".") or "dataset"
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """A dataset of the Hub in the cache. folder: named after its commit. repo: `ORG/NAME`. paths: all files of the repository."""
-
-    folder: Path
-    repo: str
-    paths: tuple[str, ...]
 
 
 def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fetched | None = None) -> CheckResult:
@@ -140,22 +129,6 @@ def _loading_faults(release_dir: Path, manifest: Manifest, fetched: Fetched | No
     if fetched is not None:
         return find_loading_faults(fetched.paths, card, manifest, fetched.repo)
     return find_loading_faults(list_files(release_dir), card, manifest)
-
-
-def fetch_dataset(repo: str, revision: str, subsets: Sequence[str]) -> Fetched:
-    """A dataset of the Hub at a revision, in the cache: a release, or the data files of any other dataset.
-
-    Raises SourceError where the Hub does not have it, ReleaseError where it holds only part of a release.
-    """
-    hub, cache = client.connect(), default_cache()
-    snapshot = repository.require_snapshot(hub, repo, revision)
-    if folder.MANIFEST in snapshot.digests:
-        return Fetched(repository.fetch_release(hub, repo, snapshot, cache), repo, tuple(snapshot.digests))
-    where = f"{repo} at {snapshot.sha[:12]}"
-    card = repository.read_file(hub, repo, snapshot, CARD)
-    files = resolve_tables(snapshot.digests, parse_front_matter(card or b"", where), where, subsets)
-    paths = [*([CARD] if card else []), *all_paths(files)]
-    return Fetched(repository.fetch_files(hub, repo, snapshot, paths, cache), repo, tuple(snapshot.digests))
 
 
 def _audit(
@@ -278,3 +251,23 @@ def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
                 "columns": dict(dataset.schemas[own]),
             }
     return list(tables.values())
+
+
+def check_target(
+    target: Target, options: ForeignOptions, *, language_sample: int | None, single: bool = False
+) -> list[CheckResult]:
+    """The results for a target, one for each subset of a dataset that is not a release. options: for such a dataset.
+
+    single: several subsets are an error, before any is audited.
+
+    Raises what locate_target, check_release and check_dataset raise.
+    """
+    path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
+    if (path / folder.MANIFEST).exists():
+        results = [check_release(path, language_sample=language_sample, fetched=fetched)]
+    else:
+        name = dataset_name(target, path)
+        results = check_dataset(path, name, options, language_sample=language_sample, single=single)
+    for result in results:
+        result.report.update(path=target.name, revision=fetched.folder.name if fetched else None)
+    return results

@@ -1,28 +1,41 @@
-"""The data files of a folder, assigned to tables, and their formats.
+"""The files of anybody's data: their formats and bytes, which of them a name leads to, and the tables that they make.
 
-A folder has the layout of a Hub repository, and paths are relative to it (`data/test-00000-of-00001.parquet`). The listing is
-enough: a repository is resolved before any file is downloaded. `datasets` itself resolves it (pipelines.release.resolution),
-except a repository without `configs` whose files are named after configs: corpus.jsonl, queries/test.parquet, en/train.csv.
-`datasets` puts all of them into one config, and mteb reads each by itself; so does this module.
+A dataset is a folder with the layout of a Hub repository, and paths are relative to it (`data/test-00000-of-00001.parquet`). The
+listing is enough: a repository is resolved before any file is downloaded. `datasets` itself resolves it
+(pipelines.release.resolution), except a repository without `configs` whose files are named after configs: corpus.jsonl,
+queries/test.parquet, en/train.csv. `datasets` puts all of them into one config, and mteb reads each by itself; so does this
+module.
+
+A corpus is files, folders and globs: all files below a folder in a format that is read here. Others are skipped, and listed;
+hidden files are skipped without a word.
 """
 
+import glob
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 import polars as pl
+import pyarrow as pa
 
-from builders.errors import SourceError
+from builders import limits
+from builders.errors import SourceError, UsageError
 from builders.tasks import EVALUATED
 from pipelines.process.safe_text import first_line
 from pipelines.raw.pins import describe_content, read_head
 from pipelines.release.resolution import CARD, Files, declared_configs, is_inside, resolve_files
 
-FORMATS = {
+Format = Literal["Parquet", "JSON lines", "JSON", "CSV", "TSV"]
+Compression = Literal["", "gzip", "zstd"]
+FORMATS: dict[str, Format] = {
     ".parquet": "Parquet", ".jsonl": "JSON lines", ".ndjson": "JSON lines", ".json": "JSON", ".csv": "CSV", ".tsv": "TSV",
 }  # fmt: skip
+COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 NAMES = tuple(dict.fromkeys(FORMATS.values()))
 COMPRESSIBLE = (".jsonl", ".ndjson", ".csv", ".tsv")  # these may be followed by .gz
 
@@ -246,3 +259,243 @@ def _location_by_name(path: str) -> tuple[str, str] | None:
 
 Tables = dict[str, dict[str, pl.LazyFrame]]  # config -> split -> frame
 Location = tuple[str, str]  # config, split
+
+
+PIECE = 4 << 20  # bytes read at a time
+
+
+class Stream:
+    """The decompressed bytes of a file from an offset on. An error names the file and how far it was read."""
+
+    def __init__(self, name: str, file: Any, data: Any) -> None:
+        self._name = name
+        self._file = file
+        self._data = data
+        self._count = 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes: fewer than `size` only at the end of the file.
+
+        Raises SourceError for compressed data that are truncated, corrupt, or far larger than a text compresses to.
+        """
+        try:
+            data = bytes(self._data.read(size))
+        except (OSError, pa.ArrowException) as error:
+            raise SourceError(
+                "cannot read the file",
+                where=self._name,
+                found=f"{first_line(error)}, after {self._count:,} bytes of data",
+                expected="a complete file",
+                todo="download it again",
+            ) from error
+        self._count += len(data)
+        if self._count > limits.FREE_EXPANSION + limits.MAX_EXPANSION * self.position():
+            raise SourceError(
+                "compressed data that expand without measure",
+                where=self._name,
+                found=f"{self._count:,} bytes from {self.position():,}",
+                expected=f"at most {limits.MAX_EXPANSION} times as many",
+                todo="leave the file out",
+            )
+        return data
+
+    def position(self) -> int:
+        """The offset in the file on disk."""
+        return int(self._file.tell())
+
+
+@contextmanager
+def open_stream(path: Path, compression: Compression, name: str, start: int = 0) -> Iterator[Stream]:
+    """The bytes of a file from an offset on. name: what errors call it. Raises SourceError."""
+    try:
+        file = pa.OSFile(str(path))
+    except OSError as error:
+        todo = "see that it exists and that you may read it"
+        raise SourceError("cannot read the file", where=name, found=str(error)[:200], todo=todo) from error
+    with file:
+        file.seek(start)
+        yield Stream(name, file, pa.CompressedInputStream(file, compression) if compression else file)
+
+
+@contextmanager
+def open_output(path: Path, compression: Compression) -> Iterator[Any]:
+    """A new file to write bytes into; equal bytes in equal pieces give equal files."""
+    with pa.OSFile(str(path), "wb") as file:
+        if not compression:
+            yield file
+            return
+        with pa.CompressedOutputStream(file, compression) as stream:
+            yield stream
+
+
+Kind = Literal["file", "folder", "glob"]
+
+READABLE = "Parquet (.parquet), JSON lines (.jsonl, .ndjson, .json), CSV or TSV; all but Parquet also with .gz or .zst"
+PARQUET_MAGIC = b"PAR1"
+SNIFFED = 1 << 20  # bytes of a .json file in which the first of several JSON lines ends
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a corpus.
+
+    name: what matches call it: the name on the command line and the path below it. relative: its path in a copy of the
+    corpus. root: the folder that was named, or the file itself. size: in bytes. identity: what changes when its bytes do:
+    size and time of the last change, or the digest that the Hub lists.
+    """
+
+    name: str
+    relative: str
+    root: Path
+    path: Path
+    format: Format
+    compression: Compression
+    size: int
+    identity: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The files that names lead to, in the order of the names, then by path; and the names of those skipped."""
+
+    files: tuple[DataFile, ...]
+    skipped: tuple[str, ...]
+
+
+def list_local_files(name: str) -> Listing:
+    """The files that the name of an existing file or folder, or a glob, leads to; each once, if several links lead to it.
+
+    Raises UsageError for a glob that matches nothing, SourceError for a file that is named and cannot be read.
+    """
+    files: dict[Path, DataFile] = {}
+    skipped = []
+    for base, path, kind in _paths(name):
+        if (found := _local_file(base, path, kind)) is None:
+            skipped.append(str(path))
+        else:
+            files.setdefault(path.resolve(), found)
+    return Listing(tuple(files.values()), tuple(skipped))
+
+
+def data_format(name: str) -> tuple[Format, Compression] | None:
+    """The format and the compression that the name of a file says; None for any other file."""
+    bare = name.lower()
+    compression = COMPRESSIONS.get(PurePosixPath(bare).suffix, "")
+    known = FORMATS.get(PurePosixPath(PurePosixPath(bare).stem if compression else bare).suffix)
+    return None if known is None or (known == "Parquet" and compression) else (known, compression)
+
+
+def files_below(root: Path, name: str, paths: Iterable[str], identities: dict[str, str]) -> Listing:
+    """The data files among the paths below a folder; `name` is what the folder is called. identities: by path, see
+    DataFile."""
+    files, skipped = [], []
+    for path in sorted(paths):
+        found = describe_file(root / path, f"{name}/{path}", path, identities[path], root, is_named=False)
+        if found is None:
+            skipped.append(f"{name}/{path}")
+        else:
+            files.append(found)
+    return Listing(tuple(files), tuple(skipped))
+
+
+def describe_file(
+    path: Path, name: str, relative: str, identity: str, root: Path, *, is_named: bool
+) -> DataFile | None:
+    """A file with its format; None for one that is not a data file, unless it is named itself.
+
+    Raises SourceError for a file that is not what its name says.
+    """
+    known = data_format(path.name)
+    if known is None:
+        if is_named:
+            raise _wrong_content(path, name, READABLE)
+        return None
+    kind, compression = known
+    kind = "JSON lines" if kind == "JSON" else kind
+    data = DataFile(name, relative, root, path, kind, compression, path.stat().st_size, identity)
+    if not is_named and path.name.lower().endswith(".json") and not _holds_lines(data):
+        return None
+    _check_content(data)
+    return data
+
+
+def _paths(name: str) -> list[tuple[Path, Path, Kind]]:
+    """The files that a name leads to: the folder that their paths are relative to, the path, and what the name is."""
+    path = Path(name)
+    if path.is_dir():
+        return [(path, one, "folder") for one in _below(path)]
+    if path.exists():
+        return [(path.parent, path, "file")]
+    base = Path(*takewhile(lambda part: not glob.has_magic(part), path.parts))
+    matches = map(Path, sorted(glob.glob(name, recursive=True)))  # noqa: PTH207  as the name is written
+    files = [file for one in matches for file in (_below(one) if one.is_dir() else [one])]
+    if not files:
+        todo = "see that the folder is right, and that the shell leaves the glob alone: put it in quotes"
+        raise UsageError("the glob matches no file", where=name, todo=todo)
+    return [(base, one, "glob") for one in dict.fromkeys(files)]
+
+
+def _below(folder: Path) -> list[Path]:
+    """The files below a folder by path, without hidden ones and those in hidden folders."""
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    return [paths[relative] for relative in sorted(paths) if "/." not in f"/{relative}"]
+
+
+def _local_file(base: Path, path: Path, kind: Kind) -> DataFile | None:
+    relative, root = path.relative_to(base).as_posix(), base if kind == "folder" else path
+    try:
+        state = path.stat()
+        identity = f"{state.st_size}-{state.st_mtime_ns}"
+        return describe_file(path, path.as_posix(), relative, identity, root, is_named=kind == "file")
+    except OSError as error:
+        found, todo = error.strerror or str(error), "see that it exists and that you may read it"
+        raise SourceError("cannot read the file", where=str(path), found=found, todo=todo) from error
+
+
+def _check_content(file: DataFile) -> None:
+    """Refuse a file whose first bytes are not those of its format: an HTML page, a git-lfs pointer, a zip archive.
+
+    Raises SourceError.
+    """
+    head = read_head(file.path)
+    magic = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "": b""}[file.compression]
+    if file.format == "Parquet":
+        magic = PARQUET_MAGIC
+    if not head.startswith(magic) or (file.compression and not head):
+        raise _wrong_content(file.path, file.name, f"{file.compression or file.format} data")
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if file.format == "JSON lines" and not file.compression and text:
+        if not text.startswith((b"{", b"[")):
+            raise _wrong_content(file.path, file.name, "JSON lines: one object a line")
+        if file.path.name.lower().endswith(".json") and not _holds_lines(file):
+            raise SourceError(
+                "not JSON lines",
+                where=file.name,
+                found="JSON whose first line is not complete",
+                expected="one object a line",
+                todo="convert it, for example: jq -c '.[]' FILE.json > FILE.jsonl",
+            )
+
+
+def _holds_lines(file: DataFile) -> bool:
+    """Whether the first line of a file is complete JSON: an object, or a list of texts."""
+    with open_stream(file.path, file.compression, file.name) as stream:
+        first = stream.read(SNIFFED).removeprefix(b"\xef\xbb\xbf").lstrip()
+    line, end, _ = first.partition(b"\n")
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return not end and len(first) >= SNIFFED
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, str) for item in value))
+
+
+def _wrong_content(path: Path, name: str, expected: str) -> SourceError:
+    return SourceError(
+        "not a file that a corpus may have"
+        if expected == READABLE
+        else "the file is not in the format that its name says",
+        where=name,
+        found=describe_content(read_head(path), path.stat().st_size),
+        expected=expected,
+        todo="leave it out, or convert it" if expected == READABLE else "download it again, or give it the right name",
+    )

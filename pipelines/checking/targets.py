@@ -8,8 +8,8 @@ from builders import catalogue
 from builders.catalogue import Entry
 from builders.errors import ReleaseError, UsageError
 from builders.spec import version_key
-from pipelines.checking.checks import CheckResult, Fetched, check_dataset, check_release, fetch_dataset
-from pipelines.checking.datasets import ForeignOptions
+from cards.front_matter import parse_front_matter
+from pipelines.checking.data_files import all_paths, resolve_tables
 from pipelines.hub import client, repository
 from pipelines.raw.digests import default_cache
 from pipelines.release.folder import CARD, MANIFEST, releases_below, version_dirs
@@ -70,6 +70,31 @@ def _require_content(path: Path) -> None:
     if not any(child.name != CARD and not child.name.startswith(".") for child in path.iterdir()):
         todo = f"name the folder of a dataset, or build releases: embedding-datasets build NAME --output {path}"
         raise UsageError("the folder holds no dataset", where=str(path), found="no data files", todo=todo)
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A dataset of the Hub in the cache. folder: named after its commit. repo: `ORG/NAME`. paths: all files of the repository."""
+
+    folder: Path
+    repo: str
+    paths: tuple[str, ...]
+
+
+def fetch_dataset(repo: str, revision: str, subsets: Sequence[str]) -> Fetched:
+    """A dataset of the Hub at a revision, in the cache: a release, or the data files of any other dataset.
+
+    Raises SourceError where the Hub does not have it, ReleaseError where it holds only part of a release.
+    """
+    hub, cache = client.connect(), default_cache()
+    snapshot = repository.require_snapshot(hub, repo, revision)
+    if MANIFEST in snapshot.digests:
+        return Fetched(repository.fetch_release(hub, repo, snapshot, cache), repo, tuple(snapshot.digests))
+    where = f"{repo} at {snapshot.sha[:12]}"
+    card = repository.read_file(hub, repo, snapshot, CARD)
+    files = resolve_tables(snapshot.digests, parse_front_matter(card or b"", where), where, subsets)
+    paths = [*([CARD] if card else []), *all_paths(files)]
+    return Fetched(repository.fetch_files(hub, repo, snapshot, paths, cache), repo, tuple(snapshot.digests))
 
 
 def locate_target(
@@ -139,23 +164,3 @@ def newest_release(path: Path, preferred: str = "") -> Path:
     if versions and not (path / MANIFEST).exists():
         return max(versions, key=lambda version: (version.name.startswith(preferred), version_key(version.name)))
     return path
-
-
-def check_target(
-    target: Target, options: ForeignOptions, *, language_sample: int | None, single: bool = False
-) -> list[CheckResult]:
-    """The results for a target, one for each subset of a dataset that is not a release. options: for such a dataset.
-
-    single: several subsets are an error, before any is audited.
-
-    Raises what locate_target, check_release and check_dataset raise.
-    """
-    path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
-    if (path / MANIFEST).exists():
-        results = [check_release(path, language_sample=language_sample, fetched=fetched)]
-    else:
-        name = dataset_name(target, path)
-        results = check_dataset(path, name, options, language_sample=language_sample, single=single)
-    for result in results:
-        result.report.update(path=target.name, revision=fetched.folder.name if fetched else None)
-    return results

@@ -18,10 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.errors import DatasetError, UsageError
-from pipelines.decontamination import line_rows
-from pipelines.decontamination.corpora import in_batches, open_parquet, read_header
-from pipelines.decontamination.corpus_files import CorpusFile, open_output
-from pipelines.decontamination.line_rows import read_lines
+from pipelines.checking.data_files import DataFile, open_output
+from pipelines.checking.rows import in_batches, open_parquet, read_header, read_lines, read_records
 from pipelines.process import workers
 from pipelines.process.files import locked
 from pipelines.process.stages import BYTES, stage
@@ -30,7 +28,7 @@ from pipelines.release.staging import staged_folder
 
 REPORT = "removed.json"
 DROP_SCHEMA = {"file": pl.String, "row": pl.Int64, "reason": pl.String}
-_FileWork = tuple[CorpusFile, Any]  # a file, and the numbers of its rows to drop, sorted
+_FileWork = tuple[DataFile, Any]  # a file, and the numbers of its rows to drop, sorted
 GROUP_BYTES = 256 << 20  # a larger row group is written as several: one is held in memory
 
 
@@ -63,7 +61,7 @@ class CleanCorpus:
         return sum(file.kept for file in self.files)
 
 
-def write_clean(files: Sequence[CorpusFile], drop: pl.DataFrame, target: Path, *, jobs: int = 1) -> CleanCorpus:
+def write_clean(files: Sequence[DataFile], drop: pl.DataFrame, target: Path, *, jobs: int = 1) -> CleanCorpus:
     """Write the files of a corpus into a folder, without some rows, and removed.json, which counts them by reason.
 
     drop: the columns of DROP_SCHEMA; a row may occur several times. target: does not exist, or is a clean copy, which
@@ -89,7 +87,7 @@ def write_clean(files: Sequence[CorpusFile], drop: pl.DataFrame, target: Path, *
     return clean
 
 
-def check_target(files: Sequence[CorpusFile], target: Path) -> None:
+def check_target(files: Sequence[DataFile], target: Path) -> None:
     """Raise UsageError where a clean copy of these files cannot be written to a folder; see `write_clean`."""
     inside, resolve = target.resolve(), cache(Path.resolve)
     for file in files:
@@ -151,7 +149,7 @@ def _copy(work: _FileWork, folder: Path) -> CleanFile:
     return CleanFile(file.name, file.relative, rows, kept)
 
 
-def _copy_text(file: CorpusFile, drop: Any, path: Path) -> tuple[int, int]:
+def _copy_text(file: DataFile, drop: Any, path: Path) -> tuple[int, int]:
     row = kept = 0
     with open_output(path, file.compression) as output:
         for records in _records(file, output):
@@ -164,7 +162,7 @@ def _copy_text(file: CorpusFile, drop: Any, path: Path) -> tuple[int, int]:
     return row, kept
 
 
-def _records(file: CorpusFile, output: Any) -> Iterator[list[bytes]]:
+def _records(file: DataFile, output: Any) -> Iterator[list[bytes]]:
     """The bytes of the rows of a file, in lists. The header of CSV is written on the way."""
     if file.format == "JSON lines":
         yield from read_lines(file)
@@ -174,11 +172,11 @@ def _records(file: CorpusFile, output: Any) -> Iterator[list[bytes]]:
         return
     output.write(header[1])
     lines = chain.from_iterable(read_lines(file, len(header[1])))
-    for records in in_batches(line_rows.read_records(file, lines, 0)):
+    for records in in_batches(read_records(file, lines, 0)):
         yield [data for _, data in records]
 
 
-def _copy_parquet(file: CorpusFile, drop: Any, path: Path) -> tuple[int, int]:
+def _copy_parquet(file: DataFile, drop: Any, path: Path) -> tuple[int, int]:
     row = kept = 0
     with open_parquet(file) as source:
         metadata, schema = source.metadata, source.schema_arrow

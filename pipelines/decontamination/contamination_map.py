@@ -14,7 +14,7 @@ import polars as pl
 from builders.errors import UsageError
 from cards.markdown import code, join_with_and, number
 from pipelines.audit.tables import available_splits, text_layouts
-from pipelines.decontamination.corpora import open_corpus
+from pipelines.checking.corpora import open_corpus
 from pipelines.decontamination.engines import Engine
 from pipelines.decontamination.indexing import IndexedDataset, index_tables, table_texts
 from pipelines.decontamination.matching import KINDS, THRESHOLD

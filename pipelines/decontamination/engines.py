@@ -25,7 +25,7 @@ from typing import Any, Literal
 import polars as pl
 
 from builders.errors import DatasetError, ReleaseError, UsageError
-from pipelines.decontamination.corpora import Partition
+from pipelines.checking.corpora import Partition
 from pipelines.process import workers
 from pipelines.process.files import locked, replacing
 from pipelines.process.resumable import identity_digest, resumable_folder

@@ -30,9 +30,9 @@ from builders.shaping.folding import hash_texts
 from builders.tasks import Layout
 from pipelines.audit.findings import hash_values
 from pipelines.audit.tables import Frames, available_splits, count_rows, model_inputs, row_id, text_layouts
+from pipelines.checking.batches import label_texts
 from pipelines.checking.datasets import ForeignDataset, ForeignOptions, find_files, read_datasets, reading_rows
 from pipelines.checking.targets import Target, dataset_name, locate_target, resolve_targets
-from pipelines.decontamination.batches import label_texts
 from pipelines.decontamination.fingerprints import fingerprint_texts
 from pipelines.decontamination.index_file import MAX_ENTRIES, SCHEMA, IndexTable, TextIndex, in_groups, write_index
 from pipelines.process.safe_text import first_line

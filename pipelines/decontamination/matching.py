@@ -38,7 +38,7 @@ from pipelines.audit.near_duplicates import (
     exact_shingles,
 )
 from pipelines.audit.shingles import Words, stack_rows, take_rows
-from pipelines.decontamination.batches import CorpusBatch
+from pipelines.checking.batches import TextBatch
 from pipelines.decontamination.fingerprints import (
     SHORT_WORDS,
     Runs,
@@ -315,7 +315,7 @@ def find_units(lookup: Lookup, rows: Array, groups: Array, texts: Array) -> pl.D
 
 
 def has_label(lookup: Lookup, labels: pl.DataFrame, rows: Array, entries: Array) -> Array:
-    """Whether the row of the corpus has the label of the entry, by number or by name. labels: see CorpusBatch."""
+    """Whether the row of the corpus has the label of the entry, by number or by name. labels: see TextBatch."""
     known, hashes = labels["row"].to_numpy(), hash_labels(labels["label"])
     if not len(known):
         return np.zeros(len(rows), np.bool_)
@@ -382,7 +382,7 @@ class _Hits:
 
 
 def find_matches(
-    lookup: Lookup, batch: CorpusBatch, source: TextSource | None = None, threshold: float = THRESHOLD
+    lookup: Lookup, batch: TextBatch, source: TextSource | None = None, threshold: float = THRESHOLD
 ) -> BatchMatches:
     """The rows of the index that a batch of a corpus holds. source: the available texts of the index.
 
@@ -469,7 +469,7 @@ def _stack(parts: list[_Hits]) -> _Hits:
     return _Hits(*(np.concatenate([getattr(one, name) for one in parts]) for name in _Hits.__dataclass_fields__))
 
 
-def _list_matches(lookup: Lookup, batch: CorpusBatch, rows: Array, hits: _Hits) -> pl.DataFrame:
+def _list_matches(lookup: Lookup, batch: TextBatch, rows: Array, hits: _Hits) -> pl.DataFrame:
     """The matches of a batch: all hits of texts that are not short, and those of short texts that are part of a whole unit."""
     units = find_units(lookup, rows[hits.texts], hits.groups, hits.texts)
     is_long = np.flatnonzero(lookup.counts[hits.groups] >= SHORT_WORDS)

@@ -24,9 +24,9 @@ from builders.licenses import permits_derivatives
 from cards import markdown
 from cards.markdown import number, share_text
 from cards.render import CARDS
+from pipelines.checking.corpora import read_partition
 from pipelines.checking.verdict import Condition, Grammar
 from pipelines.decontamination.clean import CleanCorpus
-from pipelines.decontamination.corpora import read_partition
 from pipelines.decontamination.index_file import IndexTable
 from pipelines.decontamination.matching import JOINED, KINDS, MATCH_SCHEMA, THRESHOLD, candidate_recall
 from pipelines.decontamination.scans import TABLE, Scan, TableSummary

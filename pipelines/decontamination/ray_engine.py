@@ -24,7 +24,7 @@ from typing import Any
 import polars as pl
 
 from builders.errors import DatasetError, UsageError
-from pipelines.decontamination.corpora import Partition
+from pipelines.checking.corpora import Partition
 from pipelines.decontamination.engines import Work, killed_too_often
 from pipelines.process import workers
 from pipelines.process.safe_text import first_line

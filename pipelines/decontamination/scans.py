@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.batches import map_in_order
+from pipelines.checking.corpora import Corpus, Partition, read_partition
 from pipelines.decontamination.clean import DROP_SCHEMA
-from pipelines.decontamination.corpora import Corpus, Partition, read_partition
 from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
 from pipelines.decontamination.index_file import IndexTable, Lookup, in_groups, load_lookup, read_index_tables
 from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, open_texts, write_texts

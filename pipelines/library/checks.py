@@ -12,10 +12,10 @@ from builders.spec import version_key
 from builders.tasks import EVALUATED
 from cards.kinds import SAMPLE
 from cards.manifest import Finding
-from pipelines.checking.checks import CheckResult, check_release, check_tables
+from pipelines.checking.checks import CheckResult, check_release, check_tables, check_target
 from pipelines.checking.datasets import ForeignOptions
 from pipelines.checking.frames import as_tables
-from pipelines.checking.targets import Target, check_target, locate_target, resolve_targets
+from pipelines.checking.targets import Target, locate_target, resolve_targets
 from pipelines.checking.verdict import Verdict
 from pipelines.library.records import Catalogue, CatalogueEntry, Check, Difference, Release
 from pipelines.library.releases import Location, release_folders

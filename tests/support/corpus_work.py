@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from builders.errors import SourceError
-from pipelines.decontamination.corpora import Partition, read_partition
+from pipelines.checking.corpora import Partition, read_partition
 
 
 def list_texts(partition: Partition, *, seconds: float = 0, log: str = "") -> pl.DataFrame:

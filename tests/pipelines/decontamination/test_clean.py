@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError, UsageError
+from pipelines.checking.corpora import open_corpus, read_partition
+from pipelines.checking.data_files import DataFile
 from pipelines.decontamination.clean import DROP_SCHEMA, REPORT, write_clean
-from pipelines.decontamination.corpora import open_corpus, read_partition
-from pipelines.decontamination.corpus_files import CorpusFile
 
 CSV = 'id,text\r\n0,zero\r\n1,"one\nand ""more"""\r\n\r\n3,three'
 
@@ -33,7 +33,7 @@ def write_corpus(folder: Path) -> Path:
     return folder
 
 
-def files_of(folder: Path) -> list[CorpusFile]:
+def files_of(folder: Path) -> list[DataFile]:
     return [file for file, _ in open_corpus([str(folder)]).files]
 
 

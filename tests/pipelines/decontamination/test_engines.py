@@ -20,7 +20,7 @@ import polars as pl
 import pytest
 
 from builders.errors import DatasetError, SourceError, UsageError
-from pipelines.decontamination.corpora import Partition, open_corpus
+from pipelines.checking.corpora import Partition, open_corpus
 from pipelines.decontamination.engines import (
     Engine,
     open_checkpoints,
@@ -259,7 +259,7 @@ def driver_of(folder: Path, name: str, count: int, seconds: float) -> str:
         from tests.support.corpus_work import list_texts
         from tests.pipelines.decontamination.test_engines import results, written
         from pipelines.process import interrupts
-        from pipelines.decontamination.corpora import open_corpus
+        from pipelines.checking.corpora import open_corpus
         from pipelines.decontamination.engines import Engine
 
         interrupts.handle_signals(signal.SIGINT, signal.SIGTERM)

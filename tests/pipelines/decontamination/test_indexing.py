@@ -19,9 +19,9 @@ from builders.errors import ReleaseError, SourceError, UsageError
 from builders.shaping.folding import hash_texts
 from pipelines.audit.findings import name_rows
 from pipelines.audit.tables import model_input
+from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
 from pipelines.checking.datasets import ForeignOptions, read_tables
 from pipelines.decontamination import indexing
-from pipelines.decontamination.batches import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
 from pipelines.decontamination.index_file import arrange_index, read_index
 from pipelines.decontamination.indexing import IndexedDataset, from_foreign, from_release, index_tables
 from pipelines.decontamination.matching import find_matches
@@ -225,7 +225,7 @@ TEXTS = [f"Premise: {premise} Hypothesis: {hypothesis}" for premise, hypothesis 
 def test_both_sides_of_a_text_are_found_as_a_pair(tmp_path: Path) -> None:
     index_tables([classification("inference", TEXTS, [0, 1, 2])], tmp_path / "index")
     rows = [(0, "anchor", PAIRS[0][0]), (0, "negative", PAIRS[0][1]), (1, "anchor", PAIRS[1][0])]
-    batch = CorpusBatch("c", pl.DataFrame(rows, TEXT_SCHEMA, orient="row"), pl.DataFrame(schema=LABEL_SCHEMA))
+    batch = TextBatch("c", pl.DataFrame(rows, TEXT_SCHEMA, orient="row"), pl.DataFrame(schema=LABEL_SCHEMA))
     matches = find_matches(arrange_index(read_index(tmp_path / "index")), batch).matches
     assert matches.select("corpus_row", "corpus_column", "column", "kind", "unit").rows() == [
         (0, "anchor", "text[premise]", "exact", "pair"),

@@ -10,19 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.decontamination.batches import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
+from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
 from pipelines.decontamination.index_file import Lookup, arrange_index, read_index
 from pipelines.decontamination.indexing import IndexedDataset, index_tables
 from pipelines.decontamination.matching import MATCH_SCHEMA, ORDER, find_matches, short_texts
 from tests.support.benchmark_tables import LATIN, classification, retrieval, sentence, similarity, store_texts
 
 
-def batch(
-    rows: Sequence[Mapping[str, str]], labels: Mapping[int, str] | None = None, first_row: int = 0
-) -> CorpusBatch:
+def batch(rows: Sequence[Mapping[str, str]], labels: Mapping[int, str] | None = None, first_row: int = 0) -> TextBatch:
     """A batch of the rows of a corpus, each with its texts by column."""
     texts = [(first_row + number, column, text) for number, row in enumerate(rows) for column, text in row.items()]
-    return CorpusBatch(
+    return TextBatch(
         "corpus.jsonl",
         pl.DataFrame(texts, TEXT_SCHEMA, orient="row"),
         pl.DataFrame(list((labels or {}).items()), LABEL_SCHEMA, orient="row"),
@@ -113,7 +111,7 @@ def test_near_is_measured_where_the_release_is_at_hand_and_estimated_elsewhere(t
     assert 10 < len(estimated) < 40
 
 
-def jaccard(texts: list[str], corpus: CorpusBatch, match: Mapping[str, Any]) -> float:
+def jaccard(texts: list[str], corpus: TextBatch, match: Mapping[str, Any]) -> float:
     """The share of common runs of three words, computed as the definition says."""
     runs = []
     for text in (texts[match["corpus_row"]], corpus.texts["text"][match["corpus_row"]]):

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from benchmarks.planted_leaks import fold, is_match, jaccard
-from pipelines.decontamination.batches import LABEL_SCHEMA, TEXT_SCHEMA, CorpusBatch
+from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
 from pipelines.decontamination.index_file import load_lookup
 from pipelines.decontamination.indexing import index_tables
 from pipelines.decontamination.matching import find_matches
@@ -85,7 +85,7 @@ class Planter:
                 planted += 1
 
 
-def corpus_batches(planter: Planter) -> Iterator[tuple[dict[int, tuple[str, dict[str, str], set[str]]], CorpusBatch]]:
+def corpus_batches(planter: Planter) -> Iterator[tuple[dict[int, tuple[str, dict[str, str], set[str]]], TextBatch]]:
     places = sorted(planter.source.sample(range(DOCUMENTS), len(planter.rows)))
     planter.source.shuffle(planter.rows)
     planted = dict(zip(places, planter.rows, strict=True))
@@ -96,7 +96,7 @@ def corpus_batches(planter: Planter) -> Iterator[tuple[dict[int, tuple[str, dict
             for row in range(start, start + BATCH_ROWS)
             for column, text in (own[row][1] if row in own else {"text": planter.sentence(60, 160)}).items()
         ]
-        batch = CorpusBatch("corpus", pl.DataFrame(rows, TEXT_SCHEMA, orient="row"), pl.DataFrame(schema=LABEL_SCHEMA))
+        batch = TextBatch("corpus", pl.DataFrame(rows, TEXT_SCHEMA, orient="row"), pl.DataFrame(schema=LABEL_SCHEMA))
         yield own, batch
 
 

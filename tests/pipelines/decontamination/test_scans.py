@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from pipelines.checking.corpora import open_corpus
 from pipelines.decontamination.clean import write_clean
-from pipelines.decontamination.corpora import open_corpus
 from pipelines.decontamination.engines import Engine, open_checkpoints, run_partitions, scan_digest
 from pipelines.decontamination.index_file import read_index
 from pipelines.decontamination.indexing import index_tables

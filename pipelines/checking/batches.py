@@ -14,7 +14,7 @@ LABEL_SCHEMA = {"row": pl.Int64, "label": pl.String}
 
 
 @dataclass(frozen=True)
-class CorpusBatch:
+class TextBatch:
     """The texts of consecutive rows of one file of a corpus. All texts of a row are in one batch.
 
     file: the file as a match names it. texts: a row for each text, with the columns of TEXT_SCHEMA, without nulls: the row of
@@ -74,11 +74,11 @@ class Collector:
                 self.columns.append(f"{column}[{number}]")
                 self.texts.append(item)
 
-    def batch(self, file: str) -> CorpusBatch:
+    def batch(self, file: str) -> TextBatch:
         """The collected texts and labels as a batch."""
         texts = pl.Series(pa.array(self.texts, pa.large_string()), dtype=pl.String)
         frame = pl.DataFrame({"row": self.rows, "column": self.columns, "text": texts}, TEXT_SCHEMA)
-        return CorpusBatch(file, frame, labels_frame(self.label_rows, self.labels))
+        return TextBatch(file, frame, labels_frame(self.label_rows, self.labels))
 
 
 def labels_frame(rows: list[int], values: list[Any]) -> pl.DataFrame:

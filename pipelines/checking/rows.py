@@ -1,4 +1,4 @@
-"""Rows of text files, as records with their bytes and their texts: CSV, TSV and JSON lines.
+"""The rows of files as batches of texts: JSON lines, CSV and TSV, also with the bytes of each record, and Parquet.
 
 Texts are in all columns of strings or lists of strings but ids, addresses and labels, or in the columns that are named.
 The formats of sentence-transformers (anchor, positive, negative_1, sentence1, score) and BGE (query, pos, neg) need no
@@ -14,23 +14,38 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Any
 
+import numpy as np
 import orjson
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from builders import limits
 from builders.errors import SourceError, UsageError
 from builders.reading.csv import split_rows
 from builders.reading.lines import split_lines
 from builders.reading.values import shorten
-from pipelines.decontamination.batches import Collector, CorpusBatch, row_error, shorten_json
-from pipelines.decontamination.corpus_files import PIECE, CorpusFile, open_stream
+from pipelines.checking.batches import (
+    BATCH_ROWS,
+    LABEL_SCHEMA,
+    Collector,
+    TextBatch,
+    label_texts,
+    row_error,
+    shorten_json,
+)
+from pipelines.checking.data_files import PIECE, DataFile, open_stream
+from pipelines.process.safe_text import first_line
 
 
 def read_lines(
-    file: CorpusFile,
+    file: DataFile,
     start: int = 0,
     stop: int | None = None,
     first_row: int = 0,
@@ -66,7 +81,7 @@ def read_lines(
         yield from split_lines(pieces(), too_large)
 
 
-def find_line_borders(file: CorpusFile, size: int) -> Iterator[tuple[int, int]]:
+def find_line_borders(file: DataFile, size: int) -> Iterator[tuple[int, int]]:
     """Where a plain file is divided into pieces of at least `size` bytes: offset and row of the first line of each.
 
     The lines are counted at the speed of the disk.
@@ -167,7 +182,7 @@ Record = tuple[list[str], bytes]  # the fields, and the bytes of the record with
 SEPARATORS = {"CSV": ",", "TSV": "\t"}
 
 
-def read_records(file: CorpusFile, lines: Iterable[bytes], first_row: int) -> Iterator[Record]:
+def read_records(file: DataFile, lines: Iterable[bytes], first_row: int) -> Iterator[Record]:
     """The records of consecutive lines of a file of CSV or TSV. first_row: of the first record, or HEADER.
 
     Raises SourceError, with the row, for text that is not UTF-8, a quote that is never closed, text behind a closing
@@ -211,7 +226,7 @@ def csv_layout(file: str, header: Sequence[str], requested: Sequence[str]) -> La
     return choose_columns(file, header, header, requested)
 
 
-def parse_records(file: str, first_row: int, records: Sequence[Record], layout: Layout) -> CorpusBatch:
+def parse_records(file: str, first_row: int, records: Sequence[Record], layout: Layout) -> TextBatch:
     """The texts of consecutive records: the fields of text columns that are not empty.
 
     Raises SourceError, with the row, for a record with too few or too many fields.
@@ -252,7 +267,7 @@ def json_layout(file: str, lines: Sequence[bytes], requested: Sequence[str]) -> 
     return choose_columns(file, [*columns], [name for name, textual in columns.items() if textual], requested)
 
 
-def parse_lines(file: str, first_row: int, lines: Sequence[bytes], layout: Layout) -> CorpusBatch:
+def parse_lines(file: str, first_row: int, lines: Sequence[bytes], layout: Layout) -> TextBatch:
     """The texts of consecutive lines.
 
     By default these are all strings and lists of strings of a record but ids, addresses and labels, in columns that the
@@ -340,3 +355,176 @@ def _replace_surrogates(value: Any) -> Any:
 
 def _is_text(value: Any) -> bool:
     return type(value) is str or (type(value) is list and any(type(item) is str for item in value))
+
+
+BATCH_BYTES = 4 << 20  # of the values of a batch, on average
+BUFFER = 1 << 20
+
+
+@contextmanager
+def open_parquet(file: DataFile) -> Iterator[Any]:
+    """A Parquet file, which is read in pieces.
+
+    Raises SourceError, on opening or from the block, where it is truncated or corrupt.
+    """
+    try:
+        with pq.ParquetFile(file.path, buffer_size=BUFFER, pre_buffer=False) as opened:
+            yield opened
+    except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: a name in the footer that is not UTF-8
+        raise SourceError(
+            "truncated or corrupt Parquet file",
+            where=file.name,
+            found=first_line(error),
+            expected="Parquet",
+            todo="download it again, or leave it out",
+        ) from error
+
+
+def parquet_layout(file: DataFile, requested: Sequence[str]) -> Layout:
+    """The layout of a file by its schema; raises the errors of `choose_columns`, and SourceError for a name that it has
+    twice."""
+    with open_parquet(file) as opened:
+        schema = opened.schema_arrow
+    if twice := [name for name in schema.names if schema.names.count(name) > 1]:
+        what = f"two columns are called {twice[0]!r}"
+        raise SourceError(
+            what, where=file.name, expected="a name for each column", todo="rename one, or leave the file out"
+        )
+    return choose_columns(
+        file.name, schema.names, [field.name for field in schema if _is_textual(field.type)], requested
+    )
+
+
+def find_group_borders(file: DataFile, layout: Layout, size: int) -> list[tuple[int, int, int, int]]:
+    """Where a file is divided: for each piece first row, first row group, the one after its last, and its bytes in the
+    file.
+
+    size: how many bytes of texts, decompressed, a piece has at least; a row group is never divided.
+    """
+    pieces = []
+    with open_parquet(file) as opened:
+        metadata = opened.metadata
+        row = first_row = first = texts = stored = 0
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            columns = [group.column(index) for index in range(group.num_columns)]
+            row += group.num_rows
+            texts += sum(column.total_uncompressed_size for column in columns if _belongs_to(column, layout.texts))
+            stored += sum(column.total_compressed_size for column in columns)
+            if texts >= size or number == metadata.num_row_groups - 1:
+                if row > first_row:
+                    pieces.append((first_row, first, number + 1, stored))
+                first_row, first, texts, stored = row, number + 1, 0, 0
+    return pieces
+
+
+def read_groups(file: DataFile, layout: Layout, first_row: int, start: int, stop: int) -> Iterator[TextBatch]:
+    """The texts of some row groups: the rows that they have in all, and `first_row` is the first of them.
+
+    Raises SourceError for data that are corrupt or not UTF-8.
+    """
+    names = [*layout.texts, *([layout.label] if layout.label else [])]
+    with open_parquet(file) as opened:
+        for batch in opened.iter_batches(
+            rows_per_batch(opened.metadata, layout, start, stop), list(range(start, stop)), names, use_threads=False
+        ):
+            table = pa.table(batch)
+            table.validate(full=True)  # texts are UTF-8
+            yield _batch(file.name, layout, first_row, table)
+            first_row += batch.num_rows
+
+
+def rows_per_batch(metadata: Any, layout: Layout, start: int, stop: int) -> int:
+    """How many rows come to BATCH_BYTES, at most BATCH_ROWS."""
+    groups = [metadata.row_group(number) for number in range(start, stop)]
+    rows: int = sum(group.num_rows for group in groups)
+    columns = (group.column(index) for group in groups for index in range(group.num_columns))
+    size: int = sum(column.total_uncompressed_size for column in columns if _belongs_to(column, layout.texts))
+    return max(1, min(BATCH_ROWS, rows * BATCH_BYTES // max(size, 1)))
+
+
+def _belongs_to(column: Any, names: Sequence[str]) -> bool:
+    """Whether a leaf belongs to one of these columns: `pos.list.element` to `pos`."""
+    path = column.path_in_schema
+    return any(path == name or path.startswith(f"{name}.") for name in names)
+
+
+def _is_textual(kind: Any) -> bool:
+    """Whether values of a type are strings, or lists of strings."""
+    types = pa.types
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        kind = kind.value_type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _batch(file: str, layout: Layout, first_row: int, table: Any) -> TextBatch:
+    rows = pl.Series("row", np.arange(first_row, first_row + table.num_rows), dtype=pl.Int64)
+    frames = [_column_texts(rows, name, pl.Series(name, table[name])) for name in layout.texts]
+    texts = pl.concat(frames)
+    if len(frames) > 1 or isinstance(table[layout.texts[0]].type, pa.ListType):
+        texts = texts.sort("row", maintain_order=True)
+    return TextBatch(file, texts, _labels(rows, pl.Series(table[layout.label])) if layout.label else _no_labels())
+
+
+def _column_texts(rows: pl.Series, name: str, values: pl.Series) -> pl.DataFrame:
+    """The texts of a column, without nulls and empty ones: row, column, text."""
+    frame = pl.DataFrame({"row": rows, "text": values})
+    column = pl.lit(name)
+    if isinstance(values.dtype, pl.List | pl.Array):
+        lists = pl.col("text").cast(pl.List(pl.String))
+        frame = frame.with_columns(lists).filter(pl.col("text").list.len() > 0)
+        frame = frame.with_columns(item=pl.int_ranges(0, pl.col("text").list.len(), dtype=pl.Int64))
+        frame = frame.explode("text", "item")
+        column = pl.concat_str(pl.lit(f"{name}["), pl.col("item").cast(pl.String), pl.lit("]"))
+    text = pl.col("text").cast(pl.String)
+    return frame.select("row", column=column, text=text).filter(pl.col("text") != "")
+
+
+def _labels(rows: pl.Series, values: pl.Series) -> pl.DataFrame:
+    if isinstance(values.dtype, pl.Struct | pl.Object | pl.Binary):
+        return _no_labels()
+    if isinstance(values.dtype, pl.Categorical | pl.Enum):
+        values = values.cast(pl.String)
+    labels = label_texts(values).cast(pl.String)
+    return pl.DataFrame({"row": rows, "label": labels}, schema=LABEL_SCHEMA).drop_nulls()
+
+
+def _no_labels() -> pl.DataFrame:
+    return pl.DataFrame(schema=LABEL_SCHEMA)
+
+
+HEAD_LINES = 100  # of a file of JSON lines, whose columns are those of its layout
+
+
+def infer_layout(file: DataFile, requested: Sequence[str]) -> Layout | None:
+    """The layout of a file; None where it has no rows.
+
+    Raises SourceError where the beginning of the file cannot be read, and the errors of `choose_columns`.
+    """
+    if file.format == "Parquet":
+        return parquet_layout(file, requested)
+    if file.format == "JSON lines":
+        lines = list(islice(chain.from_iterable(read_lines(file)), HEAD_LINES))
+        return json_layout(file.name, lines, requested) if b"".join(lines).strip() else None
+    header = read_header(file)
+    return None if header is None else csv_layout(file.name, header[0], requested)
+
+
+def read_header(file: DataFile) -> Record | None:
+    """The header of a file of CSV or TSV; None for an empty file."""
+    return next(read_records(file, chain.from_iterable(read_lines(file)), HEADER), None)
+
+
+def in_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+    """Records in lists of BATCH_ROWS, or of fewer that come to a few megabytes."""
+    batch, size = list[Record](), 0
+    for record in records:
+        batch.append(record)
+        size += len(record[1])
+        if len(batch) == BATCH_ROWS or size >= PIECE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipelines.decontamination.batches import label_texts
+from pipelines.checking.batches import label_texts
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from builders.errors import SourceError
-from pipelines.decontamination.corpora import Corpus, open_corpus, read_partition
+from pipelines.checking.corpora import Corpus, open_corpus, read_partition
 from pipelines.hub import client
 from tests.support.loopback_hub import Blob, Commit, LoopbackHub, Repo
 
@@ -70,6 +70,13 @@ def test_a_path_in_a_repository_is_a_part_of_it(hub: LoopbackHub, tmp_path: Path
 def test_a_revision_may_be_named(hub: LoopbackHub, tmp_path: Path, revision: str) -> None:
     name = f"{NAME}@{revision}/test.csv"
     assert texts_of(open_on(hub, name, tmp_path)) == {name: ["c"]}
+
+
+def test_a_repository_may_be_named_as_for_check(hub: LoopbackHub, tmp_path: Path) -> None:
+    assert texts_of(open_on(hub, "org/corpus@refs/pr/1", tmp_path))["org/corpus@refs/pr/1/test.csv"] == ["c"]
+    assert texts_of(open_on(hub, "org/corpus", tmp_path)) == {
+        "org/corpus/test.csv": ["new"], "org/corpus/train/a.jsonl": ["a"], "org/corpus/train/b.jsonl.gz": ["b"],
+    }  # fmt: skip
 
 
 def test_what_the_hub_does_not_have_is_an_error(hub: LoopbackHub, tmp_path: Path) -> None:

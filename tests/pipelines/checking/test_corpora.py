@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.errors import DatasetError, SourceError, UsageError
-from pipelines.decontamination.corpora import Corpus, open_corpus, read_partition
+from pipelines.checking.corpora import Corpus, open_corpus, read_partition
 
 Text = tuple[str, int, str, str]  # file, row, column, text
 
@@ -192,7 +192,7 @@ def test_partitions_have_about_the_requested_size_and_all_bytes_of_the_files(tmp
 
 
 def test_lines_longer_than_a_piece_are_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.decontamination.line_rows.PIECE", 10)
+    monkeypatch.setattr("pipelines.checking.rows.PIECE", 10)
     path = write(tmp_path / "a.jsonl", json_lines({"text": "x" * 100}, {"text": "y"}, {"text": "z" * 31}))
     corpus = open_corpus([str(path)], partition_bytes=1)
     assert [len(text[3]) for text in texts_of(corpus)] == [100, 1, 31]
@@ -346,6 +346,6 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("builders.limits.MAX_RECORD", 1000)
-    monkeypatch.setattr("pipelines.decontamination.line_rows.PIECE", 100)
+    monkeypatch.setattr("pipelines.checking.rows.PIECE", 100)
     assert error_of(write(tmp_path / "a.jsonl", json_lines({"text": "b" * 5000}))).what == "a line is too large"
     assert error_of(write(tmp_path / "a.csv", b'text\n"' + b"b\n" * 5000)).what == "a row is too large"
