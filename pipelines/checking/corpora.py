@@ -114,15 +114,16 @@ def _read_text(partition: Partition, advance: Callable[[int], None] | None) -> I
 
 
 def _record_borders(file: DataFile, start: int, size: int) -> list[tuple[int, int]]:
-    """As find_line_borders, of a file of CSV whose header ends at `start`: only parsing tells which line ends are in
-    quotes."""
+    """As find_line_borders, of a file of CSV whose header ends at `start`. A line without quotes is a record; where there are
+    some, only parsing tells where the record ends."""
     borders, offset, target = [(start, 0)], start, start + size
     lines = chain.from_iterable(read_lines(file, start))
-    for row, (_, data) in enumerate(read_records(file, lines, 0)):
+    for row, line in enumerate(lines):
         if offset >= target:
             borders.append((offset, row))
             target = offset + size
-        offset += len(data)
+        record = next(read_records(file, chain([line], lines), row))[1] if b'"' in line else line
+        offset += len(record)
     return borders
 
 
