@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builders.errors import DatasetError
@@ -9,6 +11,8 @@ from pipelines import command
 
 if TYPE_CHECKING:
     import argparse
+
+    from builders.catalogue import Definition
 
 EXAMPLES = """\
   embedding-datasets score cedr                       baselines of outputs/cedr-classification/<newest>
@@ -31,7 +35,7 @@ def main() -> int:
     from pipelines.scores.results import require_packages
     from pipelines.scores.scoring import score_page
 
-    datasets = command.resolve_datasets(options.names)
+    releases = _find_releases(options.names, options.output)
     require_packages()
     from pipelines.process.stages import show_stages
     from pipelines.scores.scoring import ScoreOptions, score_release, scores_to_json
@@ -40,9 +44,8 @@ def main() -> int:
         default_cache(), options.baselines or not options.model, tuple(options.model), force=options.force
     )
     code = 0
-    for definition, version in datasets:
+    for definition, version, release_dir in releases:
         name = definition.dataset.name
-        release_dir = options.output / name / version
         try:
             with show_stages(f"{name} {version}"):
                 scored = score_release(definition, release_dir, asked)
@@ -59,12 +62,33 @@ def main() -> int:
     return code
 
 
+def _find_releases(names: Sequence[str], output: Path) -> list[tuple[Definition, str, Path]]:
+    """The releases that names mean, with their versions: those in folders as they are, of the catalogue those below `output`."""
+    from pipelines.checking.targets import define_release, newest_release, resolve_targets
+
+    found = []
+    for name in (name for name in names if Path(name).is_dir()):
+        for target in resolve_targets(name, output):
+            release_dir = newest_release(Path(target.name))
+            manifest, definition = define_release(release_dir)
+            found.append((definition, manifest.version, release_dir))
+    if others := [name for name in names if not Path(name).is_dir()]:
+        for definition, version in command.resolve_datasets(others):
+            found.append((definition, version, output / definition.dataset.name / version))
+    return found
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     arguments = command.parser(
         "score", "Compute what baselines and models score on releases, and write it into them.", EXAMPLES
     )
-    arguments.add_argument("names", nargs="+", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
+    arguments.add_argument(
+        "names",
+        nargs="+",
+        metavar="NAME|PATH",
+        help=f"{command.NAMES}; NAME@VERSION for one version; the folder of a release or of several",
+    )
     arguments.add_argument(
         "--baselines", action="store_true", help="compute the baselines (the default without --model)"
     )

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from builders import catalogue, limits, tasks
+from builders import limits, tasks
 from builders.catalogue import Definition
-from builders.errors import ReleaseError, SourceError, UsageError
+from builders.errors import SourceError, UsageError
 from builders.tasks import layouts
 from cards.kinds import SAMPLE
 from cards.manifest import Finding, Manifest
@@ -29,7 +29,7 @@ from pipelines.checking.datasets import (
     reading_rows,
 )
 from pipelines.checking.salvage import at_own_locations, audit_foreign
-from pipelines.checking.targets import Fetched, Target, dataset_name, locate_target
+from pipelines.checking.targets import Fetched, Target, dataset_name, define_release, locate_target
 from pipelines.checking.verdict import judge
 from pipelines.process.safe_text import first_line
 from pipelines.release import fingerprint, folder
@@ -70,12 +70,7 @@ def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fe
 
     Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
     """
-    manifest = folder.require_manifest(release_dir)
-    entry = catalogue.entries().get(manifest.dataset)
-    if entry is None:
-        todo = "update this package, or check a copy of the data files without manifest.json"
-        raise ReleaseError("unknown dataset", where=str(release_dir), found=manifest.dataset, todo=todo)
-    definition = catalogue.load(entry)
+    manifest, definition = define_release(release_dir)
     task = definition.dataset.task
     problems = verify_release(release_dir, manifest)
     rows: Frames = {} if problems else folder.scan_tables(release_dir, manifest.tables)

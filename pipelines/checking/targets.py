@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builders import catalogue
-from builders.catalogue import Entry
+from builders.catalogue import Definition, Entry
 from builders.errors import ReleaseError, UsageError
 from builders.spec import version_key
 from cards.front_matter import parse_front_matter
+from cards.manifest import Manifest
 from pipelines.checking.data_files import all_paths, resolve_tables
 from pipelines.hub import client, repository
 from pipelines.raw.digests import default_cache
-from pipelines.release.folder import CARD, MANIFEST, releases_below, version_dirs
+from pipelines.release.folder import CARD, MANIFEST, releases_below, require_manifest, version_dirs
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,19 @@ def resolve_release(name: str, releases: Path = Path("outputs"), cache: Path | N
         found = ", ".join(target.name for target in targets)
         raise UsageError(f"{name!r} means several datasets", found=found, todo="name one of them")
     return locate_target(targets[0], option="--releases")[0]
+
+
+def define_release(release_dir: Path) -> tuple[Manifest, Definition]:
+    """The manifest of a release, and what the catalogue says of its dataset.
+
+    Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
+    """
+    manifest = require_manifest(release_dir)
+    entry = catalogue.entries().get(manifest.dataset)
+    if entry is None:
+        todo = "update this package, or name a copy of the data files without manifest.json"
+        raise ReleaseError("unknown dataset", where=str(release_dir), found=manifest.dataset, todo=todo)
+    return manifest, catalogue.load(entry)
 
 
 def newest_release(path: Path, preferred: str = "") -> Path:

@@ -32,7 +32,7 @@ from pipelines.audit.findings import hash_values
 from pipelines.audit.tables import Frames, available_splits, count_rows, model_inputs, row_id, text_layouts
 from pipelines.checking.batches import label_texts
 from pipelines.checking.datasets import ForeignDataset, ForeignOptions, find_files, read_datasets, reading_rows
-from pipelines.checking.targets import Target, dataset_name, locate_target, resolve_targets
+from pipelines.checking.targets import Target, dataset_name, define_release, locate_target, resolve_targets
 from pipelines.decontamination.fingerprints import fingerprint_texts
 from pipelines.decontamination.index_file import MAX_ENTRIES, SCHEMA, IndexTable, TextIndex, in_groups, write_index
 from pipelines.process.safe_text import first_line
@@ -330,12 +330,8 @@ def from_release(release_dir: Path) -> IndexedDataset:
 
     Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
     """
-    manifest = folder.require_manifest(release_dir)
-    entry = catalogue.entries().get(manifest.dataset)
-    if entry is None:
-        todo = "update this package, or index a copy of the data files without manifest.json"
-        raise ReleaseError("unknown dataset", where=str(release_dir), found=manifest.dataset, todo=todo)
-    dataset = catalogue.load(entry).dataset
+    manifest, definition = define_release(release_dir)
+    dataset = definition.dataset
     return IndexedDataset(
         manifest.dataset,
         manifest.version,

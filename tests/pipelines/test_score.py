@@ -48,7 +48,7 @@ def test_the_command_shows_the_scores_and_writes_them_into_the_release(outcome: 
     assert f"{TERRA} 1.0.0: scored, dev, times 100" in first.stdout
     assert "a random answer, on average" in first.stdout
     assert "## Scores" in (outcome.release_dir / "README.md").read_text("utf-8")
-    again = run("score", "terra", "--json", *output)
+    again = run("score", str(outcome.release_dir), "--json")
     printed = json.loads(again.stdout)
     written = json.loads((outcome.release_dir / "scores.json").read_bytes())
     assert (printed.pop("state"), printed.pop("headroom")) == ("up to date", None)
