@@ -63,12 +63,13 @@ class Version:
 class Mining:
     """Raw files with hard negatives for training data, which an embedding model ranks: `embedding-datasets decide` writes them.
 
-    version: the one whose rows are mined; its options name `mined_ranks`, the first and the last rank that the files hold. files:
-    the key of the raw file of each config.
+    version: the one whose rows are mined. files: the key of the raw file of each config. options: those of the recipe that add
+    the column, with their defaults; `mined_ranks` among them, the first and the last rank that the files hold.
     """
 
     version: str
     files: Mapping[str, str]
+    options: Mapping[str, Any]
 
 
 def version_key(version: str) -> tuple[int, ...]:
@@ -252,9 +253,7 @@ class Dataset:
 
     def options(self, version: str, *, sample: bool = False) -> dict[str, Any]:
         """Every number of the recipe under its name: defaults, then the version's, then the golden sample's."""
-        parameters = list(inspect.signature(self.recipe).parameters.values())[1:]
-        options = {parameter.name: parameter.default for parameter in parameters}
-        options |= self.versions[version].options
+        options = _default_options(self.recipe, self.mining) | dict(self.versions[version].options)
         return options | dict(self.sample) if sample else options
 
 
@@ -293,7 +292,7 @@ def dataset(
         if set(per_split) != set(task.splits):
             raise ValueError(f"{name}: `needs` names the splits {sorted(per_split)}, its task {sorted(task.splits)}")
         asked = {option for version in full.values() for option in version.options} | set(sample or {})
-        if unknown := sorted(asked - set(list(inspect.signature(recipe).parameters)[1:])):
+        if unknown := sorted(asked - set(_default_options(recipe, mining))):
             raise ValueError(f"{name}: the recipe has no option {', '.join(unknown)}")
         spoken = languages or LANGUAGES.get(recipe.__module__.removeprefix("builders.").split(".")[0])
         if not spoken:
@@ -317,6 +316,11 @@ def dataset(
         )
 
     return declare
+
+
+def _default_options(recipe: Callable[..., Tables], mining: Mining | None) -> dict[str, Any]:
+    parameters = list(inspect.signature(recipe).parameters.values())[1:]
+    return {parameter.name: parameter.default for parameter in parameters} | dict(mining.options if mining else {})
 
 
 def _benchmark(dataset: str, name: str | None, prompts: Prompts | None) -> Benchmark | None:

@@ -10,7 +10,6 @@ The rankings are of version 1.0.0. Versions 1.1.0 and 2.1.0 are 1.0.0 and 2.0.0 
 """
 
 import hashlib
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -249,8 +248,8 @@ def mined_files(dataset: str, configs: Sequence[str]) -> dict[str, RawFile]:
 
 
 def mining(configs: Sequence[str]) -> Mining:
-    """Which version of a dataset is mined, and into which raw files."""
-    return Mining(MINED_VERSION, {config: _key(config) for config in configs})
+    """Which version of a dataset is mined, and into which raw files; with the options of `with_mined`."""
+    return Mining(MINED_VERSION, {config: _key(config) for config in configs}, {"mined": 0, "mined_ranks": RANKS})
 
 
 def training_versions(notes: str, configs: Sequence[str]) -> dict[str, Version]:
@@ -265,7 +264,7 @@ def training_versions(notes: str, configs: Sequence[str]) -> dict[str, Version]:
 
 
 def with_mined(recipe: Callable[..., Tables]) -> Callable[..., Tables]:
-    """A recipe of training pairs with two more options, which add the column `mined` (List(String)) to every table.
+    """A recipe of training pairs with the options of `mining`, which add the column `mined` (List(String)) to every table.
 
     mined: how many hard negatives a row gets, 0 for no column. mined_ranks: the ranks of the documents that they are drawn from,
     the first and the last (builders.shaping.mined_negatives.add_mined). The recipe must have the option `clean`, and the raw
@@ -294,9 +293,6 @@ def with_mined(recipe: Callable[..., Tables]) -> Callable[..., Tables]:
             observed[f"rows of {config} with fewer than {mined} mined negatives"] = short
         return replace(tables, frames=frames, observed=observed)
 
-    own = inspect.signature(recipe)
-    more = [inspect.signature(mined_recipe, follow_wrapped=False).parameters[name] for name in ("mined", "mined_ranks")]
-    mined_recipe.__signature__ = own.replace(parameters=[*own.parameters.values(), *more])  # type: ignore[attr-defined]
     return mined_recipe
 
 
