@@ -113,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--force", action="store_true", help="build even if up to date; replace other rows unless published"
     )
-    arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
+    arguments.add_argument("--json", action="store_true", help="one JSON object per dataset on stdout, for programs")
     return arguments
 
 

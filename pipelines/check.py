@@ -37,7 +37,7 @@ EXAMPLES = """\
     embedding-datasets check cedr --against published          its statistics beside the published ones, line by line
     embedding-datasets check cedr --json                       for programs: docs/checking.md lists the keys
     embedding-datasets check cedr --findings rows/             all rows of every finding, as Parquet
-  all that an organisation has published, every tag and main, against the ledger:
+  everything an organisation has published, every tag and main, against the ledger:
     embedding-datasets check --org ORG                         downloads and verifies all of it
     embedding-datasets check --org ORG cedr rubq --no-download compares the digests and commits of two sources
   in a script, to fail on what matters there:
@@ -205,11 +205,11 @@ def parser() -> argparse.ArgumentParser:
     )
     arguments.add_argument("--html", type=Path, metavar="FILE", help="write a report to read in a browser, one file")
     command.add_findings_option(arguments)
-    arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
+    arguments.add_argument("--json", action="store_true", help="one JSON object per dataset on stdout, for programs")
     arguments.add_argument(
         "--against",
         choices=["published"],
-        help="compare the statistics of releases with published figures, and no more",
+        help="only compare the statistics of releases with the published figures",
     )
     arguments.add_argument(
         "--audit-language",
@@ -218,7 +218,7 @@ def parser() -> argparse.ArgumentParser:
         help="detect the language of a sample of the texts (the default), or of every text, which takes a while",
     )
     published = arguments.add_argument_group(
-        "for all that an organisation has published (names limit it to these datasets)"
+        "for everything an organisation has published (names limit it to those datasets)"
     )
     published.add_argument(
         "--org", metavar="ORG", help="check each dataset of ORG on the Hub: its tags, main, the ledger"

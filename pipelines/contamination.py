@@ -226,7 +226,7 @@ def _scan_parser() -> argparse.ArgumentParser:
     add("--flag", type=Path, metavar="FILE", help="write the rows of the benchmarks that were found, as Parquet")
     add("--clean", type=Path, metavar="DIR", help="write the corpus without the rows that have a match")
     add("--html", type=Path, metavar="FILE", help="write a page to read in a browser, texts side by side")
-    add("--json", action="store_true", help="one JSON object a dataset, split and column on stdout, for programs")
+    add("--json", action="store_true", help="one JSON object per dataset, split and column on stdout, for programs")
     add(
         "--fail-on",
         action="append",
@@ -239,11 +239,11 @@ def _scan_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="a dataset of the index whose texts are available: a folder, a file, ORG/NAME; repeatable. Near texts are then "
+        help="a dataset in the index whose texts are available: a folder, a file, ORG/NAME; repeatable. Near texts are then "
         "measured, not estimated; releases below --releases are found without it",
     )
     command.add_releases_option(arguments)
-    add("--cache", type=Path, metavar="DIR", help="where downloads and results until now are kept (the user's cache)")
+    add("--cache", type=Path, metavar="DIR", help="where downloads and partial results are kept (the user's cache)")
     _add_foreign_options(arguments)
     return arguments
 

@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_releases_option(arguments, "--output")
     arguments.add_argument("--offline", action="store_true", help="ask the Hub nothing")
-    arguments.add_argument("--json", action="store_true", help="one JSON object a line, for programs")
+    arguments.add_argument("--json", action="store_true", help="one JSON object per line, for programs")
     return arguments
 
 

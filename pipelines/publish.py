@@ -165,7 +165,7 @@ def _all_versions(datasets: list[tuple[Definition, str]], options: argparse.Name
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     arguments = command.parser(
-        "publish", "Publish releases on the Hub: one commit each, read back, compared, tagged.", EXAMPLES
+        "publish", "Publish releases on the Hub: one commit each, read back, compared and tagged.", EXAMPLES
     )
     arguments.add_argument("names", nargs="+", metavar="NAME", help=f"{command.NAMES}; NAME@VERSION for one version")
     arguments.add_argument("--org", required=True, metavar="ORG", help="the organisation (or user) of the repositories")
@@ -184,7 +184,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--take-over",
         action="store_true",
-        help="publish in a repository with data of somebody else; tags it before-embedding-datasets first",
+        help="publish into a repository with somebody else's data; tags it before-embedding-datasets first",
     )
     arguments.add_argument(
         "--overwrite-card", action="store_true", help="replace a card that was edited by hand on the Hub"
@@ -219,7 +219,7 @@ def parser() -> argparse.ArgumentParser:
         "--cache", type=Path, metavar="DIR", help="with --raw: where downloads are (default: the user's cache)"
     )
     arguments.set_defaults(offline=True)  # --raw publishes what is on this machine
-    arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
+    arguments.add_argument("--json", action="store_true", help="one JSON object per dataset on stdout, for programs")
     return arguments
 
 

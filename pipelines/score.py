@@ -101,7 +101,7 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_releases_option(arguments, "--output")
     arguments.add_argument("--force", action="store_true", help="compute again what scores.json already has")
-    arguments.add_argument("--json", action="store_true", help="one JSON object a dataset on stdout, for programs")
+    arguments.add_argument("--json", action="store_true", help="one JSON object per dataset on stdout, for programs")
     return arguments
 
 

@@ -179,7 +179,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="the pairs and queries that sets of training data share, of the releases below --output",
     )
-    arguments.add_argument("--json", action="store_true", help="one JSON object a dataset (or a source), for programs")
+    arguments.add_argument("--json", action="store_true", help="one JSON object per dataset (or source), for programs")
     return arguments
 
 

@@ -147,7 +147,7 @@ class PublishOptions(CommitOptions):
 
     cache: of releases of the Hub. repo_name: instead of the dataset's name. ledger: the file that records publications; None: see
     pipelines.hub.publishing. download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for
-    tests, on no command line. take_over: publish in a repository with data of somebody else. attestation: the file of a statement
+    tests, on no command line. take_over: publish into a repository with somebody else's data. attestation: a file with a statement
     about the release.
     """
 
