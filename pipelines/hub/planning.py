@@ -147,8 +147,8 @@ class PublishOptions(CommitOptions):
 
     cache: of releases of the Hub. repo_name: instead of the dataset's name. ledger: the file that records publications; None: see
     pipelines.hub.publishing. download: False to compare by the Hub's digests alone. sample: publish samples and parts too; for
-    tests, on no command line. take_over: publish into a repository with somebody else's data. attestation: a file with a statement
-    about the release.
+    tests, on no command line. take_over: publish into a repository with somebody else's data. attestation: a file with a
+    statement about the release.
     """
 
     cache: Path
