@@ -141,7 +141,10 @@ def measure_near(seed: int) -> list[Measurement]:
             Measurement(name, len(pairs), found.height, found.height - len(wrong), 1e6 * seconds / len(texts))
         )
     plain = measurements[0].microseconds
-    return [replace(one, name=f"{one.name}; {one.microseconds / plain:.1f} times") for one in measurements]
+    return [
+        replace(measurement, name=f"{measurement.name}; {measurement.microseconds / plain:.1f} times")
+        for measurement in measurements
+    ]
 
 
 def near_texts(rng: random.Random) -> dict[str, list[str]]:
@@ -223,10 +226,10 @@ def _shared(sets: list[set[Any]]) -> Any:
 def print_table(measurements: list[Measurement], heading: str) -> None:
     """Print a Markdown table, as it is in docs/findings.md."""
     print(f"| {heading} | planted | found | precision | recall | µs a text |\n|---|---:|---:|---:|---:|---:|")
-    for one in measurements:
+    for measurement in measurements:
         print(
-            f"| {one.name} | {one.planted:,} | {one.found:,} | {one.precision:.3f} | {one.recall:.3f} |"
-            f" {one.microseconds:,.0f} |",
+            f"| {measurement.name} | {measurement.planted:,} | {measurement.found:,} | {measurement.precision:.3f} |"
+            f" {measurement.recall:.3f} | {measurement.microseconds:,.0f} |",
             flush=True,
         )
 

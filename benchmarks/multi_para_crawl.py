@@ -113,7 +113,7 @@ def write(folder: Path, key: str, numbers: Callable[[Any], list[int]]) -> None:
     from pipelines.models.loading import MeasuringModel
     from pipelines.models.measuring import write_measurements
 
-    measurement = next(one for one in definition.source.measurements if one.key == key)
+    measurement = next(measurement for measurement in definition.source.measurements if measurement.key == key)
     raw, files = folder / "raw" / NAME, definition.source.files
     inputs = {one: Raw(f"{NAME}/{one}", raw / files[one].name) for one in measurement.inputs}
     for side in ("en", "ru"):

@@ -147,7 +147,9 @@ def change_texts(change: Callable[[str, random.Random], str], column: str = "tex
         for position in positions:
             values[position] = change(values[position], rng)
         tables["default"]["test"] = frame.with_columns(pl.Series(column, values))
-        return Planted(TASKS["Classification"], tables, frozenset(("default", "test", one) for one in positions))
+        return Planted(
+            TASKS["Classification"], tables, frozenset(("default", "test", position) for position in positions)
+        )
 
     return Planter("Classification", plant)
 
@@ -211,7 +213,7 @@ def change_cell(
         frame = frame.with_columns(pl.Series(column, values, frame.schema[column]))
         tables[config]["test"] = frame
         names = frame[frame.columns[0]].to_list()
-        rows = frozenset((config, "test", names[one] if named else one) for one in positions)
+        rows = frozenset((config, "test", names[position] if named else position) for position in positions)
         return Planted(TASKS[task_type], tables, rows)
 
     return Planter(task_type, plant)
@@ -227,7 +229,7 @@ def change_pair(change: Callable[[dict[str, Any], random.Random], dict[str, Any]
         for position in positions:
             rows[position] |= change(rows[position], rng)
         tables["pairs"]["test"] = pl.DataFrame(rows, frame.schema)
-        planted = frozenset(("pairs", "test", str(one) if named else one) for one in positions)
+        planted = frozenset(("pairs", "test", str(position) if named else position) for position in positions)
         return Planted(TASKS["Contrastive"], tables, planted)
 
     return Planter("Contrastive", plant)
@@ -274,7 +276,7 @@ def drop_rows(task_type: str, config: str, location: str, column: str) -> Plante
         if config == "qrels":
             keep |= pl.col("score") == 0
         tables[config]["test"] = tables[config]["test"].filter(keep)
-        return Planted(TASKS[task_type], tables, frozenset((location, "test", one) for one in dropped))
+        return Planted(TASKS[task_type], tables, frozenset((location, "test", drop) for drop in dropped))
 
     return Planter(task_type, plant)
 
@@ -357,7 +359,7 @@ def plant_swapped_pairs(tables: Tables, count: int, rng: random.Random) -> Plant
         )
         values["score"][position] = values["score"][original]
     tables["default"]["test"] = pl.DataFrame(values, schema=frame.schema)
-    return Planted(TASKS["STS"], tables, frozenset(("default", "test", one) for one in positions))
+    return Planted(TASKS["STS"], tables, frozenset(("default", "test", position) for position in positions))
 
 
 def plant_identical_pairs(tables: Tables, count: int, rng: random.Random) -> Planted:
@@ -369,7 +371,7 @@ def plant_identical_pairs(tables: Tables, count: int, rng: random.Random) -> Pla
         sentence2=pl.when(is_planted).then("sentence1").otherwise("sentence2"),
         score=pl.when(is_planted).then(1.0).otherwise("score"),
     )
-    return Planted(TASKS["STS"], tables, frozenset(("default", "test", one) for one in positions))
+    return Planted(TASKS["STS"], tables, frozenset(("default", "test", position) for position in positions))
 
 
 def plant_unjudged_twins(tables: Tables, count: int, rng: random.Random) -> Planted:
@@ -377,9 +379,15 @@ def plant_unjudged_twins(tables: Tables, count: int, rng: random.Random) -> Plan
     corpus = tables["corpus"]["test"]
     originals = rng.sample(range(tables["queries"]["test"].height), count)
     texts = corpus["text"].to_list()
-    copies = {"id": [f"c{one}" for one in originals], "title": [""] * count, "text": [texts[one] for one in originals]}
+    copies = {
+        "id": [f"c{original}" for original in originals],
+        "title": [""] * count,
+        "text": [texts[original] for original in originals],
+    }
     tables["corpus"]["test"] = pl.concat([corpus, pl.DataFrame(copies)])
-    return Planted(TASKS["Retrieval"], tables, frozenset(("qrels", "test", f"{one} c{one}") for one in originals))
+    return Planted(
+        TASKS["Retrieval"], tables, frozenset(("qrels", "test", f"{original} c{original}") for original in originals)
+    )
 
 
 def plant_queries_in_corpus(tables: Tables, count: int, rng: random.Random) -> Planted:
@@ -390,7 +398,7 @@ def plant_queries_in_corpus(tables: Tables, count: int, rng: random.Random) -> P
     for position in positions:
         values[position] = f" {texts[-position - 1]}"
     tables["queries"]["test"] = queries.with_columns(pl.Series("text", values))
-    return Planted(TASKS["Retrieval"], tables, frozenset(("queries", "test", str(one)) for one in positions))
+    return Planted(TASKS["Retrieval"], tables, frozenset(("queries", "test", str(position)) for position in positions))
 
 
 def plant_shared_ids(tables: Tables, count: int, rng: random.Random) -> Planted:

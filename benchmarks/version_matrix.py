@@ -140,7 +140,7 @@ def main() -> int:
         pythons = [make_environment(options.environments.resolve(), *one) for one in wanted]
     failed = False
     print("| environment | golden samples | real sets | different | not built |\n| --- | ---: | ---: | --- | --- |")
-    for python, flags in [*((one, ()) for one in pythons), (pythons[0], ("-O",))]:
+    for python, flags in [*((python, ()) for python in pythons), (pythons[0], ("-O",))]:
         outcome = run_python(python, options.raw_dir, *flags)
         failed = failed or bool(outcome.wrong or outcome.failed)
         first = f"{len(outcome.failed)}: {outcome.failed[0]}" if outcome.failed else "none"

@@ -176,7 +176,7 @@ def find_alias(name: str, datasets: Mapping[str, object]) -> str | None:
         return dataset
     if owner and fold(owner) not in PUBLISHERS:
         return None
-    own = {fold(one): one for one in datasets} if owner else {}
+    own = {fold(dataset): dataset for dataset in datasets} if owner else {}
     return own.get(fold(last)) or _folded(TASKS).get(fold(last))
 
 

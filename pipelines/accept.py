@@ -39,7 +39,7 @@ def main() -> int:
     if report is None:
         raise ReleaseError("no build report found", where=str(options.report), todo="name a build-report.json")
     entries = new_entries(report, names, lock, ledger)
-    shown = [one for one in report.datasets if names is None or one.dataset in names]
+    shown = [dataset for dataset in report.datasets if names is None or dataset.dataset in names]
     rows = [["dataset", "state", "files", "new digests", "figures that agree"], *map(_row, shown)]
     command.print_page(table(rows, width=command.width()).splitlines())
     for one in shown:

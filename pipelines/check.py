@@ -164,7 +164,7 @@ def _check_organisation(options: argparse.Namespace) -> int:
         code = error.exit_code if isinstance(error, UsageError) else PublishError.exit_code
     if not options.json and (datasets or not code):
         print(organisation.page(options.org, datasets, repositories.others, expected), flush=True)
-    return code or int(not datasets or any(one.state != "sound" for one in datasets))
+    return code or int(not datasets or any(dataset.state != "sound" for dataset in datasets))
 
 
 def _compare(target: Target, *, as_json: bool) -> int:

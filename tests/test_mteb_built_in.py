@@ -66,7 +66,7 @@ def table_of(ran: dict[str, Any]) -> list[str]:
             one["dataset"]["path"].removeprefix(f"{ORG}/"),
             ", ".join(f"`{split}`" for split in one["scores"]),
         )
-        subset = ", ".join(f"`{one}`" for one in sorted(subsets)) or "–"
+        subset = ", ".join(f"`{subset}`" for subset in sorted(subsets)) or "–"
         lines.append(f"| `{name}` | `{dataset}` | {subset} | {splits} | {changes[name]} |")
     return lines
 
@@ -155,9 +155,9 @@ def test_mteb_never_finds_the_paragraph_with_the_id_of_its_question(
     golden_release: Callable[..., BuildResult], tmp_path: Path
 ) -> None:
     first, second = (golden_release("rubq-retrieval", version) for version in ("1.0.0", "2.0.0"))
-    shared = [(one.count, one.detail) for one in first.manifest.findings if one.kind == "shared_ids"]
+    shared = [(finding.count, finding.detail) for finding in first.manifest.findings if finding.kind == "shared_ids"]
     assert shared == [(1, "1 of them judged relevant to the document with their id")]
-    assert "shared_ids" not in {one.kind for one in second.manifest.findings}
+    assert "shared_ids" not in {finding.kind for finding in second.manifest.findings}
     prefixed = {
         config: pl.concat_str(pl.lit("q"), column).alias(column)
         for config, column in (("queries", "id"), ("qrels", "query-id"))

@@ -30,7 +30,9 @@ def test_built_in_tasks_evaluate_real_releases_by_the_code_on_their_cards(
     settings = sample_settings(tmp_path)
     settings = replace(settings, sample=False, raw=replace(settings.raw, raw_dir=real_sources))
     definitions = [definition_of(name) for name in DATASETS]
-    releases = [make(one, one.dataset.newest if newest else "1.0.0", settings) for one in definitions]
+    releases = [
+        make(definition, definition.dataset.newest if newest else "1.0.0", settings) for definition in definitions
+    ]
     with LoopbackHub() as server:
         published = publish_releases(server, releases, tmp_path, sample=False)
         ran = run_consumer(server, "drop_in", {"cards": published.cards()}, tmp_path)

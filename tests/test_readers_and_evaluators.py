@@ -50,7 +50,7 @@ def test_pandas_polars_and_duckdb_read_the_built_rows_from_the_hub(published: Pu
     files = {
         repo: (
             f"v{release.version}",
-            {f"{one.config} {one.split}": [file.path for file in one.files] for one in release.manifest.tables},
+            {f"{table.config} {table.split}": [file.path for file in table.files] for table in release.manifest.tables},
         )
         for repo, release in published.releases.items()
     }

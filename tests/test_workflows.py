@@ -27,7 +27,7 @@ def test_the_commands_of_a_workflow_are_parsed(workflow: Path) -> None:
     for command in commands:
         program, *arguments = shlex.split(command.replace("$", ""))
         if program == "embedding-datasets":
-            assert arguments[0] in {one.name for one in COMMANDS}
+            assert arguments[0] in {command.name for command in COMMANDS}
             import_module(f"pipelines.{arguments[0]}").parser().parse_args(arguments[1:])
         elif program == "bash":
             assert (ROOT / arguments[0]).is_file()

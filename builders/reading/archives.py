@@ -378,7 +378,7 @@ def take_members(raw: Raw, pattern: re.Pattern[str], folder: Path) -> list[TarMe
         if match is None:
             others.append(name)
             continue
-        if any(one.match.string == name for one in members):
+        if any(member.match.string == name for member in members):
             raise malformed(raw, "", "two files with the same name", found=repr(name), expected="one")
         path = folder / f"{len(members):06d}"
         with path.open("wb") as file:

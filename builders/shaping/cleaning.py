@@ -64,7 +64,7 @@ def clean_rows(
             exclusions[f"the {what} is also in the {name} split"] = pl.col("__folded").is_in(folded.implode())
         rows, dropped[split] = drop_each(rows, exclusions, split=split, key="__name")
         cleaned[split], later[split] = rows.select(frames[split].columns), rows["__folded"]
-    return {split: cleaned[split] for split in splits}, tuple(one for split in splits for one in dropped[split])
+    return {split: cleaned[split] for split in splits}, tuple(drop for split in splits for drop in dropped[split])
 
 
 def _exclusions(texts: tuple[str, ...], label: str, top: float | None, *, thorough: bool) -> dict[str, pl.Expr]:

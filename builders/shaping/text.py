@@ -169,7 +169,7 @@ def _read_as(encoding: str) -> list[str]:
 
 
 def _character_class(characters: list[str]) -> str:
-    return "[" + "".join(f"\\x{{{ord(one):X}}}" for one in characters) + "]"
+    return "[" + "".join(f"\\x{{{ord(character):X}}}" for character in characters) + "]"
 
 
 WESTERN, CYRILLIC = _read_as("cp1252"), _read_as("cp1251")

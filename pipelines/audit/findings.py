@@ -105,7 +105,9 @@ def without_rows(finding: Finding) -> FindingRows:
 
 def with_examples(findings: Sequence[FindingRows], frames: Frames) -> list[FindingRows]:
     """The findings with their tables and the names of their first rows. frames: the audited tables, by config and split."""
-    heads = [pl.DataFrame() if one.finding.examples else one.rows.head(EXAMPLES).collect() for one in findings]
+    heads = [
+        pl.DataFrame() if finding.finding.examples else finding.rows.head(EXAMPLES).collect() for finding in findings
+    ]
     wanted: dict[tuple[str, str], dict[int, None]] = {}  # positions by table: naming rows may read all of it, so once
     for one, rows in zip(findings, heads, strict=True):
         for split, position in [*_positions(rows, one.finding.split), *_twins(rows)]:

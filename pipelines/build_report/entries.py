@@ -42,7 +42,11 @@ def new_entries(
     left_out = []
     recorded = read_lock_file(lock_path)
     known = catalogue.entries()
-    chosen = [one for one in report.datasets if one.dataset in known and (datasets is None or one.dataset in datasets)]
+    chosen = [
+        dataset
+        for dataset in report.datasets
+        if dataset.dataset in known and (datasets is None or dataset.dataset in datasets)
+    ]
     definitions = {one.dataset: catalogue.load(known[one.dataset]) for one in chosen}
     for entry in chosen:
         for name, digest in _lock_entries(entry, definitions[entry.dataset]).items():

@@ -92,10 +92,18 @@ def describe_release(
         verified=all(entry.verified for entry in manifest.raw),
         ledger=ledger.release_entry(manifest) if manifest.complete else None,
         figures=_figures(release_dir, manifest.version),
-        dropped=tuple(ReportedDrop(one.reason, one.count, one.split) for one in manifest.dropped),
+        dropped=tuple(ReportedDrop(drop.reason, drop.count, drop.split) for drop in manifest.dropped),
         findings=tuple(
-            ReportedFinding(one.kind, one.severity, one.location, one.count, one.share, one.detail, bool(one.why))
-            for one in manifest.findings
+            ReportedFinding(
+                finding.kind,
+                finding.severity,
+                finding.location,
+                finding.count,
+                finding.share,
+                finding.detail,
+                bool(finding.why),
+            )
+            for finding in manifest.findings
         ),
     )
 
@@ -149,7 +157,7 @@ def _known_by(source: Source, file: RawFile, raw: RawSettings) -> KnownBy:
     if any(map(is_pinned, files)):
         return "source"
     committed = read_lock_file(raw.lock)
-    return "lock file" if any(f"{source.name}/{one.name}" in committed for one in files) else "nobody"
+    return "lock file" if any(f"{source.name}/{file.name}" in committed for file in files) else "nobody"
 
 
 def _lock_entries(source: Source, files: Sequence[ReportedFile], raw: RawSettings | None) -> dict[str, LockEntry]:

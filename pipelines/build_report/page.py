@@ -36,7 +36,7 @@ def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: b
     if publication is not None:
         lines.append(f"  on Hub    {publication.state}: {publication.url}, {publication.plan.tag}")
     if manifest.findings:
-        listed = by_severity([asdict(one) for one in manifest.findings])
+        listed = by_severity([asdict(finding) for finding in manifest.findings])
         lines += ["", *findings_table(listed[:SHOWN_FINDINGS], brief=True)]
         if (more := len(listed) - SHOWN_FINDINGS) > 0:
             lines.append(f"  and {more} more: see {result.release_dir / 'README.md'}")
@@ -69,8 +69,8 @@ def to_json(result: BuildResult, publication: Publication[Plan] | None) -> dict[
         "content_sha256": manifest.content_sha256,
         "sample": manifest.sample,
         "partial": manifest.partial,
-        "dropped": [asdict(one) for one in manifest.dropped],
-        "findings": [asdict(one) for one in manifest.findings],
+        "dropped": [asdict(drop) for drop in manifest.dropped],
+        "findings": [asdict(finding) for finding in manifest.findings],
         **({"published": published} if published else {}),
     }
 

@@ -218,7 +218,7 @@ def schema() -> dict[str, Any]:
 def _update(path: Path, entries: Iterable[DatasetReport], *, replace_old: bool) -> None:
     with locked(path.with_name(f".{path.name}.lock"), "the build report", remove=True):
         old = read_report(path)
-        merged = {(one.dataset, one.version): one for one in old.datasets} if old else {}
+        merged = {(dataset.dataset, dataset.version): dataset for dataset in old.datasets} if old else {}
         for entry in entries:
             before = merged.get((entry.dataset, entry.version))
             if before is None or replace_old:
@@ -226,7 +226,7 @@ def _update(path: Path, entries: Iterable[DatasetReport], *, replace_old: bool) 
         datasets = tuple(merged[key] for key in sorted(merged, key=lambda key: (key[0], version_key(key[1]))))
         report = BuildReport(
             format=FORMAT,
-            complete=all(one.state != "pending" for one in datasets),
+            complete=all(dataset.state != "pending" for dataset in datasets),
             written_at=datetime.now(UTC).isoformat(timespec="seconds"),
             tools=fingerprint.tools_and_commit(),
             datasets=datasets,

@@ -143,7 +143,7 @@ def describe_sets(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     raw_bytes: of its downloads with a known size; raw_unknown: the number of the others. by_hand, gated: keys of raw files.
     """
     ours = [one for one in SETS if one.get("dataset") == row["dataset"]]
-    return [{**one, "license": row["license"], **_needs(row, one["config"])} for one in ours]
+    return [{**our, "license": row["license"], **_needs(row, our["config"])} for our in ours]
 
 
 def _needs(row: Mapping[str, Any], config: str) -> dict[str, Any]:

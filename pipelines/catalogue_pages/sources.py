@@ -155,9 +155,9 @@ def _describe(definitions: Sequence[Definition], lock_files: Sequence[Path]) -> 
     source = definitions[0].source
     keys = {
         key
-        for one in definitions
-        for version in one.dataset.versions
-        for key in needed_files(one, one.dataset.task.splits, version)
+        for definition in definitions
+        for version in definition.dataset.versions
+        for key in needed_files(definition, definition.dataset.task.splits, version)
     }
     names = [definition.dataset.name for definition in definitions]
     return SourceNeed(
@@ -233,7 +233,8 @@ def render_page() -> str:
     sources = describe_sources(definitions, (LOCK_FILE,))
     totals = [_cells(name, *_total_cells(one)) for name, one in group_totals(sources).items()]
     overview = [
-        _cells(f"[{one.name}]({one.homepage})", ", ".join(one.datasets), one.license, _measured(one)) for one in sources
+        _cells(f"[{source.name}]({source.homepage})", ", ".join(source.datasets), source.license, _measured(source))
+        for source in sources
     ]
     files = [
         _cells(source.name, f"`{label}`", *cells) for source in sources for label, *cells in _file_rows(source.files)
@@ -310,8 +311,8 @@ def _measured(source: SourceNeed) -> str:
     if not builds:
         return ""
     of = "" if len(builds) == len(source.datasets) else f"{', '.join(source.measured)}: "
-    seconds = ceil(sum(one.seconds for one in builds))
-    raw, release = source.measured_raw_bytes, sum(one.release_bytes for one in builds)
+    seconds = ceil(sum(build.seconds for build in builds))
+    raw, release = source.measured_raw_bytes, sum(build.release_bytes for build in builds)
     return f"{of}{seconds} s, raw files {format_size(raw)}, release {format_size(release)}"
 
 

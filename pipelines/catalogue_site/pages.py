@@ -170,10 +170,10 @@ def write_version_pages(site_dir: Path, data: ReleaseData, built: Mapping[str, s
     shared = {"tables": tables, **_viewer_values(data)}
     write_page(folder / "rows.html", "rows", tab="rows", viewer=shared, **page)
     if data.queries:
-        queries = [asdict(one) | {"positives": list(one.positives.items())} for one in data.queries]
+        queries = [asdict(query) | {"positives": list(query.positives.items())} for query in data.queries]
         viewer = shared | {"queries": queries}
         write_page(folder / "queries.html", "queries", tab="queries", viewer=viewer, queries=data.queries, **page)
-    viewer = shared | {"findings": [_finding_values(one) for one in data.findings]}
+    viewer = shared | {"findings": [_finding_values(finding) for finding in data.findings]}
     write_page(folder / "findings.html", "findings", tab="findings", viewer=viewer, findings=data.findings, **page)
 
 
@@ -276,7 +276,7 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
     card = "" if data.withheld and not data.problems else _read_card(release.release_dir)
     task = definition.dataset.task
     charts: list[BarChart] = label_charts(task, release.statistics)
-    charts += [_positives_chart(one.split, one.positives) for one in data.queries]
+    charts += [_positives_chart(query.split, query.positives) for query in data.queries]
     texts = [layout.config for layout in tasks.layouts(task) if layout.text]
     return {
         "licence_means": describe_license(data.release.definition.license),
@@ -290,7 +290,7 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
         "notes": data.notes,
         "findings": [(number, one) for number, one in enumerate(data.findings, 1)][:FIRST_FINDINGS],
         "severities": {
-            severity: sum(one.finding.severity == severity for one in data.findings) for severity in SEVERITIES
+            severity: sum(finding.finding.severity == severity for finding in data.findings) for severity in SEVERITIES
         },
         "bars": charts,
         "lengths": length_charts(release.statistics),
@@ -343,7 +343,7 @@ FILTERS = {
 
 def write_index(site_dir: Path, datasets: Sequence[tuple[Definition, Sequence[ReleaseData]]]) -> None:
     """Write index.html: datasets with releases come first. datasets: each with its releases, the newest first."""
-    rows = sorted((_dataset_row(*one) for one in datasets), key=lambda row: not row["built"])
+    rows = sorted((_dataset_row(*dataset) for dataset in datasets), key=lambda row: not row["built"])
     names = {row["name"]: row for row in rows}
     filters = [(key, title, _choices(key, rows)) for key, title in FILTERS.items()]
     tables = [_benchmark(name, names) for name in paper_tables.TASKS if names.keys() & paper_tables.TASKS[name].keys()]
@@ -392,7 +392,11 @@ def _dataset_row(definition: Definition, releases: Sequence[ReleaseData]) -> dic
 def _count_rows(task: tasks.Task, standings: Sequence[Mapping[str, Any]], newest: ReleaseData | None) -> int | None:
     """The rows with texts, of the newest release here, else of the newest version in the ledger; None where neither is known."""
     configs = {layout.config for layout in tasks.layouts(task) if layout.text}
-    counts = newest.release.manifest.rows if newest else next((one["rows"] for one in standings if one["rows"]), None)
+    counts = (
+        newest.release.manifest.rows
+        if newest
+        else next((standing["rows"] for standing in standings if standing["rows"]), None)
+    )
     return None if counts is None else sum(n for name, n in counts.items() if name.split("/")[0] in configs)
 
 

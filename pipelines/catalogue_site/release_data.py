@@ -76,7 +76,7 @@ def find_datasets(names: Sequence[str], releases: Path) -> list[SiteDataset]:
         definition = catalogue.load(entry)
         version = catalogue.requested_version(definition, requested) if requested else None
         datasets.append(SiteDataset(definition, tuple(_find_releases(definition, releases / entry.dataset, version))))
-    if not any(one.releases for one in datasets):
+    if not any(dataset.releases for dataset in datasets):
         shown = " ".join(names) or "all --sample"
         raise ReleaseError(
             "no releases found",
@@ -121,7 +121,7 @@ def _read_statistics(path: Path) -> dict[str, Any]:
         statistics = orjson.loads(path.read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):
         return {}
-    valid = isinstance(statistics, dict) and all(isinstance(one, dict) for one in statistics.values())
+    valid = isinstance(statistics, dict) and all(isinstance(statistic, dict) for statistic in statistics.values())
     return statistics if valid else {}
 
 

@@ -40,7 +40,7 @@ def write_site(datasets: Sequence[SiteDataset], output: Path, *, rights: bool) -
     with locked(output.parent / f".{output.name}.lock", output.name, remove=True):
         refuse_other_folder(output)
         with staged_folder(output, "the site", marker=MARKER) as site_dir:
-            written = [(one.definition, _write_dataset(one, site_dir, rights=rights)) for one in datasets]
+            written = [(dataset.definition, _write_dataset(dataset, site_dir, rights=rights)) for dataset in datasets]
             copy_assets(site_dir / "assets")
             write_index(site_dir, written)
             releases = [data for _, versions in written for data in versions]

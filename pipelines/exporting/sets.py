@@ -144,7 +144,7 @@ def _training_set(release: TrainingRelease, table: Table) -> TrainingSet:
     if not NAME.fullmatch(table.config):
         raise ReleaseError("invalid name of a config", where=where[:300], expected="letters, digits, _ and -")
     prompts = release.manifest.prompts
-    prefixes = {one.config: one.rosberta for one in prompts.configs} if prompts else {}
+    prefixes = {config.config: config.rosberta for config in prompts.configs} if prompts else {}
     prefix = prefixes.get(table.config, ())
     if not prefix:
         todo = "build the release again with this version"
@@ -350,13 +350,13 @@ def describe_export(
         "rows": total,
         "releases": [
             {
-                "dataset": one.manifest.dataset,
-                "version": one.manifest.version,
-                "content_sha256": one.manifest.content_sha256,
-                "sample": one.manifest.sample,
-                "partial": one.manifest.partial,
+                "dataset": release.manifest.dataset,
+                "version": release.manifest.version,
+                "content_sha256": release.manifest.content_sha256,
+                "sample": release.manifest.sample,
+                "partial": release.manifest.partial,
             }
-            for one in releases
+            for release in releases
         ],
         "sets": [_describe_set(one, total) for one in sets],
         "files": [asdict(describe_file(path, folder)) for path in paths],

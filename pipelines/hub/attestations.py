@@ -72,7 +72,7 @@ def _subjects(content: bytes, path: Path) -> dict[str, dict[str, str]]:
     if statement.get("_type") != STATEMENT:
         found = str(statement.get("_type"))[:200]
         raise PublishError("not a statement", where=str(path), found=found, expected=STATEMENT)
-    return {one.name: one.digest for one in subjects}
+    return {subject.name: subject.digest for subject in subjects}
 
 
 def _find_faults(subjects: dict[str, dict[str, str]], release_dir: Path, manifest: Manifest) -> list[str]:

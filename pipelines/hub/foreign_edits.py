@@ -104,7 +104,7 @@ def find_card_edits(
     """
     if card is None or published is None:
         return ()
-    recorded = next((one for one in published.documents if one.path == folder.CARD), None)
+    recorded = next((document for document in published.documents if document.path == folder.CARD), None)
     if recorded == folder.describe_document(folder.CARD, card):
         return ()
     tag, ours = f"v{published.version}", None

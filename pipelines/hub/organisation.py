@@ -198,7 +198,7 @@ def _line(cells: Sequence[str]) -> str:
 
 def _paragraph(dataset: PublishedDataset) -> list[str]:
     """What is wrong at each revision, what to do about it, and notes; nothing for a sound dataset without notes."""
-    lines = [line for one in dataset.revisions for line in _sentences(one)]
+    lines = [line for revision in dataset.revisions for line in _sentences(revision)]
     if dataset.other_tags:
         lines += fact("tags", f"{', '.join(dataset.other_tags)}: not of a version")
     return ["", dataset.repo, *lines] if lines else []

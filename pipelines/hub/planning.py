@@ -324,7 +324,7 @@ def _plan_commit(
     edits = (
         () if plan.newest else foreign_edits.find_card_edits(hub, repo, card, target.published, refs, planned=planned)
     )
-    against = next((one for one in refs.versions if version_key(one) < version_key(plan.version)), None)
+    against = next((version for version in refs.versions if version_key(version) < version_key(plan.version)), None)
     changes = list[comparison.Change]()
     previous = repository.snapshot(hub, repo, f"v{against}") if against else None
     if previous is not None and not options.download:

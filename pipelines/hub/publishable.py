@@ -104,8 +104,10 @@ def _refuse_defects(definition: Definition, release_dir: Path, manifest: Manifes
     """Refuse rows with defects. The rows themselves are audited, because a manifest can be edited."""
     frames = folder.scan_tables(release_dir, manifest.tables)
     findings = integrity.check_integrity(definition.dataset.task, frames, manifest.splits, sample=manifest.sample)
-    errors = [f"{one.kind} in {one.location}: {one.count}" for one in findings if one.severity == "error"]
-    errors += [one.kind for one in manifest.findings if one.severity == "error"]
+    errors = [
+        f"{finding.kind} in {finding.location}: {finding.count}" for finding in findings if finding.severity == "error"
+    ]
+    errors += [finding.kind for finding in manifest.findings if finding.severity == "error"]
     if errors:
         raise FindingsError("blocking defects in the rows", where=str(release_dir), found="; ".join(errors))
 

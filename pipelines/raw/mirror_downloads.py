@@ -86,7 +86,7 @@ def fetch_from_mirrors(request: FileRequest, target: Path, failure: SourceError)
 def _mirrors(request: FileRequest) -> list[Mirror]:
     """The mirrors that may be asked: with --offline, folders alone."""
     settings = request.settings
-    return [one for one in settings.mirrors if isinstance(one, FolderMirror) or not settings.offline]
+    return [mirror for mirror in settings.mirrors if isinstance(mirror, FolderMirror) or not settings.offline]
 
 
 @cache

@@ -332,7 +332,7 @@ def _file_lines(file: MissingRawFile) -> list[str]:
     lines = [f"  {file.name}" + (f"  {format_size(file.bytes)}" if file.bytes is not None else "")]
     notes = [file.url] if file.reason == "gated" else []
     if file.members:
-        notes.append(f"or, extracted: {', '.join(f'{file.source.name}/{one}' for one in file.members)}")
+        notes.append(f"or, extracted: {', '.join(f'{file.source.name}/{member}' for member in file.members)}")
     if file.instructions is not None:
         notes.append(file.instructions.rstrip("."))
     return lines + [line for note in notes if note for line in wrap(note, "    ", break_words=False)]

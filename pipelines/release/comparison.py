@@ -283,9 +283,8 @@ def _pairs(olds: list[dict[str, Any]], news: list[dict[str, Any]], key: tuple[st
 def _figures(release_dir: Path) -> dict[str, Any]:
     manifest = require_manifest(release_dir)
     findings: dict[str, int] = {}
-    for (
-        finding
-    ) in manifest.findings:  # several findings of a kind in one place differ in their detail: their counts add up
+    # Several findings of a kind in one place differ in their detail: their counts add up.
+    for finding in manifest.findings:
         name = f"{finding.kind} in {'/'.join(filter(None, (finding.config, finding.split, finding.column)))}"
         findings[name] = findings.get(name, 0) + finding.count
     dropped = {f"{drop.split}: {drop.reason}": drop.count for drop in manifest.dropped}

@@ -201,11 +201,11 @@ def to_json(name: str, result: Reproduction) -> dict[str, Any]:
         "same_recipe": result.same_recipe,
         "tables": [
             {
-                "config": one.config, "split": one.split, "state": one.state, "before": one.before, "after": one.after,
-                "added": one.added, "removed": one.removed, "changed": one.changed, "reordered": one.reordered,
-                "columns": list(one.columns),
+                "config": change.config, "split": change.split, "state": change.state, "before": change.before,
+                "after": change.after, "added": change.added, "removed": change.removed, "changed": change.changed,
+                "reordered": change.reordered, "columns": list(change.columns),
             }
-            for one in result.changes
+            for change in result.changes
         ],
         "first_difference": first
         and {

@@ -38,7 +38,7 @@ def record(folder: Path, name: str, content: bytes) -> None:
 
 
 def names(folder: Path) -> list[tuple[str, str]]:
-    return [(one.by, one.date) for one in read_rebuilds("toy", "toy", "1.0.0", ROWS, folder)]
+    return [(rebuild.by, rebuild.date) for rebuild in read_rebuilds("toy", "toy", "1.0.0", ROWS, folder)]
 
 
 def test_rebuilders_are_listed_by_date_each_once_with_the_latest(tmp_path: Path) -> None:

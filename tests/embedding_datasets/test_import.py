@@ -79,7 +79,11 @@ def test_parameters_have_the_names_of_the_command_s_options(
     function: Callable[..., Any], parser: Callable[[], argparse.ArgumentParser]
 ) -> None:
     options = {option for action in parser()._actions for option in action.option_strings}
-    keywords = [one.name for one in inspect.signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    keywords = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    ]
     assert {f"--{name.replace('_', '-')}" for name in keywords} <= options
 
 

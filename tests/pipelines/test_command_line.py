@@ -31,7 +31,7 @@ def test_every_module_with_options_is_a_command() -> None:
     modules = {
         path.stem for path in (ROOT / "pipelines").glob("*.py") if "\ndef parser() -> " in path.read_text("utf-8")
     }
-    assert modules == {one.name for one in command_line.COMMANDS}
+    assert modules == {command.name for command in command_line.COMMANDS}
 
 
 def test_a_command_runs_with_the_arguments_after_its_name(

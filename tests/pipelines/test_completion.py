@@ -9,7 +9,7 @@ import pytest
 
 from pipelines import build, check, command_line, completion
 
-COMMANDS = [(one.name, one.summary) for one in command_line.COMMANDS]
+COMMANDS = [(command.name, command.summary) for command in command_line.COMMANDS]
 QUESTIONS = {
     "bui": ["build"],
     "build rubq": ["rubq", "rubq-reranking", "rubq-retrieval"],

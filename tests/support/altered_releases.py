@@ -35,7 +35,7 @@ def with_rows(release_dir: Path, change: Callable[[pl.DataFrame], pl.DataFrame],
     for file in old.files:
         (release_dir / file.path).unlink()
     tables[table] = parquet.write_table(change(frame), release_dir, old.config, old.split)
-    digest = dataset_sha256({(one.config, one.split): one.content_sha256 for one in tables})
+    digest = dataset_sha256({(table.config, table.split): table.content_sha256 for table in tables})
     return with_manifest(release_dir, tables=tuple(tables), content_sha256=digest)
 
 

@@ -112,7 +112,7 @@ def drop_in(job: dict[str, Any]) -> dict[str, Any]:
         exec(code.replace('mteb.get_model("intfloat/multilingual-e5-small")', "MODEL"), namespace)
         for task, result in zip(namespace["tasks"], namespace["results"].task_results, strict=True):
             scores = {
-                split: {one["hf_subset"]: one["main_score"] for one in subsets}
+                split: {subset["hf_subset"]: subset["main_score"] for subset in subsets}
                 for split, subsets in result.scores.items()
             }
             assert result.dataset_revision == task.metadata.dataset["revision"]

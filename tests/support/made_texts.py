@@ -62,7 +62,7 @@ def noisy_tables(rows: int) -> list[tuple[tasks.Task, dict[str, dict[str, pl.Laz
         (tasks.STS(low=0, high=2), default(test=pairs.with_columns(score=pl.Series(labels).cast(pl.Float64)))),
         (
             tasks.Clustering(),
-            default(test=pl.DataFrame({"sentences": texts, "labels": [names[one] for one in labels]})),
+            default(test=pl.DataFrame({"sentences": texts, "labels": [names[label] for label in labels]})),
         ),
         (tasks.BitextMining(pair="en-de"), {"en-de": {"test": pairs.lazy()}}),
         (tasks.Retrieval(), judged),

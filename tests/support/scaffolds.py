@@ -26,5 +26,5 @@ if __name__ == "__main__":
     catalogue.entries.cache_clear()  # which `new` has read before the builders were written
     built = run(build.main, *jobs, "--sample", "--json")
     entries = checkout.read_entries().values()
-    gaps = {name: find_gaps([one for one in entries if one.source == name], build=False) for name in jobs}
+    gaps = {name: find_gaps([entry for entry in entries if entry.source == name], build=False) for name in jobs}
     print(json.dumps({"built": built, "gaps": {name: [(gap.level, gap.what) for gap in gaps[name]] for name in gaps}}))

@@ -41,4 +41,4 @@ def table_of(tables: Tables) -> pl.DataFrame:
 
 def count_dropped(tables: Tables) -> dict[str, int]:
     """What a recipe dropped: the count of each reason."""
-    return {one.reason: one.count for one in tables.dropped}
+    return {drop.reason: drop.count for drop in tables.dropped}

@@ -59,7 +59,7 @@ def write_training_release(
         "version": version,
         "source": "toy",
         "task": "Contrastive",
-        "content_sha256": dataset_sha256({(one.config, one.split): one.content_sha256 for one in tables}),
+        "content_sha256": dataset_sha256({(table.config, table.split): table.content_sha256 for table in tables}),
         "tables": tuple(tables),
         "splits": ("train",),
         "sample": False,

@@ -164,7 +164,7 @@ def length_auc(rows: pl.DataFrame) -> float:
     lengths = [pl.col(side).str.len_chars().cast(pl.Int64) for side in ("sentence1", "sentence2")]
     rows = rows.select("labels", difference=(lengths[0] - lengths[1]).abs())
     positives, negatives = (rows.filter(labels=label)["difference"].to_list() for label in (1, 0))
-    wins = sum((one > other) + (one == other) / 2 for one in positives for other in negatives)
+    wins = sum((positive > other) + (positive == other) / 2 for positive in positives for other in negatives)
     return wins / (len(positives) * len(negatives))
 
 
@@ -199,7 +199,7 @@ def test_an_audit_finds_what_reveals_the_label_of_a_real_pair(
 ) -> None:
     frames = {"default": {"test": read_rows(build(candide, tmp_path, clean=clean)).lazy()}}
     task = definition_of("dipper-pairclassification").dataset.task
-    found = [one.finding for one in audit_tables(task, frames, ("test",))]
+    found = [found.finding for found in audit_tables(task, frames, ("test",))]
     details = {one.kind: one.detail for one in found if one.kind.startswith("label_by_")}
     assert details == {kind: f"of two pairs with different labels, {guess}" for kind, guess in guesses.items()}
 

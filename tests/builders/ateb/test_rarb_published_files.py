@@ -139,7 +139,7 @@ def test_a_cleaned_gold_pool_has_no_duplicates_and_keeps_the_judgements_of_its_q
     name: str, version: str, real_release: Callable[..., BuildResult]
 ) -> None:
     result = real_release(name, version)
-    found = [one for one in result.manifest.findings if one.kind in ("duplicate_text", "unjudged_twin")]
+    found = [finding for finding in result.manifest.findings if finding.kind in ("duplicate_text", "unjudged_twin")]
     # 2.0.0 of PIQA merges equal queries; those equal after folding are merged in 3.0.0.
     assert [one.detail for one in found] == ([FOLDED_DETAIL] if (name, version) == ("piqa-retrieval", "2.0.0") else [])
     queries, corpus, qrels = (read_table(result, config) for config in ("queries", "corpus", "qrels"))

@@ -25,7 +25,11 @@ def test_the_real_files_have_the_published_rows_labels_and_duplicates(
     assert findings["duplicate_text", "test", "text"] == 7 + 1
     leaks = {finding.detail: finding.count for finding in release.manifest.findings if finding.kind == "split_leak"}
     assert leaks == {"in train": 7, "in train, ignoring case, punctuation, white space and Unicode form": 6}
-    told = {one.location: one.examples for one in release.manifest.findings if one.kind == "label_leaking_column"}
+    told = {
+        finding.location: finding.examples
+        for finding in release.manifest.findings
+        if finding.kind == "label_leaking_column"
+    }
     assert told == {
         "default/train.source": ("no label: 76% of lenta, 49% of lj, 4% of twitter",),
         "default/test.source": ("no label: 77% of lenta, 45% of lj, 3% of twitter",),
@@ -41,7 +45,7 @@ def test_the_newest_version_has_every_text_once_ignoring_case_and_punctuation(
     texts = pl.concat(rows.select(fold_text(pl.col("text"))) for rows in splits.values())
     assert texts.n_unique() == texts.height
     folded = ", ignoring case, punctuation and white space"
-    assert [(one.split, one.reason, one.count) for one in release.manifest.dropped] == [
+    assert [(drop.split, drop.reason, drop.count) for drop in release.manifest.dropped] == [
         ("train", "a text is damaged by a wrong decoding", 1),
         ("train", f"the same text has a different label in another row{folded}", 3),
         ("train", "duplicate of an earlier row", 28),

@@ -54,7 +54,7 @@ def test_a_file_with_one_cluster_per_line_gives_the_same_rows(tmp_path: Path) ->
     path = write_clusters(tmp_path / "clusters.json", 2_000, 3)
     lines = tmp_path / "lines.json"
     clusters = json.loads(path.read_text("utf-8")).values()
-    lines.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in clusters), encoding="utf-8")
+    lines.write_text("".join(json.dumps(cluster, ensure_ascii=False) + "\n" for cluster in clusters), encoding="utf-8")
     sizes = {"train_per_class": 20, "validation_per_class": 7, "test_per_class": 9}
     expected, tables = build(path, tmp_path / "one", **sizes), build(lines, tmp_path / "two", **sizes)
     assert tables.observed == expected.observed

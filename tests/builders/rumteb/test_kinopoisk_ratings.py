@@ -32,7 +32,7 @@ def clean_texts(texts: list[str | None], thorough: bool) -> dict[str | None, str
 def known_texts() -> frozenset[str]:
     """The texts of the tables below: cleaned together, because the regular expressions are compiled for every call."""
     removed = REMOVED | REMOVED_FROM_2_0_0
-    examples = [one for rule in (*RULES, *MORE_RULES) for one in rule.examples]
+    examples = [example for rule in (*RULES, *MORE_RULES) for example in rule.examples]
     texts = [*removed, *removed.values(), *KEPT, *KEPT_FROM_2_0_0, *KEPT_IN_ALL, *examples]
     return frozenset([*texts, *(text.replace(" ", "\u00a0") for text in removed)])
 
@@ -287,7 +287,7 @@ def test_a_text_without_ratings_is_unchanged(text: str) -> None:
 
 @pytest.mark.parametrize("rules", [RULES, MORE_RULES], ids=["rules", "more rules"])
 def test_the_examples_of_a_rule_are_matched_by_that_rule(rules: tuple[Rule, ...]) -> None:
-    text = pl.Series([one for rule in rules for one in rule.examples])
+    text = pl.Series([example for rule in rules for example in rule.examples])
     start = 0
     for rule in rules:
         examples = slice(start, start + len(rule.examples))

@@ -115,7 +115,7 @@ def test_of_passages_with_the_same_title_and_text_the_first_is_kept_with_the_jud
     relevant = [("p", "7#0", 1), ("q", "7#0", 1)]
     judged = [("p", "7#0", 1), ("p", "a#1", 0), ("q", "7#0", 1), ("q", "a#2", 0)]
     assert read(tables, "qrels").rows() == (judged if name == RERANKING else relevant)
-    assert [(one.reason, one.count, one.examples) for one in tables.dropped] == [
+    assert [(drop.reason, drop.count, drop.examples) for drop in tables.dropped] == [
         ("merged into an earlier equal passage", 3, ("a#0", "a#3", "a#4")),
         ("merged into the judgement of an equal passage for the same question", 1, ("p",)),
     ]
@@ -124,7 +124,7 @@ def test_of_passages_with_the_same_title_and_text_the_first_is_kept_with_the_jud
     ids = read(tables, "corpus")["id"].to_list()
     assert not {"a#0", "a#3", "a#4"} & set(ids)
     if name == RETRIEVAL:
-        assert read(tables, "corpus").rows() == [one for one in read_passages(duplicates) if one[0] in ids]
+        assert read(tables, "corpus").rows() == [passage for passage in read_passages(duplicates) if passage[0] in ids]
         assert len(ids) == 62
     assert find_defects(name, tables) == []
 
@@ -142,9 +142,9 @@ def test_no_list_of_the_cleaned_version_has_the_same_title_and_text_twice(raw: P
 
 
 def test_the_cleaned_candidates_are_those_of_a_corpus_without_duplicates(raw: Path, tmp_path: Path) -> None:
-    first = {one[1:]: one for one in reversed(read_passages(raw))}
-    renamed = {one[0]: first[one[1:]][0] for one in read_passages(raw)}
-    once = [one for one in read_passages(raw) if renamed[one[0]] == one[0]]
+    first = {passage[1:]: passage for passage in reversed(read_passages(raw))}
+    renamed = {passage[0]: first[passage[1:]][0] for passage in read_passages(raw)}
+    once = [passage for passage in read_passages(raw) if renamed[passage[0]] == passage[0]]
     assert len(once) < len(renamed)
     (tmp_path / SHARD).parent.mkdir()
     for shard in range(SHARDS):
@@ -201,7 +201,9 @@ def test_questions_without_a_relevant_passage_are_dropped_and_counted(small: Pat
     )
     for name in DATASETS:
         tables = build(small, name, **({"candidates": 2} if name == RERANKING else {}))
-        assert [(one.reason, one.examples) for one in tables.dropped] == [("no passage is judged relevant", ("x", "y"))]
+        assert [(drop.reason, drop.examples) for drop in tables.dropped] == [
+            ("no passage is judged relevant", ("x", "y"))
+        ]
         assert read(tables, "queries").height == 4
         assert "x" not in read(tables, "qrels")["query-id"].to_list()
 

@@ -45,7 +45,7 @@ def texts_of(pool: Pool) -> dict[str, str]:
 
 
 def dropped(pool: Pool) -> dict[str, int]:
-    return {one.reason: one.count for one in pool.dropped}
+    return {drop.reason: drop.count for drop in pool.dropped}
 
 
 def words(count: int, word: str = "слово") -> str:

@@ -35,7 +35,7 @@ def test_the_cleaned_version_has_every_pair_once_with_one_score(complete_release
         ("test", "duplicate of an earlier row", 18),
     ]
     problems = {"conflicting_label", "duplicate_pair", "split_leak", "swapped_pair", "empty_text"}
-    found = [one for one in release.manifest.findings if one.kind in problems]
+    found = [finding for finding in release.manifest.findings if finding.kind in problems]
     assert {one.detail for one in found} == {FOLDED_DETAIL}, "this version compares a text exactly within its split"
 
 
@@ -48,7 +48,7 @@ def test_the_newest_version_has_every_pair_once_ignoring_case_and_punctuation_an
         pairs = read_table(release, split=split).select(pl.concat_list(sides).list.sort())
         assert (pairs.height, pairs.n_unique()) == (rows, rows)
     folded = ", ignoring case, punctuation and white space"
-    assert [(one.split, one.reason, one.count) for one in release.manifest.dropped] == [
+    assert [(drop.split, drop.reason, drop.count) for drop in release.manifest.dropped] == [
         ("train", "the same pair has a different score in another row", 6),
         ("train", f"the same pair has a different score in another row{folded}", 2),
         ("train", "duplicate of an earlier row", 23),

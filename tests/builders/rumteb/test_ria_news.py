@@ -37,7 +37,7 @@ def rows(tables: Tables, config: str) -> list[tuple[Any, ...]]:
 
 
 def dropped(tables: Tables) -> dict[str, tuple[str, ...]]:
-    return {one.reason: one.examples for one in tables.dropped}
+    return {drop.reason: drop.examples for drop in tables.dropped}
 
 
 def test_an_article_becomes_its_text_without_markup_and_dateline(build: Callable[..., Tables]) -> None:

@@ -66,7 +66,7 @@ def test_reranking_judges_every_candidate_of_every_kept_question(raw: Raw, least
         if links["with_answer"] and len(set(links["all_related"]) - set(links["with_answer"])) >= least
     }
     assert rows(tables, "queries") == [
-        (str(one["uid"]), one["question_text"]) for one in questions if str(one["uid"]) in expected
+        (str(question["uid"]), question["question_text"]) for question in questions if str(question["uid"]) in expected
     ]
     assert rows(tables, "qrels") == [
         (query, str(uid), int(uid in gold)) for query, (gold, related) in expected.items() for uid in related
@@ -76,7 +76,7 @@ def test_reranking_judges_every_candidate_of_every_kept_question(raw: Raw, least
     }
     candidates = {uid for _, related in expected.values() for uid in related}
     assert rows(tables, "corpus") == [
-        (str(one["uid"]), "", one["text"]) for one in paragraphs if one["uid"] in candidates
+        (str(paragraph["uid"]), "", paragraph["text"]) for paragraph in paragraphs if paragraph["uid"] in candidates
     ]
     assert sum(dropped.count for dropped in tables.dropped) == len(questions) - len(expected)
 
@@ -114,23 +114,25 @@ def test_merging_moves_links_to_the_first_paragraph_without_duplicates(raw: Raw,
     assert len(judgements) == len(set(judgements))
     assert set(judgements) == {(query, document, 1) for query, documents in gold.items() for document in documents}
     assert [row[0] for row in rows(tables, "queries")] == [
-        str(one["uid"]) for one in questions if str(one["uid"]) in gold
+        str(question["uid"]) for question in questions if str(question["uid"]) in gold
     ]
-    by_both = len({(one["ru_wiki_pageid"], one["text"]) for one in paragraphs})
+    by_both = len({(paragraph["ru_wiki_pageid"], paragraph["text"]) for paragraph in paragraphs})
     assert tables.observed == {
         "paragraphs": len(paragraphs),
         "paragraphs distinct by page and text": by_both,
-        "paragraphs distinct by text": len({one["text"] for one in paragraphs}),
+        "paragraphs distinct by text": len({paragraph["text"] for paragraph in paragraphs}),
     }
 
 
 @given(raw_sets(), st.integers(0, 2))
 def test_cleaned_versions_have_every_text_once_relevant_if_any_of_its_paragraphs_is(raw: Raw, least: int) -> None:
     questions, paragraphs = raw
-    paragraphs = [one | {"text": {"а": " а ", "б": "бе", "в": "ве"}[one["text"]]} for one in paragraphs]  # one is short
-    questions = [one | {"question_text": f"Вопрос {one['uid'] % 3}?"} for one in questions]
-    texts = {one["uid"]: one["text"] for one in paragraphs}
-    judged_texts: dict[str, dict[str, int]] = {one["question_text"]: {} for one in questions}
+    paragraphs = [
+        paragraph | {"text": {"а": " а ", "б": "бе", "в": "ве"}[paragraph["text"]]} for paragraph in paragraphs
+    ]  # one is short
+    questions = [question | {"question_text": f"Вопрос {question['uid'] % 3}?"} for question in questions]
+    texts = {paragraph["uid"]: paragraph["text"] for paragraph in paragraphs}
+    judged_texts: dict[str, dict[str, int]] = {question["question_text"]: {} for question in questions}
     for one in questions:
         judged, links = judged_texts[one["question_text"]], one["paragraphs_uids"]
         for text, gold in ((texts[uid], uid in links["with_answer"]) for uid in links["all_related"]):

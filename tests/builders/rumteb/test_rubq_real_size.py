@@ -76,7 +76,7 @@ def test_every_question_and_every_paragraph_is_kept_or_counted(built: Built) -> 
     assert frame(built.retrieval, config="corpus").height + merged.count == built.size.paragraphs
     assert frame(built.retrieval, config="queries").height + unanswered.count == built.size.questions
     dropped = built.reranking.dropped
-    assert frame(built.reranking, config="queries").height + sum(one.count for one in dropped) == built.size.questions
+    assert frame(built.reranking, config="queries").height + sum(drop.count for drop in dropped) == built.size.questions
     assert dropped[0] == unanswered, "both recipes drop the same unanswered questions"
 
 
@@ -115,7 +115,9 @@ def test_the_generator_writes_the_format_of_the_real_file(real_sources: Path, bu
     for key in real[0]:
         assert {type(question[key]) for question in ours} == {type(question[key]) for question in real}
     for key in ("with_answer", "all_related"):
-        lengths, expected = ([len(one["paragraphs_uids"][key]) for one in questions] for questions in (ours, real))
+        lengths, expected = (
+            [len(question["paragraphs_uids"][key]) for question in questions] for questions in (ours, real)
+        )
         assert abs(sum(lengths) / len(lengths) - sum(expected) / len(expected)) < 0.1 * sum(expected) / len(expected)
     keys = [{tuple(answer) for question in questions for answer in question["answers"]} for questions in (ours, real)]
     assert keys[0] == keys[1]
@@ -123,10 +125,10 @@ def test_the_generator_writes_the_format_of_the_real_file(real_sources: Path, bu
 
 def test_the_cleaned_corpus_has_one_document_per_text(built: Built) -> None:
     tables = made(built.folder, RETRIEVAL, **definition_of(RETRIEVAL).dataset.options("2.0.0"))
-    short = sum(one.count for one in tables.dropped if "single character" in one.reason)
+    short = sum(drop.count for drop in tables.dropped if "single character" in drop.reason)
     texts = built.generated.observed["paragraphs distinct by text"]
     assert frame(tables, config="corpus").height == texts - short
-    paragraphs = [one.count for one in tables.dropped if "paragraph with the same text" in one.reason]
+    paragraphs = [drop.count for drop in tables.dropped if "paragraph with the same text" in drop.reason]
     assert sum(paragraphs) + short == built.size.paragraphs - frame(tables, config="corpus").height
     assert frame(tables, config="corpus")["text"].n_unique() == texts - short
     assert frame(tables, config="queries")["text"].is_unique().all()

@@ -36,7 +36,9 @@ def test_real_pairs_without_one_of_their_articles_are_counted(real_sources: Path
     articles = [*pairs["article1"], *pairs["article2"]]
     missing = articles[287:303]  # the second articles of the first 16 pairs
     files = {
-        f"articles/{one[-2:]}/{one}.json": make_article(f"\n Статья {one}. ") for one in articles if one not in missing
+        f"articles/{article[-2:]}/{article}.json": make_article(f"\n Статья {article}. ")
+        for article in articles
+        if article not in missing
     }
     archive = write_zip(tmp_path / "articles.zip", files)
     tables = sts22.sts.recipe(RawFiles(("test",), {"pairs": raw, "articles": archive}, tmp_path))

@@ -38,7 +38,7 @@ def test_the_real_files_have_the_published_rows_and_unique_pairs(real_sources: P
 
 def test_a_pair_is_dropped_if_either_sentence_is_unacceptable(real_sources: Path, tmp_path: Path) -> None:
     files = csv_files(real_sources / "stsb_ru")
-    verdicts = {one: len(one) % 7 > 0 for one in distinct_sentences(files.values())}
+    verdicts = {sentence: len(sentence) % 7 > 0 for sentence in distinct_sentences(files.values())}
     files["decisions"] = write_decisions(tmp_path / "decisions.jsonl", verdicts)
     tables = build_tables(files, tmp_path, classifier=CLASSIFIER)
     for split, rows in ROWS.items():
@@ -57,11 +57,11 @@ def test_the_cleaned_version_has_every_real_pair_once_and_shared_pairs_stay_in_t
     files["decisions"] = write_decisions(tmp_path / "decisions.jsonl", verdicts)
     tables = build_tables(files, tmp_path, classifier=CLASSIFIER, clean=True)
     assert {split: frame(tables, split).height for split in ROWS} == {"train": 5583, "validation": 1479, "test": 1364}
-    assert [(one.split, one.count) for one in tables.dropped] == [
+    assert [(drop.split, drop.count) for drop in tables.dropped] == [
         ("train", 26), ("train", 68), ("train", 2), ("train", 42), ("train", 1), ("train", 14), ("train", 13),
         ("validation", 8), ("validation", 7), ("validation", 2), ("validation", 4), ("test", 6), ("test", 6), ("test", 3),
     ]  # fmt: skip
-    equal = [one.count for one in tables.dropped if one.reason.startswith("the two texts are equal")]
+    equal = [drop.count for drop in tables.dropped if drop.reason.startswith("the two texts are equal")]
     assert equal == [26, 8, 6]
     for split in ROWS:
         same = frame(tables, split).filter(fold_text(pl.col("sentence1")) == fold_text(pl.col("sentence2")))

@@ -138,14 +138,14 @@ def test_verdicts_are_those_of_the_model_whatever_the_batch(model: Path) -> None
 
     tokenizer = AutoTokenizer.from_pretrained(str(model))
     network = RobertaForSequenceClassification.from_pretrained(str(model)).eval()
-    sentences = [f"{one} {number}" for number in range(12) for one in SENTENCES_OF_ALL_KINDS]
+    sentences = [f"{kind} {number}" for number in range(12) for kind in SENTENCES_OF_ALL_KINDS]
     with torch.inference_mode():
-        scores = [network(**tokenizer([one], return_tensors="pt")).logits[0] for one in sentences]
+        scores = [network(**tokenizer([sentence], return_tensors="pt")).logits[0] for sentence in sentences]
     expected = [bool(score[1] > score[0]) for score in scores]
     assert set(expected) == {True, False}, "a model with a single verdict would prove nothing"
     classify = loading.load_classifier(str(model), None)
     assert classify(sentences) == expected
-    assert [classify([one])[0] for one in sentences] == expected
+    assert [classify([sentence])[0] for sentence in sentences] == expected
     assert classify(sentences[::-1]) == expected[::-1]
 
 

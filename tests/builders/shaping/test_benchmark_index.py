@@ -36,7 +36,7 @@ def test_texts_are_found_exactly_and_folded_but_not_those_of_train_or_with_few_w
 
 def test_the_index_of_the_golden_sample_holds_the_tables_that_its_readme_names() -> None:
     tables = read_index(PATH).tables
-    assert {(one.dataset, one.split) for one in tables} == {
+    assert {(table.dataset, table.split) for table in tables} == {
         ("ru-stsbenchmark-sts", "test"), ("ru-stsbenchmark-sts", "train"), ("terra-pairclassification", "dev"),
     }  # fmt: skip
 

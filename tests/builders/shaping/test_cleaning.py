@@ -26,7 +26,7 @@ def pairs(*texts: tuple[str, str], scores: list[float] | None = None) -> pl.Data
 def clean_train(frame: pl.DataFrame) -> tuple[list[str], list[tuple[str, int]]]:
     """The texts left in a train split, and the reasons for dropping others with their counts."""
     cleaned, dropped = clean_rows({"train": frame}, ("train",))
-    return cleaned["train"]["text"].to_list(), [(one.reason, one.count) for one in dropped]
+    return cleaned["train"]["text"].to_list(), [(drop.reason, drop.count) for drop in dropped]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_versions_released_earlier_compare_the_texts_of_a_split_exactly_and_keep
     frame = rows("один", "Один!", "один", "два\ufffd", labels=[0, 1, 0, 1])
     cleaned, dropped = clean_rows({"train": frame}, ("train",), thorough=False)
     assert cleaned["train"]["text"].to_list() == ["один", "Один!", "два\ufffd"]
-    assert [(one.reason, one.count) for one in dropped] == [("duplicate of an earlier row", 1)]
+    assert [(drop.reason, drop.count) for drop in dropped] == [("duplicate of an earlier row", 1)]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_equal_pairs_with_a_low_score_are_dropped() -> None:
     sides = ("sentence1", "sentence2")
     cleaned, dropped = clean_rows({"test": frame}, ("test",), texts=sides, label="score", symmetric=True, top=5.0)
     assert cleaned["test"].rows() == [("пёс", "пёс", 5.0), ("дом", "сад", 0.0)]
-    assert [(one.reason, one.count) for one in dropped] == [
+    assert [(drop.reason, drop.count) for drop in dropped] == [
         ("the two texts are equal, but the score is not the highest", 1)
     ]
 
@@ -179,14 +179,14 @@ def test_a_text_in_two_splits_is_kept_in_the_later_one() -> None:
 def test_a_split_that_is_not_requested_is_compared_but_not_returned() -> None:
     cleaned, dropped = clean_rows({"train": rows("один", "два"), "test": rows("один", "один")}, ("train",))
     assert list(cleaned) == ["train"]
-    assert [(one.split, one.count) for one in dropped] == [("train", 1)]
+    assert [(drop.split, drop.count) for drop in dropped] == [("train", 1)]
 
 
 def test_pairs_are_compared_as_a_whole() -> None:
     frame = pairs(("а б", "в"), ("а", "б в"), ("аб", "вг"), ("аб", "вг"), ("вг", "аб"))
     cleaned, dropped = clean_rows({"test": frame}, ("test",), texts=("sentence1", "sentence2"), label="score")
     assert cleaned["test"].select("sentence1", "sentence2").rows() == [("аб", "вг"), ("вг", "аб")]
-    assert [(one.reason, one.count) for one in dropped] == [
+    assert [(drop.reason, drop.count) for drop in dropped] == [
         ("a text is empty or a single character", 2),
         ("duplicate of an earlier row", 1),
     ]
@@ -197,7 +197,7 @@ def test_if_pairs_are_symmetric_a_swapped_one_is_a_duplicate() -> None:
     texts = ("sentence1", "sentence2")
     cleaned, dropped = clean_rows({"test": frame}, ("test",), texts=texts, label="score", symmetric=True)
     assert cleaned["test"].rows() == [("кот", "пёс", 1.0)]
-    assert [(one.reason, one.count) for one in dropped] == [
+    assert [(drop.reason, drop.count) for drop in dropped] == [
         ("the same pair has a different score in another row", 2),
         ("duplicate of an earlier row", 1),
     ]
@@ -221,7 +221,7 @@ def test_an_audit_finds_nothing_that_cleaning_prevents(
     frames = {"train": pl.DataFrame(train, schema, orient="row"), "test": pl.DataFrame(test, schema, orient="row")}
     cleaned, dropped = clean_rows(frames, ("train", "test"))
     rest = sum(frame.height for frame in cleaned.values())
-    assert rest + sum(one.count for one in dropped) == len(train) + len(test)
+    assert rest + sum(drop.count for drop in dropped) == len(train) + len(test)
     if all(frame.height for frame in cleaned.values()):
         task = tasks.Classification(labels=("no", "yes"), splits=("train", "test"))
         lazy = {"default": {split: frame.lazy() for split, frame in cleaned.items()}}
@@ -253,7 +253,7 @@ def test_with_folding_texts_of_at_most_one_character_are_dropped() -> None:
 def test_without_folding_texts_are_compared_exactly_and_short_ones_kept() -> None:
     cleaned, dropped = deduplicate_texts(pool("да", "Да", "да", "я", "ты", "ты", labels=[0, 1, 0, 0, 0, 1]))
     assert cleaned["id"].to_list() == ["0", "1", "3"]
-    assert [(one.reason, one.examples) for one in dropped] == [
+    assert [(drop.reason, drop.examples) for drop in dropped] == [
         ("the same text has a different label in another row", ("4", "5")),
         ("duplicate of an earlier row", ("2",)),
     ]
@@ -269,7 +269,7 @@ def test_texts_may_be_hashes_and_labels_may_be_lists() -> None:
 def test_splits_drawn_from_deduplicated_rows_share_no_text(texts: list[tuple[str, int]]) -> None:
     frame = pool(*(text for text, _ in texts), labels=[label for _, label in texts])
     cleaned, dropped = deduplicate_texts(frame, fold=True)
-    assert cleaned.height + sum(one.count for one in dropped) == len(texts)
+    assert cleaned.height + sum(drop.count for drop in dropped) == len(texts)
     assert cleaned["id"].cast(pl.Int64).is_sorted()
     drawn = split(
         cleaned, {"train": cleaned.height // 2, "test": cleaned.height - cleaned.height // 2}, key="id", seed="any"

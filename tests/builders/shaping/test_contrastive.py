@@ -62,7 +62,7 @@ def test_cleaning_drops_texts_from_lists_and_keeps_kinds_beside_their_negatives(
     )
     cleaned, dropped = clean_pairs(frame)
     assert cleaned.row(0)[2:] == (["p", "r"], ["n", "m"], ["random", "random"])
-    assert {one.reason: one.count for one in dropped} == {
+    assert {drop.reason: drop.count for drop in dropped} == {
         "a positive is the query (texts)": 1,
         "an empty negative (texts)": 1,
         "a negative is the query (texts)": 1,
@@ -75,14 +75,14 @@ def test_rows_that_differ_only_in_the_order_of_positives_are_the_same_after_clea
     frame = with_kinds(rows(("q", ["a", "b"], []), ("Q", ["B", "a"], ["n"]), ("q", ["a"], [])))
     cleaned, dropped = clean_pairs(frame)
     assert cleaned["id"].to_list() == ["s:0", "s:2"]
-    assert [one.examples for one in dropped] == [("s:1",)]
+    assert [drop.examples for drop in dropped] == [("s:1",)]
 
 
 def test_rows_without_a_query_or_a_positive_are_dropped_in_every_version() -> None:
     made = make_pairs(rows((" ", ["a"], []), ("q", ["", "\n"], []), ("r", ["", "b"], [])), "set", NOTHING, size=9)
     assert made.rows["id"].to_list() == ["s:2"]
     assert made.rows["positives"].to_list() == [["b"]]
-    assert {one.reason: one.count for one in made.dropped} == {
+    assert {drop.reason: drop.count for drop in made.dropped} == {
         "an empty positive (texts)": 3, "an empty query": 1, "no positive": 1,
     }  # fmt: skip
 

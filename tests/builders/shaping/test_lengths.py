@@ -26,7 +26,7 @@ def tokens(tmp_path: Path) -> Measurements:
 def test_a_text_of_500_tokens_stays_and_one_of_501_goes(tokens: Measurements) -> None:
     rows, dropped = drop_long(table(("1", "500", ["500"], []), ("2", "501", ["a"], [])), tokens)
     assert rows["id"].to_list() == ["1"]
-    assert [(one.reason, one.count, one.examples) for one in dropped] == [
+    assert [(drop.reason, drop.count, drop.examples) for drop in dropped] == [
         ("a query of more than 500 tokens", 1, ("2",))
     ]
 
@@ -35,7 +35,7 @@ def test_a_long_positive_leaves_its_row_which_goes_with_its_last_one(tokens: Mea
     given = table(("1", "q", ["501", "a", "900", "b"], []), ("2", "q", ["900"], ["a"]), ("3", "q", ["b"], []))
     rows, dropped = drop_long(given, tokens)
     assert rows.select("id", "positives").rows() == [("1", ["a", "b"]), ("3", ["b"])]
-    assert {one.reason: one.count for one in dropped} == {
+    assert {drop.reason: drop.count for drop in dropped} == {
         "a positive of more than 500 tokens (texts)": 3,
         "no positive of at most 500 tokens": 1,
     }
@@ -45,7 +45,7 @@ def test_a_long_negative_leaves_its_row_which_stays_without_any(tokens: Measurem
     given = table(("1", "q", ["a"], ["900"]), ("2", "q", ["a"], ["b", "501"]), ("3", "q", ["a"], []))
     rows, dropped = drop_long(given, tokens)
     assert rows["negatives"].to_list() == [[], ["b"], []]
-    assert [(one.reason, one.count) for one in dropped] == [("a negative of more than 500 tokens (texts)", 2)]
+    assert [(drop.reason, drop.count) for drop in dropped] == [("a negative of more than 500 tokens (texts)", 2)]
     assert rows.schema == given.schema
 
 
@@ -59,7 +59,7 @@ def test_rows_without_long_texts_are_returned_as_they_are(tokens: Measurements) 
 def test_the_limit_is_an_argument(tokens: Measurements) -> None:
     rows, dropped = drop_long(table(("1", "q", ["a", "b"], [])), tokens, limit=2)
     assert rows["positives"].to_list() == [["a"]]
-    assert [one.reason for one in dropped] == ["a positive of more than 2 tokens (texts)"]
+    assert [drop.reason for drop in dropped] == ["a positive of more than 2 tokens (texts)"]
 
 
 def test_all_texts_of_a_table_are_what_has_to_be_measured(tmp_path: Path) -> None:

@@ -154,5 +154,5 @@ def test_rows_below_the_threshold_are_counted_and_the_threshold_is_observed(
 ) -> None:
     kept, dropped, observed = drop_below(FRAME, "score", rows, at_most=at_most)
     assert kept["id"].to_list() == ids
-    assert sum(one.count for one in dropped) == 4 - len(ids)
+    assert sum(drop.count for drop in dropped) == 4 - len(ids)
     assert observed == {"threshold of score, in hundredths": hundredths}

@@ -34,7 +34,7 @@ def test_empty_texts_and_positives_that_are_the_query_are_dropped_by_reason() ->
     )
     kept, dropped = strip_rows(given)
     assert kept.rows() == [("1", "q", ["a"], ["n"]), ("4", "Q", ["q"], [])]
-    assert {one.reason: (one.count, one.examples) for one in dropped} == {
+    assert {drop.reason: (drop.count, drop.examples) for drop in dropped} == {
         "an empty query": (1, ("0",)),
         "an empty positive (texts)": (1, ("1",)),
         "a positive is the query (texts)": (2, ("1", "2")),
@@ -47,7 +47,7 @@ def test_of_equal_pairs_and_then_of_equal_queries_the_first_is_kept() -> None:
     given = rows(("q", ["a"], ["n"]), ("q", ["a"], ["m"]), ("q", ["b"], []), ("r", ["a"], []), ("Q", ["a"], []))
     kept, dropped = drop_repeated(given)
     assert kept["id"].to_list() == ["0", "3", "4"]
-    assert [(one.reason, one.examples) for one in dropped] == [
+    assert [(drop.reason, drop.examples) for drop in dropped] == [
         ("query and positives of an earlier row", ("1",)),
         ("the query of an earlier row", ("2",)),
     ]
@@ -66,4 +66,4 @@ def test_a_text_that_is_too_long_makes_no_other_row_a_repeated_one(tmp_path: Pat
     assert made.rows["id"].to_list() == ["1", "3"]
     assert made.rows["negatives"].to_list() == [[], []]
     assert made.observed == {"rows of set in the source": 4, "rows of set to choose from": 2}
-    assert sum(one.count for one in made.dropped) == 4, "a positive, its row, a query, a negative"
+    assert sum(drop.count for drop in made.dropped) == 4, "a positive, its row, a query, a negative"

@@ -49,7 +49,7 @@ def ids(pool: Pool) -> list[int]:
 
 
 def dropped(pool: Pool) -> dict[str, tuple[str, ...]]:
-    return {one.reason: one.examples for one in pool.dropped}
+    return {drop.reason: drop.examples for drop in pool.dropped}
 
 
 def test_the_pool_is_the_most_popular_rows_twice_as_many_as_the_set_has(tmp_path: Path) -> None:

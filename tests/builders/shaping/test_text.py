@@ -189,7 +189,7 @@ def test_white_space_is_what_python_strips() -> None:
 
 def test_every_character_that_is_white_space_in_python_folds() -> None:
     characters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
-    texts = pl.DataFrame({"text": [f"a{one}b" for one in characters]})
+    texts = pl.DataFrame({"text": [f"a{character}b" for character in characters]})
     folded = texts.select(fold_white_space(pl.col("text"))).to_series()
     assert folded.to_list() == [" ".join(text.split()) for text in texts["text"]]
 
@@ -296,5 +296,5 @@ def test_double_mojibake_is_found() -> None:
 def test_the_audit_reports_it_as_a_warning() -> None:
     text = WORDS["Russian"].encode().decode("cp1251", "replace")
     tables = with_value("default", "test", "sentences", 2, text)(clean_tables("Clustering"))
-    (finding,) = (one for one in quality_findings("Clustering", tables) if one.kind == "mojibake")
+    (finding,) = (finding for finding in quality_findings("Clustering", tables) if finding.kind == "mojibake")
     assert (finding.severity, finding.location, finding.count) == ("warning", "default/test.sentences", 1)

@@ -13,7 +13,7 @@ NAME = "query2doc-contrastive"
 def test_a_larger_sample_has_the_rows_of_a_smaller_one(tmp_path: Path) -> None:
     samples = [set(table_of(build_golden(NAME, tmp_path / str(n), rows=n))["id"]) for n in (3, 6, 9, 100)]
     assert samples[0] < samples[1] < samples[2] < samples[3]
-    assert [len(one) for one in samples] == [3, 6, 9, 10]
+    assert [len(sample) for sample in samples] == [3, 6, 9, 10]
 
 
 def test_negatives_are_random_passages_of_other_queries_compared_by_text(tmp_path: Path) -> None:

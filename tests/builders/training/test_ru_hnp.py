@@ -20,12 +20,14 @@ def test_a_text_of_a_benchmark_is_reported_by_the_first_version_and_absent_from_
     golden_release: Callable[..., BuildResult],
 ) -> None:
     first, second = (golden_release(NAME, version) for version in ("1.0.0", "2.0.0"))
-    found = {one.column: one for one in first.manifest.findings if one.kind == "query_in_benchmark_test"}
+    found = {
+        finding.column: finding for finding in first.manifest.findings if finding.kind == "query_in_benchmark_test"
+    }
     assert set(found) == {"query", "positives", "negatives"}
     assert (found["query"].examples, found["query"].detail) == (("ru_hnp:ru-hnp:8",), "exact 1")
     assert (found["positives"].examples, found["positives"].detail) == (("ru_hnp:ru-hnp:14",), "folded 1")
     assert PLANTED in rows(first)["query"].to_list()
-    assert not [one for one in second.manifest.findings if one.kind == "query_in_benchmark_test"]
+    assert not [finding for finding in second.manifest.findings if finding.kind == "query_in_benchmark_test"]
     texts = rows(second)
     everything = [*texts["query"], *texts["positives"].explode(), *texts["negatives"].explode()]
     assert PLANTED not in everything

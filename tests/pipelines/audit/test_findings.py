@@ -28,7 +28,7 @@ def test_both_labels_of_a_conflict_are_written() -> None:
 def test_a_pair_that_is_not_in_a_table_has_a_name_and_no_values() -> None:
     twins = [(f"d{number}", "", "Wax They build with it.") for number in range(4, 12)]
     findings = audit("Retrieval", with_rows("corpus", "test", *twins)(clean_tables("Retrieval")))
-    unjudged = next(one for one in findings if one.finding.kind == "unjudged_twin")
+    unjudged = next(finding for finding in findings if finding.finding.kind == "unjudged_twin")
     rows = list_rows(unjudged)
     assert rows["row"].to_list() == [f"q2 d{number}" for number in range(4, 12)]
     assert unjudged.finding.examples == tuple(rows["row"][:5])

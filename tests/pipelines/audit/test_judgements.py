@@ -45,7 +45,7 @@ def test_a_query_matches_a_document_with_and_without_its_title_and_the_title_alo
     tables = clean_tables("Retrieval")
     tables["corpus"]["test"] = tables["corpus"]["test"].with_columns(text=pl.col("text") + "\n")
     tables["queries"]["test"] = queries
-    (finding,) = (one for one in quality_findings("Retrieval", tables) if one.kind == "query_in_corpus")
+    (finding,) = (finding for finding in quality_findings("Retrieval", tables) if finding.kind == "query_in_corpus")
     assert (finding.count, finding.examples) == (3, ("q0", "q1", "q2"))
 
 

@@ -45,7 +45,7 @@ def test_most_sentences_are_found_that_were_not_used_to_choose_the_limits() -> N
     assert false == ["Хвала вам много, баш сте ми помогли данас!"]
 
 
-@pytest.mark.parametrize("language", [one for one in SENTENCES if one != "sr"])
+@pytest.mark.parametrize("language", [language for language in SENTENCES if language != "sr"])
 def test_no_sentence_is_foreign_in_its_own_language(language: str) -> None:
     assert foreign_sentences(language, language) == []
 

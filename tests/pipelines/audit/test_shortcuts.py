@@ -33,7 +33,7 @@ def find(task_type: str, **columns: list[Any]) -> list[Finding]:
     """The findings in a split `test` of some columns."""
     task, frames = TASKS[task_type], {"default": {"test": pl.LazyFrame(columns)}}
     survey = survey_tables(task, frames, ("test",), seed=0)["default", "test"]
-    return [one.finding for one in find_label_shortcuts(task, frames, survey, "test")]
+    return [shortcut.finding for shortcut in find_label_shortcuts(task, frames, survey, "test")]
 
 
 def rerank(queries: list[tuple[str, list[str], list[str]]]) -> list[Finding]:
@@ -54,7 +54,7 @@ def rerank(queries: list[tuple[str, list[str], list[str]]]) -> list[Finding]:
     }
     frames = {config: {"test": table.lazy()} for config, table in tables.items()}
     survey = survey_tables(TASKS["Reranking"], frames, ("test",), seed=0)["corpus", "test"]
-    return [one.finding for one in find_candidate_shortcuts(frames, "test", survey)]
+    return [shortcut.finding for shortcut in find_candidate_shortcuts(frames, "test", survey)]
 
 
 def in_turns(one: list[Any], other: list[Any]) -> list[Any]:
@@ -321,7 +321,7 @@ def leaks(task_type: str, **columns: list[Any]) -> list[Finding]:
     frame = pl.LazyFrame({**texts, **names, **columns})
     expected = TASKS[task_type].type.layouts[0].columns
     frames = {"default": {"test": frame.drop(set(texts) - set(expected))}}
-    return [one.finding for one in find_leaking_columns(TASKS[task_type], frames, "test")]
+    return [column.finding for column in find_leaking_columns(TASKS[task_type], frames, "test")]
 
 
 def test_a_source_that_tells_which_texts_have_no_label_is_reported() -> None:

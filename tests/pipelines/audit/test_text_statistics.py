@@ -44,7 +44,9 @@ def test_quantiles_are_lengths_that_occur() -> None:
 def test_a_quantile_is_the_least_length_that_enough_texts_do_not_exceed(lengths: list[int]) -> None:
     quantiles = describe_sentences(["b" * length for length in lengths]).text_length_quantiles
     for percent in QUANTILES:
-        enough = [one for one in lengths if 100 * sum(other <= one for other in lengths) >= percent * len(lengths)]
+        enough = [
+            length for length in lengths if 100 * sum(other <= length for other in lengths) >= percent * len(lengths)
+        ]
         assert quantiles[f"p{percent:02d}"] == min(enough)
 
 

@@ -127,10 +127,10 @@ def kinds_of(texts: tuple[str, ...]) -> dict[str, list[str]]:
     labels = [("wax", "honey")[row % 2] for row in range(len(texts))]
     frames = {"default": {"test": pl.LazyFrame({"sentences": texts, "labels": labels})}}
     kinds: dict[str, list[str]] = {text: [] for text in texts}
-    for one in audit_tables(TASKS["Clustering"], frames, ("test",)):
-        if one.finding.kind in OF_ONE_TEXT:
-            for position in one.rows.collect()["position"]:
-                kinds[texts[position]].append(one.finding.kind)
+    for table in audit_tables(TASKS["Clustering"], frames, ("test",)):
+        if table.finding.kind in OF_ONE_TEXT:
+            for position in table.rows.collect()["position"]:
+                kinds[texts[position]].append(table.finding.kind)
     return kinds
 
 
@@ -233,11 +233,13 @@ def test_all_rows_are_checked_and_short_texts_too(monkeypatch: pytest.MonkeyPatc
     table = pl.DataFrame({"sentences": texts, "labels": ["a", "b", "a", "b", "a", "b"]})
     frames = {"default": {"test": table.lazy()}}
     findings = audit_rows(tasks.Clustering(), frames, ("test",), ("rus-Cyrl",))
-    assert [one for one in findings if one.kind == "wrong_script"] == [
+    assert [finding for finding in findings if finding.kind == "wrong_script"] == [
         Finding("wrong_script", "warning", "default", "test", "sentences", 2, 2 / 6, row_names(table, 2, 4))
     ]
     findings = audit_rows(tasks.Clustering(), frames, ("test",))
-    assert not [one for one in findings if one.kind == "wrong_script"], "without languages, scripts are unknown"
+    assert not [finding for finding in findings if finding.kind == "wrong_script"], (
+        "without languages, scripts are unknown"
+    )
 
 
 def test_each_side_of_a_bitext_has_its_own_script() -> None:
@@ -245,7 +247,7 @@ def test_each_side_of_a_bitext_has_its_own_script() -> None:
 
     def found(pair: str, *languages: str) -> dict[str, tuple[str, ...]]:
         findings = audit_rows(tasks.BitextMining(pair), {pair: {"test": table.lazy()}}, ("test",), languages)
-        return {one.column: one.examples for one in findings if one.kind == "wrong_script"}
+        return {finding.column: finding.examples for finding in findings if finding.kind == "wrong_script"}
 
     assert found("en-ru", "eng-Latn", "rus-Cyrl") == {"sentence1": ("c",), "sentence2": ("b",)}
     assert found("en-ru") == {"sentence1": ("c",), "sentence2": ("b",)}
@@ -261,5 +263,5 @@ def test_each_column_and_the_title_of_a_document_count() -> None:
     }
     tables = {config: {"test": frame} for config, frame in frames.items()}
     findings = audit_rows(tasks.Retrieval(), tables, ("test",), ("rus-Cyrl",))
-    found = {one.location: one.examples for one in findings if one.kind == "wrong_script"}
+    found = {finding.location: finding.examples for finding in findings if finding.kind == "wrong_script"}
     assert found == {"corpus/test.text": ("d2",), "queries/test.text": ("q2",)}

@@ -195,7 +195,9 @@ def test_published_figures_are_compared_line_by_line(contact: Contact) -> None:
 def test_dropped_rows_and_findings_are_reported_without_examples(contact: Contact) -> None:
     entry = contact.entry("rubq-retrieval")
     assert {"reason": "no paragraph answers the question", "count": 4, "split": "test"} in entry["dropped"]
-    keys = {key for one in contact.report["datasets"].values() for finding in one["findings"] for key in finding}
+    keys = {
+        key for dataset in contact.report["datasets"].values() for finding in dataset["findings"] for key in finding
+    }
     assert keys == {"kind", "severity", "location", "count", "share", "detail", "known"}
 
 

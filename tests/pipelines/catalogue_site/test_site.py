@@ -105,7 +105,9 @@ def test_the_rows_of_a_release_are_in_its_pages(site: Path, releases: Path) -> N
 
 def test_the_rows_of_a_leak_are_listed_with_their_twins(site: Path) -> None:
     page_dir = site / CEDR / "1.0.0"
-    leak = next(one for one in data_of(page_dir / "findings.html")["findings"] if one["kind"] == "split_leak")
+    leak = next(
+        finding for finding in data_of(page_dir / "findings.html")["findings"] if finding["kind"] == "split_leak"
+    )
     records = read_records(page_dir, leak["list"]["folder"])
     assert len(records) == leak["list"]["records"]
     assert (LEAK, "train", LEAK) in [(record[2][0], record[4], record[5][0]) for record in records]
@@ -293,7 +295,7 @@ def test_json_output_names_the_index_and_the_releases(
     assert run(monkeypatch, f"{CEDR}@1.0.0", "--releases", releases, "--output", tmp_path / "site", "--json") == 0
     result = json.loads(capsys.readouterr().out)
     assert result["index"] == str(tmp_path / "site" / "index.html")
-    assert [one["release"] for one in result["releases"]] == [f"{CEDR}@1.0.0"]
+    assert [release["release"] for release in result["releases"]] == [f"{CEDR}@1.0.0"]
 
 
 def test_batches_are_as_large_as_a_row_group() -> None:

@@ -193,7 +193,7 @@ def test_several_releases_become_one_mixture_with_weights_over_all(tmp_path: Pat
     second = write_training_release(tmp_path, {"news": rows}, dataset="other-contrastive", sample=True)
     record = export([first, second], tmp_path / "to", CHOICES["sentence-transformers"]).record
     assert [one["weight"] for one in record["sets"]] == [0.25, 0.75]
-    assert [(one["dataset"], one["sample"]) for one in record["releases"]] == [
+    assert [(release["dataset"], release["sample"]) for release in record["releases"]] == [
         ("toy-contrastive", False),
         ("other-contrastive", True),
     ]

@@ -81,7 +81,7 @@ def test_prompts_weights_and_files_are_in_training_json(release_dir: Path, tmp_p
     export([release_dir], tmp_path / "to", COLUMNS)
     training = json.loads((tmp_path / "to" / TRAINING).read_text("utf-8"))
     assert training["datasets"]["faq"] == {"file": "data/faq.parquet", "rows": 2, "weight": 0.4}
-    assert sum(one["weight"] for one in training["datasets"].values()) == pytest.approx(1)
+    assert sum(dataset["weight"] for dataset in training["datasets"].values()) == pytest.approx(1)
     assert training["prompts"]["faq.3-negatives"] == {
         "anchor": "search_query: ",
         **dict.fromkeys(("positive", "negative_1", "negative_2", "negative_3"), "search_document: "),
@@ -247,7 +247,9 @@ def release_rows(release_dir: Path, table: Table) -> list[dict[str, Any]]:
 def test_a_trainer_is_a_record_with_a_template_and_a_row_in_the_documentation() -> None:
     templates = {path.name.removesuffix(".md.jinja") for path in (EXPORTING / "readme").iterdir()}
     assert {trainer.name for trainer in TRAINERS} == templates
-    table = "\n".join(f"| `{one.name}` | {one.files} | {one.row} | {one.prefix} |" for one in TRAINERS)
+    table = "\n".join(
+        f"| `{trainer.name}` | {trainer.files} | {trainer.row} | {trainer.prefix} |" for trainer in TRAINERS
+    )
     assert f"{table}\n" in TRAINING_PAGE.read_text("utf-8"), f"put this table into docs/training.md:\n{table}"
 
 

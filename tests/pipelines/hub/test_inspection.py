@@ -54,7 +54,8 @@ def edited_card_with_its_digest(tree: dict[str, bytes]) -> dict[str, bytes | Non
     card = tree["README.md"] + b"One more line.\n"
     manifest = decode(tree["manifest.json"], "the Hub")
     documents = tuple(
-        folder.describe_document(one.path, card) if one.path == "README.md" else one for one in manifest.documents
+        folder.describe_document(document.path, card) if document.path == "README.md" else document
+        for document in manifest.documents
     )
     return {"README.md": card, "manifest.json": encode(replace(manifest, documents=documents))}
 
@@ -213,8 +214,8 @@ def test_check_names_what_a_repository_shows_beside_the_release_and_exits_with_1
     publish(hub, *first(releases()), options)
     change(hub, edit)
     connection = connect(hub)
-    monkeypatch.setattr("pipelines.checking.checks.client.connect", lambda: connection)
-    monkeypatch.setattr("pipelines.checking.checks.default_cache", lambda: options.cache)
+    monkeypatch.setattr("pipelines.checking.targets.client.connect", lambda: connection)
+    monkeypatch.setattr("pipelines.checking.targets.default_cache", lambda: options.cache)
     codes, problems = [], []
     for name in (REPO, f"{REPO}@v1.0.0"):
         monkeypatch.setattr(sys, "argv", ["check", name, "--json"])

@@ -83,7 +83,7 @@ def test_a_version_without_croissant_does_not_keep_that_of_the_version_before(
     dataset, outcomes = first_published
     assert hub.tree(REPO)["croissant.json"] == (outcomes["1.0.0"].release_dir / "croissant.json").read_bytes()
     old = make(dataset, "2.0.0", settings)
-    documents = tuple(one for one in old.manifest.documents if one.path != "croissant.json")
+    documents = tuple(document for document in old.manifest.documents if document.path != "croissant.json")
     (old.release_dir / "manifest.json").write_bytes(encode(replace(old.manifest, documents=documents)))
     (old.release_dir / "croissant.json").unlink()
     assert publish(hub, dataset, old, options).state == "published"
@@ -96,7 +96,7 @@ def test_a_croissant_of_somebody_else_is_replaced_and_the_plan_says_so(
 ) -> None:
     dataset, outcomes = releases()
     old = make(dataset, "1.0.0", settings)
-    documents = tuple(one for one in old.manifest.documents if one.path != "croissant.json")
+    documents = tuple(document for document in old.manifest.documents if document.path != "croissant.json")
     (old.release_dir / "manifest.json").write_bytes(encode(replace(old.manifest, documents=documents)))
     publish(hub, dataset, old, options)
     assert "croissant.json" not in hub.tree(REPO)

@@ -25,7 +25,7 @@ def check(data: object, **options: Any) -> Check:
 
 
 def kinds(result: Check) -> list[tuple[str, str, int]]:
-    return sorted((one.kind, one.location, one.count) for one in result.findings)
+    return sorted((finding.kind, finding.location, finding.count) for finding in result.findings)
 
 
 def class_labels(rows: dict[str, list[Any]]) -> datasets.Dataset:
@@ -50,7 +50,7 @@ def test_frames_of_every_library_are_checked_alike(make_frame: Callable[[dict[st
     result = check({"train": make_frame(ROWS), "test": make_frame(ROWS)}, language="eng-Latn")
     assert result.task == "Classification"
     assert ("conflicting_label", "default/train.label", 1) in kinds(result)
-    assert [one.count for one in result.findings if one.kind == "split_leak"] == [2]
+    assert [finding.count for finding in result.findings if finding.kind == "split_leak"] == [2]
     assert result.verdict.state == "compromised"
     assert result.problems == ()
 
@@ -95,7 +95,7 @@ def test_a_file_in_no_format_of_data_is_an_error_that_lists_the_formats(tmp_path
 
 
 def test_one_frame_is_the_train_split_and_a_dataset_keeps_its_own() -> None:
-    assert {one.split for one in check(pl.DataFrame(ROWS)).findings} == {"train"}
+    assert {finding.split for finding in check(pl.DataFrame(ROWS)).findings} == {"train"}
     dataset = datasets.Dataset.from_dict({"sentence1": ["a"], "sentence2": ["b"], "score": [1.0]}, split="validation")
     assert {table["split"] for table in check(dataset).report["tables"]} == {"validation"}
     loaded = datasets.DatasetDict({"train": datasets.Dataset.from_dict(ROWS), "test": datasets.Dataset.from_dict(ROWS)})
@@ -111,7 +111,7 @@ def test_corpus_queries_and_judgements_need_no_split() -> None:
         },
     )
     assert result.task == "Retrieval"
-    assert "dangling_qrel" in {one.kind for one in result.findings}
+    assert "dangling_qrel" in {finding.kind for finding in result.findings}
     assert result.verdict.state == "defective"
 
 
@@ -172,7 +172,7 @@ def test_several_subsets_are_a_choice_to_make(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="several subsets") as raised:
             check(data)
         assert raised.value.found == "en, ru"
-        assert {one.config for one in check(data, subset="ru").findings} == {"ru"}
+        assert {finding.config for finding in check(data, subset="ru").findings} == {"ru"}
 
 
 def test_a_release_is_verified_by_record_by_folder_and_by_name(
@@ -203,7 +203,10 @@ def test_two_releases_are_compared_by_record_by_folder_and_by_name(
     old, new = (golden_release("cedr-classification", version) for version in ("1.0.0", "3.0.0"))
     difference = checks.diff(Release(old.release_dir, old.manifest), new.release_dir, output=None)
     assert not difference.same
-    assert {(one.split, one.before, one.after) for one in difference.tables} == {("train", 32, 23), ("test", 15, 14)}
+    assert {(table.split, table.before, table.after) for table in difference.tables} == {
+        ("train", 32, 23),
+        ("test", 15, 14),
+    }
     assert "default/train: changed, 32 -> 23 rows, 0 added, 9 removed, 0 changed" in repr(difference)
     copy_terra(cache / "releases")
     assert checks.diff("terra@1.0.0", releases.load("terra"), output=None).same

@@ -126,7 +126,7 @@ CLASSIFICATION = tasks.Classification(labels=("bad", "good"), splits=("train", "
 
 
 def quotes(task: tasks.Task, frames: dict[str, dict[str, pl.LazyFrame]], kind: str) -> list[Quote | None]:
-    found = [one for one in audit_tables(task, frames, task.splits) if one.finding.kind == kind]
+    found = [table for table in audit_tables(task, frames, task.splits) if table.finding.kind == kind]
     return list(quote_findings(task, frames, found))
 
 

@@ -39,7 +39,7 @@ def test_every_release_loads_as_its_manifest_says(golden_release: Any, name: str
 
 def test_a_table_that_loads_under_the_name_of_no_subset_is_missing(golden_release: Any) -> None:
     manifest, front_matter = release_of(golden_release, "miracl-retrieval-ru")
-    front_matter["configs"] = [one for one in front_matter["configs"] if one["config_name"] != "ru-corpus"]
+    front_matter["configs"] = [config for config in front_matter["configs"] if config["config_name"] != "ru-corpus"]
     found = find_loading_faults(listing(manifest), card_of(front_matter), manifest, "org/miracl-retrieval-ru")
     assert found == ["the config corpus would not be loaded"]
 

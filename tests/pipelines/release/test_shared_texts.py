@@ -57,7 +57,9 @@ def test_the_card_of_a_compared_release_quotes_the_map(monkeypatch: pytest.Monke
 
 
 def test_the_committed_map_has_a_text_that_paraphraser_and_the_russian_sts_benchmark_share() -> None:
-    digests = [one["content_sha256"] for one in read_map()["datasets"] if one["dataset"] == "ru-paraphraser-sts"]
+    digests = [
+        dataset["content_sha256"] for dataset in read_map()["datasets"] if dataset["dataset"] == "ru-paraphraser-sts"
+    ]
     for digest in digests:
         comparison = shared_with_others("ru-paraphraser-sts", digest)
         assert comparison is not None

@@ -66,7 +66,7 @@ def test_a_new_dataset_builds_as_it_is_written_and_lacks_only_what_a_person_must
     own = [row for row in built if row["dataset"].startswith(name.replace("_", "-"))]
     assert [(row["state"], row["sample"]) for row in own] == [("built", True)]
     assert all(own[0]["rows"].values())
-    assert [one for one in own[0]["findings"] if one["severity"] in ("error", "warning")] == []
+    assert [finding for finding in own[0]["findings"] if finding["severity"] in ("error", "warning")] == []
     others = {(level, what) for level, what in results["gaps"][name] if what != NOT_WRITTEN}
     expected = {("finish", f"{own[0]['dataset']}@1.0.0 has no expected rows"), ("later", "no digest is known")}
     assert others == expected

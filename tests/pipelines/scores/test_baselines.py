@@ -72,8 +72,10 @@ def test_the_baselines_of_a_golden_sample_are_these(
     release = golden_release(name, version)
     frames = folder.scan_tables(release.release_dir, release.manifest.tables)
     found = compute_baselines(definition_of(name).dataset.task, frames)
-    assert {one.name: one.score for one in found.baselines} == GOLDEN[name, version]
-    assert [one.name for one in found.baselines] == [one for one in BASELINES if one in GOLDEN[name, version]]
+    assert {baseline.name: baseline.score for baseline in found.baselines} == GOLDEN[name, version]
+    assert [baseline.name for baseline in found.baselines] == [
+        baseline for baseline in BASELINES if baseline in GOLDEN[name, version]
+    ]
 
 
 def run_process(rows: int, **variables: str) -> list[str]:

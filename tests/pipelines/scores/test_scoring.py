@@ -35,7 +35,12 @@ def test_scores_get_into_folder_card_and_manifest_and_the_rows_stay(outcome: Bui
     changed = {path for path in after if after[path] != before.get(path)}
     assert changed == {"README.md", "scores.json", "manifest.json"}
     assert b"## Scores" in after["README.md"]
-    assert [one.path for one in manifest.documents] == ["README.md", "statistics.json", "croissant.json", "scores.json"]
+    assert [document.path for document in manifest.documents] == [
+        "README.md",
+        "statistics.json",
+        "croissant.json",
+        "scores.json",
+    ]
     assert manifest.content_sha256 == outcome.manifest.content_sha256
     assert verify_release(outcome.release_dir, manifest) == []
     assert folder.find_damage(outcome.release_dir, manifest) == []

@@ -9,15 +9,15 @@ from tests.support.made_texts import COLOURS, default, digit, retrieval, sentenc
 
 
 def scores(found: Baselines) -> dict[str, float]:
-    return {one.name: one.score for one in found.baselines}
+    return {baseline.name: baseline.score for baseline in found.baselines}
 
 
 def areas(found: Baselines) -> dict[str, float | None]:
-    return {one.name: one.auc for one in found.baselines}
+    return {baseline.name: baseline.auc for baseline in found.baselines}
 
 
 def shortcuts(found: Baselines) -> list[str]:
-    return [one.baseline for one in found.shortcuts]
+    return [shortcut.baseline for shortcut in found.shortcuts]
 
 
 def labelled(
@@ -68,13 +68,15 @@ def test_of_a_large_train_split_some_rows_are_learned_from_and_all_are_counted(m
     found = classify(telling=True)
     assert scores(found)["tfidf"] > 90
     assert scores(found)["majority"] == 50
-    assert {one.detail for one in found.baselines if one.labels == "all"} == {"learns from 60 of 120 train rows"}
+    assert {baseline.detail for baseline in found.baselines if baseline.labels == "all"} == {
+        "learns from 60 of 120 train rows"
+    }
 
 
 def test_without_a_train_split_models_learn_from_the_other_folds() -> None:
     found = compute_baselines(CLASSIFICATION, default(test=labelled("test", 100, telling=True)))
     assert scores(found)["tfidf"] == 100
-    assert {one.detail for one in found.baselines if one.labels == "all"} == {
+    assert {baseline.detail for baseline in found.baselines if baseline.labels == "all"} == {
         "learns from the other folds of the same split"
     }
 
@@ -152,7 +154,7 @@ def test_an_answer_that_the_query_names_first_is_found() -> None:
 def test_of_a_large_corpus_words_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipelines.scores.retrieval.MAX_DOCUMENTS", 3)
     found = compute_baselines(tasks.Retrieval(), retrieval(["a", "b", "c", "d"], ["a"], [0]))
-    assert [one.name for one in found.baselines] == ["chance"]
+    assert [baseline.name for baseline in found.baselines] == ["chance"]
     assert found.baselines[0].detail == "words were not compared: 4 documents, more than 3"
 
 
