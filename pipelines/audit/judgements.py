@@ -22,8 +22,7 @@ from pipelines.audit.shortcuts import number_groups
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.survey import Surveys, texts_key
 from pipelines.audit.tables import Frames, Location, model_input, read_column, row_id
-from pipelines.audit.text_patterns import CHARACTER, suspects
-from pipelines.audit.texts import TEXT_CONDITIONS, TextForms
+from pipelines.audit.texts import CHARACTER, TEXT_CONDITIONS, TextForms, suspects
 
 ANY_ORDER_DETAIL = "with the two texts in either order"
 
@@ -337,11 +336,11 @@ def _find_text_conditions(
     text, suspect = pl.col("text"), pl.col("suspect")
     forms = TextForms(received=text, own=text, suspect=suspect, of_retrieval=True)
     distinct = documents.select(text.unique()).with_columns(suspect=suspects(text))
-    conditions = {f"{kind} {part}": applies(forms) for (kind, part), applies in TEXT_CONDITIONS.items()}
+    conditions = {f"{condition.kind} {condition.part}": condition.applies(forms) for condition in TEXT_CONDITIONS}
     marked = distinct.select("text", **conditions).filter(pl.any_horizontal(list(conditions)))
     marked = documents.select("position", "text").join(marked, on="text").drop("text")
     findings = []
-    for kind in dict.fromkeys(kind for kind, _ in TEXT_CONDITIONS):
+    for kind in dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS):
         columns = [column for column in conditions if column.startswith(f"{kind} ")]
         positions = marked.filter(pl.any_horizontal(columns))["position"].unique()
         findings += findings_where(kind, location, rows, _is_in(positions), detail=detail)

@@ -13,8 +13,14 @@ from builders.shaping.labels import label_key
 from builders.shaping.text import WHITE_SPACE
 from pipelines.audit.shortcuts import OVERLAP, measure_overlap
 from pipelines.audit.tables import Frames, collision_free_seed, model_inputs, text_layouts
-from pipelines.audit.text_patterns import suspects
-from pipelines.audit.texts import TEXT_CONDITIONS, WRONG_SCRIPT, TextForms, condition_column, script_conditions
+from pipelines.audit.texts import (
+    TEXT_CONDITIONS,
+    WRONG_SCRIPT,
+    TextForms,
+    condition_column,
+    script_conditions,
+    suspects,
+)
 from pipelines.process.stages import stage
 
 Surveys = Mapping[str, pl.DataFrame]  # split -> survey, of the tables of one config
@@ -107,7 +113,8 @@ def first_rows(survey: pl.DataFrame) -> pl.DataFrame:
 def _text_columns(column: str, text: TextForms, seed: int) -> dict[str, pl.Expr]:
     measures = {f"hash {column}": text.received.hash(seed), f"length {column}": text.received.str.len_chars()}
     return measures | {
-        condition_column(kind, part, column): applies(text) for (kind, part), applies in TEXT_CONDITIONS.items()
+        condition_column(condition.kind, condition.part, column): condition.applies(text)
+        for condition in TEXT_CONDITIONS
     }
 
 

@@ -1,24 +1,125 @@
 """Findings about a text by itself: empty, short, far too long, in a wrong language or script, with traces of processing.
 
-A new kind of finding that one text decides on its own is an entry in `TEXT_CONDITIONS` and in `KINDS`; a pattern that it looks
-for belongs in text_patterns.
+A new kind of finding that one text decides on its own is an entry in `TEXT_CONDITIONS` and a record in cards/kinds.py.
+
+Patterns are regular expressions as polars reads them (Rust: no look-around), each for `str.contains`. One pass over a text
+answers whether any of them occurs, at about 1.5 ns a byte; a pass for each pattern costs as much again. So `suspects` looks for
+all of them at once, and the patterns are then searched one by one in the few texts that it leaves.
 """
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
+from html.entities import name2codepoint
 
 import polars as pl
 
 from builders import tasks
-from builders.shaping.text import is_mojibake
+from builders.shaping.text import MOJIBAKE_PATTERNS, WHITE_SPACE, is_mojibake
 from cards.front_matter import LANGUAGES, language
-from cards.kinds import LENGTH_OUTLIER_FACTOR
-from pipelines.audit import text_patterns as patterns
+from cards.kinds import LENGTH_OUTLIER_FACTOR, MIN_SENTENCE
 from pipelines.audit.findings import FindingRows, findings_where
 from pipelines.audit.languages import foreign_languages
 from pipelines.audit.tables import Location, model_inputs
-from pipelines.audit.text_patterns import has_lookalike_word, repeats_a_sentence
+
+_ELEMENTS = (
+    "a|abbr|article|aside|b|big|blockquote|body|br|button|center|cite|code|dd|del|div|dl|dt|em|embed|figcaption|figure|font"
+    "|footer|form|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|label|li|main|meta|nav|nobr|noscript|ol|option|p"
+    "|pre|s|script|section|select|small|span|strike|strong|style|sub|sup|table|tbody|td|textarea|tfoot|th|thead|title|tr|u|ul"
+)
+# All lower or all upper case. `link` only with an attribute: without one it says nothing in HTML, and `<Link>` and `<link>` are
+# what people and models write in place of a link.
+_NAMES = f"{_ELEMENTS}|{_ELEMENTS.upper()}"
+_ENTITIES = "|".join(sorted(name2codepoint))
+HTML = (
+    rf"<(?:{_NAMES})(?:\s[^<>]*)?/?>|</\s*(?:{_NAMES})\s*>|<(?:link|LINK)\s[^<>]*>|<!--"
+    rf"|&(?:apos|{_ENTITIES}|#[0-9]{{1,7}}|#[xX][0-9a-fA-F]{{1,6}});"
+)
+ENCODING = r"[\x{80}-\x{9F}\x{FFFD}]|_x[0-9A-F]{4}_"
+
+# Soft hyphen, zero-width space, word joiner, byte order mark, Hangul filler, annotation marks: a tokenizer divides a word there.
+INVISIBLE = r"[\x{AD}\x{180E}\x{200B}\x{2060}-\x{2064}\x{206A}-\x{206F}\x{3164}\x{FEFF}\x{FFF9}-\x{FFFB}]"
+# Marks of the direction of writing. They belong in a text with letters that are written from right to left.
+BIDI = r"[\x{61C}\x{200E}\x{200F}\x{202A}-\x{202E}\x{2066}-\x{2069}]"
+RIGHT_TO_LEFT = r"[\p{Hebrew}\p{Arabic}\p{Syriac}\p{Thaana}\p{Nko}]"
+# Joiners, the emoji variation selector and tags. They belong after an emoji or a key, and joiners in the scripts that need them.
+_JOINED = (
+    r"\p{Emoji}\p{Emoji_Component}\p{Extended_Pictographic}\p{Arabic}\p{Syriac}\p{Mongolian}\p{Devanagari}\p{Bengali}\p{Gurmukhi}"
+    r"\p{Gujarati}\p{Oriya}\p{Tamil}\p{Telugu}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Khmer}\p{Myanmar}"
+)
+STRAY_JOINER = rf"(?:^|[^{_JOINED}])[\x{{200C}}\x{{200D}}\x{{FE0F}}\x{{E0020}}-\x{{E007F}}]"
+
+TREEBANK_BRACKET = "-[LR][RSC]B-"
+LINK_STUMP = r"(?:^|[^hHqQ])ttp?s?://"  # `ttp://`, `tts://`, `tt://`; not `mqtts://`
+
+E_MAIL = r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}"
+_NUMBER = (
+    r"\([0-9]{3}\) ?[0-9]{3}[-. ]?[0-9]{2}[-. ]?[0-9]{2}|[0-9]{3}[-.][0-9]{3}[-.][0-9]{4}"
+    r"|(?:8[ (-]{1,2}|\+7[ (-]{0,2})[0-9]{3}[ )-]{0,2}[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{2}"
+    r"|\+[0-9]{1,3}[ (-]{1,2}[0-9]{2,4}[ )-]{1,2}[0-9]{3,4}[ -]?[0-9]{2,4}(?:[ -]?[0-9]{2,4})?"
+)
+PHONE = rf"(?:^|[^0-9+.-]|[^0-9]-|\+?1[-. ])(?:{_NUMBER})(?:$|[^0-9-]|-[^0-9])"
+
+_ROLE = r"(?:Human|HUMAN|Assistant|ASSISTANT|Instruction|Input|### ?Response) ?:"
+ROLE = rf"(?:\n|[.!?] )[ \t]*{_ROLE}"
+TRANSCRIPT = rf"\A\s*{_ROLE}"
+
+# Each is decided by the first or the last few characters of a text, whereas stripping a text takes time for each of its bytes.
+_SPACE = "".join(f"\\x{{{ord(char):X}}}" for char in WHITE_SPACE)
+CHARACTER = f"[^{_SPACE}]"
+TWO_CHARACTERS = f"[^{_SPACE}][{_SPACE}]*[^{_SPACE}]"
+SPACE_FIRST = rf"\A[{_SPACE}]"
+SPACE_LAST = rf"[{_SPACE}]\z"
+DOUBLE_FULL_STOP = rf"(?:\A|[^.])\.\.[{_SPACE}]*\z"
+
+LATIN_BESIDE_CYRILLIC = r"[A-Za-z]\p{Cyrillic}|\p{Cyrillic}[A-Za-z]"
+
+
+# The same letters in both scripts, in the same order. A reader sees no difference; a tokenizer divides the word into pieces that
+# no model has learnt.
+LATIN = "aceijopxyABCEHIJKMOPTXY"
+CYRILLIC = "асеіјорхуАВСЕНІЈКМОРТХУ"
+
+_WORD = rf"[\p{{L}}\p{{M}}]*(?:{LATIN_BESIDE_CYRILLIC})[\p{{L}}\p{{M}}]*"
+# A lower-case word, also with a capital at its start, or one in capitals; not two words without a space (`idА`, `SkyТеперь`).
+_ONE_WORD = r"^(?:\p{Lu}?[\p{Ll}\p{M}]+|[\p{Lu}\p{M}]+)$"
+# Every letter of one of the scripts looks like one of the other; not `3D-шутер`, `PRщик` or `ахахf`.
+_MIXED = rf"^(?:[{LATIN}]|\p{{Cyrillic}})+$|^(?:[{CYRILLIC}]|\p{{Latin}})+$"
+
+
+def has_lookalike_word(text: pl.Expr) -> pl.Expr:
+    """Whether a word of a text mixes Latin and Cyrillic letters so that it looks like a word of one script (Boolean)."""
+    word = pl.element()
+    is_mixed = word.str.contains(_ONE_WORD) & word.str.contains(_MIXED)
+    return text.str.extract_all(_WORD).list.eval(is_mixed).list.any()
+
+
+_ODD = 0x9E3779B97F4A7C15  # 2^64 divided by the golden ratio: the products of small numbers differ in many bits
+_SENTENCE_BREAK = re.compile(r"(?<=[.!?…])\s+|\n+")
+_LONG_RUN = re.compile(rf"[^.!?\n]{{{MIN_SENTENCE}}}")
+
+
+def repeats_a_sentence(text: pl.Expr) -> pl.Expr:
+    """Whether a sentence with at least MIN_SENTENCE characters in a row other than `.!?` occurs twice in a text (Boolean)."""
+    return text.map_batches(_find_repeats, return_dtype=pl.Boolean, is_elementwise=True)
+
+
+def _find_repeats(texts: pl.Series) -> pl.Series:
+    """Only texts with an equal run of characters between `.`, `!`, `?` or line breaks, 1 in 1,000, are divided exactly."""
+    runs = texts.str.replace_all("[.!?]", "\n").str.split("\n").alias("run").to_frame().with_row_index("row")
+    is_long = pl.col("run").str.len_bytes() >= MIN_SENTENCE
+    # Equal numbers of two different runs are possible, and only cost a look at the text.
+    number = pl.col("run").str.strip_chars().hash() ^ (pl.col("row").cast(pl.UInt64) * _ODD)
+    numbers = runs.lazy().explode("run").filter(is_long).select("row", number=number).collect()
+    candidates = numbers.filter(numbers["number"].is_duplicated())["row"].unique()
+    repeats = [_repeats(text) for text in texts.gather(candidates)]
+    return pl.repeat(False, len(texts), dtype=pl.Boolean, eager=True).scatter(candidates, repeats)
+
+
+def _repeats(text: str) -> bool:
+    sentences = Counter(sentence.strip() for sentence in _SENTENCE_BREAK.split(text))
+    return any(count > 1 and _LONG_RUN.search(sentence) for sentence, count in sentences.items())
 
 
 @dataclass(frozen=True)
@@ -26,7 +127,7 @@ class TextForms:
     """The forms of a text that conditions use.
 
     received: what a model receives. own: the value of the column, which for a document lacks the title. suspect: received, or
-    empty if text_patterns has no pattern that occurs in it. of_retrieval: whether it is a document of a retrieval task.
+    empty if no pattern of a condition occurs in it. of_retrieval: whether it is a document of a retrieval task.
     """
 
     received: pl.Expr
@@ -36,49 +137,80 @@ class TextForms:
 
 
 def _is_empty(text: pl.Expr) -> pl.Expr:
-    return ~text.str.contains(patterns.CHARACTER)
+    return ~text.str.contains(CHARACTER)
+
+
+def _has_outer_space(text: pl.Expr) -> pl.Expr:
+    return text.str.contains(SPACE_FIRST) | text.str.contains(SPACE_LAST)
 
 
 def _has_stray_mark(suspect: pl.Expr) -> pl.Expr:
-    return suspect.str.contains(patterns.BIDI) & ~suspect.str.contains(patterns.RIGHT_TO_LEFT)
+    return suspect.str.contains(BIDI) & ~suspect.str.contains(RIGHT_TO_LEFT)
 
 
-# For each kind of finding that a text decides on its own, and for each part of it that the detail counts (empty if it has no
-# parts), whether it applies to the text. A part of a kind is counted on its own, and a text with two parts once for the kind.
-TEXT_CONDITIONS: Mapping[tuple[str, str], Callable[[TextForms], pl.Expr]] = MappingProxyType(
-    {
-        ("empty_text", ""): lambda text: _is_empty(text.received),
-        ("empty_text", "beside a title"): lambda text: _is_empty(text.own) & ~_is_empty(text.received),
-        ("mojibake", ""): lambda text: is_mojibake(text.suspect),
-        ("encoding_residue", ""): lambda text: text.suspect.str.contains(patterns.ENCODING),
-        ("html_residue", ""): lambda text: text.suspect.str.contains(patterns.HTML),
-        ("preprocessing_residue", "treebank brackets"): lambda text: text.suspect.str.contains(
-            patterns.TREEBANK_BRACKET
-        ),
-        ("preprocessing_residue", "link stumps"): lambda text: text.suspect.str.contains(patterns.LINK_STUMP),
-        ("invisible_character", ""): lambda text: (
-            text.suspect.str.contains(f"{patterns.INVISIBLE}|{patterns.STRAY_JOINER}") | _has_stray_mark(text.suspect)
-        ),
-        ("lookalike_word", ""): lambda text: has_lookalike_word(text.suspect),
-        ("short_text", ""): lambda text: (
-            ~_is_empty(text.received) & ~text.received.str.contains(patterns.TWO_CHARACTERS)
-        ),
-        ("surrounding_whitespace", ""): lambda text: (
-            ~_is_empty(text.received)
-            & (text.received.str.contains(patterns.SPACE_FIRST) | text.received.str.contains(patterns.SPACE_LAST))
-        ),
-        ("double_full_stop", ""): lambda text: text.received.str.contains(patterns.DOUBLE_FULL_STOP),
-        # The slowest condition by far, and an article may well quote itself: not worth the time in a corpus of millions.
-        ("repeated_sentence", ""): lambda text: (
-            pl.lit(value=False) if text.of_retrieval else repeats_a_sentence(text.received)
-        ),
-        ("personal_data", "e-mail addresses"): lambda text: text.suspect.str.contains(patterns.E_MAIL),
-        ("personal_data", "phone numbers"): lambda text: text.suspect.str.contains(patterns.PHONE),
-        ("prompt_residue", ""): lambda text: (
-            text.suspect.str.contains(patterns.ROLE) & ~text.suspect.str.contains(patterns.TRANSCRIPT)
-        ),
-    }
+@dataclass(frozen=True)
+class TextCondition:
+    """What makes a text by itself a finding.
+
+    kind: of the finding. part: of the kind, where its detail counts several, each by itself; a text with two of them counts once.
+    pattern: what occurs in each such text, if anything; a card quotes the text from there. test: whether the condition applies,
+    by default where the pattern occurs.
+    """
+
+    kind: str
+    part: str = ""
+    pattern: str = ""
+    test: Callable[[TextForms], pl.Expr] | None = None
+
+    def applies(self, text: TextForms) -> pl.Expr:
+        """Whether the condition applies (Boolean)."""
+        return self.test(text) if self.test else text.suspect.str.contains(self.pattern)
+
+
+TEXT_CONDITIONS = (
+    TextCondition("empty_text", test=lambda text: _is_empty(text.received)),
+    TextCondition("empty_text", "beside a title", test=lambda text: _is_empty(text.own) & ~_is_empty(text.received)),
+    TextCondition("mojibake", pattern="|".join(MOJIBAKE_PATTERNS), test=lambda text: is_mojibake(text.suspect)),
+    TextCondition("encoding_residue", pattern=ENCODING),
+    TextCondition("html_residue", pattern=HTML),
+    TextCondition("preprocessing_residue", "treebank brackets", TREEBANK_BRACKET),
+    TextCondition("preprocessing_residue", "link stumps", LINK_STUMP),
+    TextCondition(
+        "invisible_character",
+        pattern=f"{INVISIBLE}|{BIDI}|{STRAY_JOINER}",
+        test=lambda text: text.suspect.str.contains(f"{INVISIBLE}|{STRAY_JOINER}") | _has_stray_mark(text.suspect),
+    ),
+    TextCondition("lookalike_word", pattern=LATIN_BESIDE_CYRILLIC, test=lambda text: has_lookalike_word(text.suspect)),
+    TextCondition(
+        "short_text", test=lambda text: ~_is_empty(text.received) & ~text.received.str.contains(TWO_CHARACTERS)
+    ),
+    TextCondition(
+        "surrounding_whitespace", test=lambda text: ~_is_empty(text.received) & _has_outer_space(text.received)
+    ),
+    TextCondition("double_full_stop", pattern=DOUBLE_FULL_STOP),
+    # The slowest condition by far, and an article may well quote itself: not worth the time in a corpus of millions.
+    TextCondition(
+        "repeated_sentence",
+        test=lambda text: pl.lit(value=False) if text.of_retrieval else repeats_a_sentence(text.received),
+    ),
+    TextCondition("personal_data", "e-mail addresses", E_MAIL),
+    TextCondition("personal_data", "phone numbers", PHONE),
+    TextCondition(
+        "prompt_residue",
+        pattern=ROLE,
+        test=lambda text: text.suspect.str.contains(ROLE) & ~text.suspect.str.contains(TRANSCRIPT),
+    ),
 )
+PATTERNS = {
+    kind: "|".join(other.pattern for other in TEXT_CONDITIONS if other.kind == kind)
+    for kind in dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS if condition.pattern)
+}
+_ALL = "|".join(PATTERNS.values())
+
+
+def suspects(text: pl.Expr) -> pl.Expr:
+    """The texts in which one of the patterns occurs; every other text is empty."""
+    return pl.when(text.str.contains(_ALL)).then(text).otherwise(pl.lit(""))
 
 
 def condition_column(kind: str, part: str, column: str) -> str:
@@ -91,7 +223,7 @@ def audit_texts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[
     findings = []
     for column in layout.text:
         location = (layout.config, split, column)
-        for kind in dict.fromkeys(kind for kind, _ in TEXT_CONDITIONS):
+        for kind in dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS):
             findings += _find_condition(kind, survey, location)
         findings += _find_length_outliers(survey, f"length {column}", location)
     return findings
@@ -99,7 +231,8 @@ def audit_texts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[
 
 def _find_condition(kind: str, survey: pl.DataFrame, location: Location) -> list[FindingRows]:
     """The finding for the texts to which a part of a kind applies; its detail counts the parts that have a name."""
-    columns = {part: condition_column(kind, part, location[2]) for other, part in TEXT_CONDITIONS if other == kind}
+    parts = [condition.part for condition in TEXT_CONDITIONS if condition.kind == kind]
+    columns = {part: condition_column(kind, part, location[2]) for part in parts}
     counts = {part: survey[column].sum() for part, column in columns.items()}
     if not any(counts.values()):
         return []

@@ -17,12 +17,11 @@ import polars as pl
 
 from builders import tasks
 from builders.shaping.sampling import hash_order
-from builders.shaping.text import MOJIBAKE_PATTERNS
 from cards.evidence import Quote
 from cards.kinds import find_kind
-from pipelines.audit import text_patterns
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.tables import Frames, model_input, model_inputs
+from pipelines.audit.texts import PATTERNS
 
 SEED = "example"
 ROWS = 5
@@ -134,17 +133,6 @@ def _around_queries(frames: Frames, split: str, queries: list[dict[str, Any]]) -
 
 BETWEEN = " ↔ "  # the two texts of a pair
 Place = tuple[str, str, int, str]  # config, split, position in the table, column; '' for all texts of the row
-# Where in a text the problem is, for kinds that a pattern finds; a long text is quoted from a little before it.
-PATTERNS = {
-    "html_residue": text_patterns.HTML,
-    "encoding_residue": text_patterns.ENCODING,
-    "invisible_character": f"{text_patterns.INVISIBLE}|{text_patterns.BIDI}|{text_patterns.STRAY_JOINER}",
-    "mojibake": "|".join(MOJIBAKE_PATTERNS),
-    "preprocessing_residue": f"{text_patterns.TREEBANK_BRACKET}|{text_patterns.LINK_STUMP}",
-    "lookalike_word": text_patterns.LATIN_BESIDE_CYRILLIC,
-    "prompt_residue": text_patterns.ROLE,
-    "double_full_stop": text_patterns.DOUBLE_FULL_STOP,
-}
 BEFORE = 30  # characters of a text before what a pattern finds
 SPACE = "␣"  # white space around a text, which nobody would see
 END = 60  # characters of a long text that ends with white space

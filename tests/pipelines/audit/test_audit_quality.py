@@ -15,7 +15,9 @@ def test_every_kind_is_planted() -> None:
 
 
 # What a row shows by itself, as test_quality, test_texts and test_integrity have it in CI.
-OF_ONE_ROW = {kind for kind, _ in TEXT_CONDITIONS} | {kind for kind in KINDS if KINDS[kind].severity == "error"}
+OF_ONE_ROW = {condition.kind for condition in TEXT_CONDITIONS} | {
+    kind for kind in KINDS if KINDS[kind].severity == "error"
+}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pipelines.audit.texts import DEFAULTS, SCRIPTS, TEXT_CONDITIONS, in_wrong_s
 from tests.support.tables import TASKS, audit_rows, row_names
 
 # Some of the texts here have white space around them.
-OF_ONE_TEXT = {"length_outlier", *(kind for kind, _ in TEXT_CONDITIONS)} - {"surrounding_whitespace"}
+OF_ONE_TEXT = {"length_outlier", *(condition.kind for condition in TEXT_CONDITIONS)} - {"surrounding_whitespace"}
 
 FOUND = {
     "html_residue": [
