@@ -22,21 +22,19 @@ from pipelines.decontamination.clean import DROP_SCHEMA
 from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
 from pipelines.decontamination.index_file import IndexTable, Lookup, in_groups, load_lookup, read_index_tables
 from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, open_texts, write_texts
-from pipelines.decontamination.matching import KINDS, MATCH_SCHEMA, TABLE_SCHEMA, THRESHOLD, find_matches, short_texts
+from pipelines.decontamination.matching import (
+    KINDS,
+    MATCH_SCHEMA,
+    TABLE_SCHEMA,
+    THRESHOLD,
+    BatchMatches,
+    find_matches,
+    short_texts,
+)
 from pipelines.process import installation
 from pipelines.process.files import file_sha256, replacing
 
 SHORT_SCHEMA = pl.Schema({"group": pl.Int64, "rows": pl.Int64})
-
-
-@dataclass(frozen=True)
-class PartitionMatches:
-    """What was found in a partition; matches, short, rows and texts as in BatchMatches, over all of its batches."""
-
-    matches: pl.DataFrame
-    short: pl.DataFrame
-    rows: int
-    texts: int
 
 
 def scan_partition(
@@ -70,11 +68,11 @@ def scan_partition(
     )
 
 
-def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[PartitionMatches]:
-    """What was found in each partition, in the order of the corpus. folder: the checkpoints of the scan."""
+def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[BatchMatches]:
+    """The matches of each partition, over all of its batches, in the order given. folder: the checkpoints of the scan."""
     for result in read_results(folder, partitions):
         matches, short = (pl.DataFrame(result[name][0].struct.unnest()) for name in ("matches", "short"))
-        yield PartitionMatches(matches, short, *result.select("rows", "texts").row(0))
+        yield BatchMatches(matches, short, *result.select("rows", "texts").row(0))
 
 
 @lru_cache(maxsize=1)
@@ -117,7 +115,7 @@ class Scan:
         """The partitions in such an order that their matches follow each other in the order of the contract."""
         return sorted(self.corpus.partitions, key=lambda one: (one.file.name.encode(), one.first_row, one.number))
 
-    def results(self) -> Iterator[PartitionMatches]:
+    def results(self) -> Iterator[BatchMatches]:
         """The results of `partitions`."""
         return read_scan(self.folder, self.partitions)
 
