@@ -86,8 +86,8 @@ def _scan(options: argparse.Namespace) -> int:
     from pipelines.decontamination.clean import check_target
     from pipelines.decontamination.engines import Engine
     from pipelines.decontamination.index_file import read_index_tables
-    from pipelines.decontamination.indexing import find_datasets, releases_at_hand
-    from pipelines.decontamination.pages import GRAMMAR, met_conditions
+    from pipelines.decontamination.indexing import available_releases, find_datasets
+    from pipelines.decontamination.pages import GRAMMAR, met_conditions, scan_page, scan_to_json
     from pipelines.decontamination.scans import open_scan, summarise
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import default_cache
@@ -100,16 +100,19 @@ def _scan(options: argparse.Namespace) -> int:
         corpus = open_corpus(options.corpus, options.text, releases=options.releases, cache=cache)
         if options.clean:
             check_target([file for file, _ in corpus.files], options.clean)
-        datasets = releases_at_hand(tables, options.releases)
+        datasets = available_releases(tables, options.releases)
         datasets += find_datasets(options.benchmark, options.releases, _foreign_options(options))
         scans = cache / "scans"
         with open_scan(corpus, options.index, datasets, engine, checkpoints=scans, threshold=options.threshold) as scan:
             summaries = summarise(scan)
             met = met_conditions(conditions, summaries)
             lines = _write(scan, summaries, options)
-    _print_scan(scan, summaries, lines, options)
-    if met:
-        command.print_page([f"fails on: {', '.join(met)}"] if not options.json else [])
+    if options.json:
+        for line in scan_to_json(summaries):
+            command.print_json(line)
+    else:
+        lines += [f"fails on: {', '.join(met)}"] if met else []
+        command.print_page([*scan_page(scan, summaries, width=command.width()), *lines])
     return int(bool(met))
 
 
@@ -117,7 +120,6 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
     """Write what the options ask for; returns a line for each output."""
     from pipelines.decontamination import pages
     from pipelines.decontamination.clean import write_clean
-    from pipelines.decontamination.pages import clean_page
     from pipelines.decontamination.scans import rows_to_drop, write_flags, write_matches
 
     lines = []
@@ -133,28 +135,19 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
     if options.clean:
         files = [file for file, _ in scan.corpus.files]
         clean = write_clean(files, rows_to_drop(scan), options.clean, jobs=options.jobs)
-        lines += clean_page(clean, options.clean)
+        lines += pages.clean_page(clean, options.clean)
     return lines
 
 
-def _print_scan(scan: Scan, summaries: list[TableSummary], lines: list[str], options: argparse.Namespace) -> None:
-    from pipelines.decontamination import pages as page
-
-    if options.json:
-        for line in page.scan_to_json(summaries):
-            command.print_json(line)
-    else:
-        command.print_page([*page.scan_page(scan, summaries, width=command.width()), *lines])
-
-
 def _map(options: argparse.Namespace) -> int:
+    from pipelines.checking.datasets import ForeignOptions
     from pipelines.decontamination import contamination_map
     from pipelines.decontamination.indexing import find_datasets
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import default_cache
 
     with show_stages("map"):
-        datasets = find_datasets(options.names, options.releases, _foreign_options(None))
+        datasets = find_datasets(options.names, options.releases, ForeignOptions())
         found = contamination_map.make_map(datasets, options.cache or default_cache())
     if options.output:
         contamination_map.write_map(found, options.output)
@@ -165,12 +158,10 @@ def _map(options: argparse.Namespace) -> int:
     return 0
 
 
-def _foreign_options(options: argparse.Namespace | None) -> ForeignOptions:
+def _foreign_options(options: argparse.Namespace) -> ForeignOptions:
     from pipelines.checking.columns import parse_column_map
     from pipelines.checking.datasets import ForeignOptions
 
-    if options is None:
-        return ForeignOptions()
     columns = parse_column_map(options.map)
     return ForeignOptions(options.task, tuple(options.language), tuple(options.subset), columns=columns)
 

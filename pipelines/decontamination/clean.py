@@ -5,7 +5,7 @@ borders of its row groups. A file is written by one process, so the bytes do not
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
@@ -80,7 +80,10 @@ def write_clean(files: Sequence[DataFile], drop: pl.DataFrame, target: Path, *, 
         staged_folder(target, "the clean corpus", marker=REPORT) as folder,
         stage("writing the clean corpus", total=sum(file.size for file in files), unit=BYTES) as advance,
     ):
-        written = list(_copy_all(work, folder, jobs, lambda copied: advance(copied[0].size)))
+        copy, processes = partial(_copy, folder=folder), max(1, min(jobs, len(work)))
+        written = workers.run_in_processes(
+            copy, work, processes, killed=_killed_too_often, on_end=lambda copied: advance(copied[0].size)
+        )
         counts = drop.unique().group_by("reason").len().sort("reason")
         clean = CleanCorpus(tuple(written), dict(counts.iter_rows()))
         write_json(folder / REPORT, _report(clean))
@@ -116,19 +119,6 @@ def _report(clean: CleanCorpus) -> dict[str, Any]:
         for one in sorted(clean.files, key=lambda one: one.relative)
     ]
     return {"rows": clean.rows, "kept": clean.kept, "dropped": clean.dropped, "files": files}
-
-
-def _copy_all(
-    work: Sequence[_FileWork], folder: Path, jobs: int, on_end: Callable[[_FileWork], None]
-) -> Iterator[CleanFile]:
-    """Write each file; yields them in order."""
-    processes, copy = min(jobs, len(work)), partial(_copy, folder=folder)
-    if processes > 1:
-        yield from workers.run_in_processes(copy, work, processes, killed=_killed_too_often, on_end=on_end)
-        return
-    for piece in work:
-        yield copy(piece)
-        on_end(piece)
 
 
 def _killed_too_often(work: _FileWork, attempts: int, found: str) -> DatasetError:

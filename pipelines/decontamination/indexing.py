@@ -237,8 +237,9 @@ def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int
     start = 0
     while len(batch := wanted.slice(start, BATCH_ROWS).collect(engine="streaming")):
         if row_name is None:
-            own = zip(digests[start:].tolist()[: len(batch)], copies[start:].tolist()[: len(batch)], strict=True)
-            row_names = pl.Series([f"{one:016x}" + (f"-{copy}" if copy > 1 else "") for one, copy in own])
+            own = slice(start, start + len(batch))
+            pairs = zip(digests[own].tolist(), copies[own].tolist(), strict=True)
+            row_names = pl.Series([f"{digest:016x}" + (f"-{copy}" if copy > 1 else "") for digest, copy in pairs])
         else:
             row_names = batch["__name"]
         positives = pl.repeat([], len(batch), dtype=pl.List(pl.UInt32), eager=True)
@@ -262,12 +263,8 @@ def _row_digests(frame: pl.LazyFrame) -> Array:
 
 def _copy_numbers(digests: Array) -> Array:
     """For each number, how many of its kind there are up to it: 1 for the first, 2 for the second."""
-    order = np.argsort(digests, kind="stable")
-    ordered = digests[order]
-    firsts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(order) else order
-    copies = np.empty(len(order), np.int64)
-    copies[order] = np.arange(1, len(order) + 1) - np.repeat(firsts, np.diff(np.append(firsts, len(order))))
-    return copies
+    copies = pl.DataFrame({"digest": digests}).select(pl.int_range(1, pl.len() + 1).over("digest"))
+    return copies.to_series().to_numpy()
 
 
 def _index_batch(source: _Source, batch: Batch) -> pa.RecordBatch:
@@ -436,7 +433,7 @@ def find_datasets(names: Sequence[str], releases: Path, options: ForeignOptions)
     return [one for datasets in found.values() for one in datasets]
 
 
-def releases_at_hand(tables: Iterable[IndexTable], releases: Path) -> list[IndexedDataset]:
+def available_releases(tables: Iterable[IndexTable], releases: Path) -> list[IndexedDataset]:
     """The releases that tables of an index are of, as far as they are below a folder, with the same content."""
     found = []
     for name, version, digest in dict.fromkeys(one.identity for one in tables):

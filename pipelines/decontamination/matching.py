@@ -199,13 +199,13 @@ def compare_near_texts(
     if source is not None and len(rows):
         different, inverse = np.unique(groups, return_inverse=True)
         given = source.texts(lookup.entries.values[lookup.entries.offsets[different]])
-        at_hand = given.is_not_null().to_numpy()[inverse]
-        own, own_inverse = np.unique(rows[at_hand], return_inverse=True)
-        positions = np.cumsum(given.is_not_null().to_numpy()) - 1
-        similarity[at_hand] = measure_similarity(
-            texts.gather(own), given.drop_nulls(), own_inverse, positions[inverse[at_hand]]
+        has_text = given.is_not_null().to_numpy()
+        is_estimated = ~has_text[inverse]
+        own, own_inverse = np.unique(rows[~is_estimated], return_inverse=True)
+        positions = np.cumsum(has_text) - 1
+        similarity[~is_estimated] = measure_similarity(
+            texts.gather(own), given.drop_nulls(), own_inverse, positions[inverse[~is_estimated]]
         )
-        is_estimated[at_hand] = False
     return similarity, is_estimated
 
 

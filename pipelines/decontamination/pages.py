@@ -115,7 +115,7 @@ def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
     if estimated := sum(one.estimated for one in summaries):
         todo = "put their releases below --releases, or name the datasets with --benchmark"
         said.append(f"estimated: {count(estimated, 'near row')}, as their texts are not available: {todo}")
-    elif absent := len({one.table.identity for one in summaries if not one.at_hand}):
+    elif absent := len({one.table.identity for one in summaries if not one.is_available}):
         said.append(f"the texts of {count(absent, 'dataset')} are not available: near-duplicates of them are estimated")
     if scan.threshold < THRESHOLD:
         recall = candidate_recall(scan.threshold) * 100
@@ -144,7 +144,7 @@ def scan_to_json(summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
     return [
         {key: getattr(one.table, key) for key in keys}
         | dict(one.kinds)
-        | {"share": one.share, "short": one.short, "estimated": one.estimated, "at_hand": one.at_hand}
+        | {"share": one.share, "short": one.short, "estimated": one.estimated, "at_hand": one.is_available}
         | {"units": dict(one.units)}
         for one in summaries
     ]
@@ -289,8 +289,8 @@ def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...
     for *values, row in chosen.select(*TABLE, "row").iter_rows():
         wanted.setdefault(tuple(values), set()).add(row)
     texts: dict[tuple[str, ...], str] = {}
-    for at, (indexed, at_hand) in enumerate(zip(scan.tables, scan.at_hand, strict=True)):
-        if indexed.key not in wanted or not at_hand:
+    for at, (indexed, is_available) in enumerate(zip(scan.tables, scan.available, strict=True)):
+        if indexed.key not in wanted or not is_available:
             continue
         entries = np.flatnonzero(lookup.index.table == at)
         names = pl.Series(lookup.index.rows.take(pa.array(entries)), dtype=pl.String)

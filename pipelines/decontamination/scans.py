@@ -5,6 +5,7 @@ index bounds: which of its rows were found.
 """
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -56,8 +57,8 @@ def scan_partition(
     find = partial(find_matches, lookup, source=source, threshold=threshold)
     found = list(map_in_order(find, read_partition(partition), threads=threads or pl.thread_pool_size()))
     matches = pl.concat([pl.DataFrame(schema=MATCH_SCHEMA), *(one.matches for one in found)])
-    short = pl.concat([pl.DataFrame(schema=SHORT_SCHEMA), *(one.short.cast(SHORT_SCHEMA) for one in found)])
-    short = short.group_by("group").agg(pl.col("rows").sum()).sort("group").cast(SHORT_SCHEMA)
+    short = pl.concat([pl.DataFrame(schema=SHORT_SCHEMA), *(one.short for one in found)])
+    short = short.group_by("group").agg(pl.col("rows").sum()).sort("group")
     return pl.DataFrame(
         {
             "matches": matches.to_struct().implode(),
@@ -98,13 +99,13 @@ MAX_WAITING = 500_000  # rows of partial sums before they are added up
 class Scan:
     """What a scan found.
 
-    tables: of the index. at_hand: for each, whether its texts are on this machine. folder: with the results of partitions. index,
-    texts: the files that the search read.
+    tables: of the index. available: for each, whether its texts are on this machine. folder: the one with the results of
+    partitions. index, texts: the files that the search read.
     """
 
     corpus: Corpus
     tables: tuple[IndexTable, ...]
-    at_hand: tuple[bool, ...]
+    available: tuple[bool, ...]
     threshold: float
     folder: Path = field(repr=False)
     index: Path = field(repr=False)
@@ -168,10 +169,10 @@ def open_scan(
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """
     tables, known = read_index_tables(index), {one.identity for one in datasets}
-    at_hand = tuple(one.identity in known for one in tables)
+    available = tuple(table.identity in known for table in tables)
     options = {
         "index": file_sha256(index),
-        "at_hand": at_hand,
+        "available": available,
         "threshold": threshold,
         "code": installation.describe(),
     }
@@ -180,13 +181,13 @@ def open_scan(
         tempfile.TemporaryDirectory(prefix=".texts-", dir=checkpoints.resolve()) as scratch,
         open_checkpoints(checkpoints, scan_digest(corpus.partitions, options)) as folder,
     ):
-        texts = Path(scratch) / "texts.arrow" if any(at_hand) else None
+        texts = Path(scratch) / "texts.arrow" if any(available) else None
         if texts is not None:
             write_texts(tables, datasets, texts)
         threads = 1 if engine.name == RAY else None  # a task of Ray has one processor
         work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold, threads=threads)
         run_partitions(corpus.partitions, work, engine, folder)
-        yield Scan(corpus, tables, at_hand, threshold, folder, index.resolve(), texts)
+        yield Scan(corpus, tables, available, threshold, folder, index.resolve(), texts)
 
 
 def _add_up(scan: Scan) -> Sums:
@@ -244,7 +245,7 @@ class TableSummary:
     """
 
     table: IndexTable
-    at_hand: bool
+    is_available: bool
     kinds: Mapping[str, int]
     units: Mapping[str, int]
     estimated: int
@@ -267,23 +268,21 @@ def summarise(scan: Scan) -> list[TableSummary]:
     strictest = pl.coalesce(pl.when(kind).then(pl.lit(kind)) for kind in KINDS)
     by_kind = _counts(found.with_columns(kind=strictest), "kind")
     by_unit = _counts(found, "unit")
-    estimated = _counts(found.filter("is_estimated"), "is_estimated")
-    alone = short.join(found, on=[*TABLE, "row"], how="anti").with_columns(one=pl.lit(1))
-    by_short = _counts(alone, "one")
+    estimated = _counts(found.filter("is_estimated"))
+    short_alone = _counts(short.join(found, on=[*TABLE, "row"], how="anti"))
     summaries = []
-    for table, at_hand in zip(scan.tables, scan.at_hand, strict=True):
+    for table, is_available in zip(scan.tables, scan.available, strict=True):
         key = table.key
-        kinds = {kind: by_kind.get((*key, kind), 0) for kind in KINDS}
-        units = {name: by_unit.get((*key, UNIT_RANKS[name]), 0) for name in WHOLE_UNITS}
-        short_rows, estimated_rows = by_short.get((*key, 1), 0), estimated.get((*key, True), 0)
-        summaries.append(TableSummary(table, at_hand, kinds, units, estimated_rows, short_rows))
+        kinds = {kind: by_kind[*key, kind] for kind in KINDS}
+        units = {name: by_unit[*key, UNIT_RANKS[name]] for name in WHOLE_UNITS}
+        summaries.append(TableSummary(table, is_available, kinds, units, estimated[key], short_alone[key]))
     return summaries
 
 
-def _counts(frame: pl.DataFrame, column: str) -> dict[tuple[Any, ...], int]:
-    """How many rows each table has with each value of a column."""
-    counted = frame.group_by(*TABLE, column).agg(__rows=pl.len())
-    return {row[:-1]: row[-1] for row in counted.iter_rows()}
+def _counts(frame: pl.DataFrame, *columns: str) -> Counter[tuple[Any, ...]]:
+    """How many rows each table has, for each choice of values of the columns."""
+    counted = frame.group_by(*TABLE, *columns).agg(__rows=pl.len())
+    return Counter({row[:-1]: row[-1] for row in counted.iter_rows()})
 
 
 def flagged_rows(scan: Scan) -> pl.DataFrame:

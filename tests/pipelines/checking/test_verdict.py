@@ -188,7 +188,7 @@ def test_a_condition_that_means_nothing_is_an_error_that_helps(grammar: Grammar,
 def test_a_condition_of_a_scan_is_met_from_its_share_of_the_rows_of_a_table_on(condition: str, *, met: bool) -> None:
     table = IndexTable("d", "1.0.0", "", "default", "test", "text", "STS", (), 100)
     kinds = {"exact": 2, "folded": 1, "near": 0, "contained": 0}
-    summary = TableSummary(table, at_hand=True, kinds=kinds, units={}, estimated=0, short=0)
+    summary = TableSummary(table, is_available=True, kinds=kinds, units={}, estimated=0, short=0)
     conditions = parse_conditions([condition], pages.GRAMMAR)
     assert pages.met_conditions(conditions, [summary]) == ([condition] if met else [])
     assert parse_conditions([], pages.GRAMMAR) == ()
