@@ -109,13 +109,13 @@ def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool
     from pipelines.checking import text
     from pipelines.checking.verdict import met_conditions
 
-    report, findings = result.report, [one.finding for one in result.found]
-    report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], findings)
+    report = result.report
+    report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
     if as_json:
         command.print_json(report)
     else:
-        command.print_page(text.check_page(report).splitlines())
-        if findings and command.is_terminal():
+        command.print_page(text.check_page(report, result.findings).splitlines())
+        if result.findings and command.is_terminal():
             command.print_page([f"next: embedding-datasets check {shlex.quote(report['path'])} --html report.html"])
     return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
 

@@ -43,12 +43,13 @@ from pipelines.release.resolution import CARD
 class CheckResult:
     """The result of a check.
 
-    report: what `--json` prints; the command fills `failed_on`. task: the dataset's. frames: the rows that were audited, empty
-    where none could be. rows: all rows. found: the findings of the report, in its order, with their rows, at the locations of
-    `frames`. own_locations: for a dataset that is not a release, its own config and split for each of these.
+    report: what `--json` prints; the command fills `failed_on`. findings: those of the report, in its order. task: the dataset's.
+    frames: the rows that were audited, empty where none could be. rows: all rows. found: the findings with their rows, at the
+    locations of `frames`. own_locations: for a dataset that is not a release, its own config and split for each of these.
     """
 
     report: dict[str, Any]
+    findings: tuple[Finding, ...]
     task: tasks.Task
     frames: Frames
     rows: Frames
@@ -113,7 +114,7 @@ def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fe
     }
     report = make_report(release_dir, head, problems, findings)
     found = [replace(one, finding=finding) for one, finding in zip(found, findings, strict=True)]
-    return CheckResult(report, task, rows if audited else {}, rows, tuple(found), {})
+    return CheckResult(report, tuple(findings), task, rows if audited else {}, rows, tuple(found), {})
 
 
 def _loading_faults(release_dir: Path, manifest: Manifest, fetched: Fetched | None) -> list[str]:
@@ -228,9 +229,11 @@ def _check_foreign(where: Path | str, name: str, dataset: ForeignDataset, langua
         "notes": list(dataset.notes),
     }
     pairs = at_own_locations(dataset, findings)
-    report = make_report(where, head, [], [own for _, own in pairs])
+    own_findings = tuple(own for _, own in pairs)
+    report = make_report(where, head, [], own_findings)
     task, frames = (audited.task, audited.frames) if audited else (dataset.task, {})
-    return CheckResult(report, task, frames, dataset.frames, tuple(one for one, _ in pairs), dataset.own_locations)
+    found = tuple(one for one, _ in pairs)
+    return CheckResult(report, own_findings, task, frames, dataset.frames, found, dataset.own_locations)
 
 
 def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ are cut.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from html import unescape
@@ -22,7 +22,7 @@ from cards import markdown
 from cards.columns import label_name
 from cards.figures import statistics_table
 from cards.kinds import KINDS
-from cards.manifest import SEVERITIES, Finding, count_text
+from cards.manifest import SEVERITIES, Finding
 from cards.render import CARDS
 from pipelines.audit import statistics
 from pipelines.audit.findings import EXAMPLES, OWN_COLUMNS, list_rows
@@ -83,13 +83,13 @@ def section(result: CheckResult) -> dict[str, Any]:
         "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),
         "color": COLORS[report["verdict"]["state"]],
         "findings": [
-            finding
+            asdict(finding)
             | {
-                "name": finding_name(finding["kind"], finding["detail"]),
-                "count_text": count_text(finding["count"], finding["texts_checked"]),
+                "name": finding_name(finding.kind, finding.detail),
+                "count_text": finding.count_text,
                 "rows": examples,
             }
-            for finding, examples in zip(report["findings"], _examples(result), strict=True)
+            for finding, examples in zip(result.findings, _examples(result), strict=True)
         ],
         "charts": _charts(result),
         "statistics": [  # the template escapes again, for HTML
