@@ -16,7 +16,7 @@ from builders.errors import SourceError
 from pipelines.decontamination import index_file
 from pipelines.decontamination.index_file import KEY, TextIndex, read_index, read_index_tables, write_index
 from pipelines.decontamination.indexing import index_tables
-from tests.support.benchmark_tables import retrieval, sentence, similarity
+from tests.support.benchmark_tables import index_of, retrieval, sentence, similarity
 from tests.support.paths import ROOT
 
 
@@ -65,8 +65,7 @@ def test_a_published_index_is_read_and_written_byte_for_byte(tmp_path: Path) -> 
 
 
 def test_an_index_without_texts_can_be_read(tmp_path: Path) -> None:
-    index_tables([similarity("pairs", [], [])], tmp_path / "index")
-    index = read_index(tmp_path / "index")
+    index = index_of([similarity("pairs", [], [])], tmp_path)
     assert len(index.exact) == len(index.rows) == len(index.bands.lengths) == 0
     assert [table.rows for table in index.tables] == [0, 0]
 

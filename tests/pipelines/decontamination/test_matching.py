@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
-from pipelines.decontamination.index_file import Lookup, arrange_index, read_index
-from pipelines.decontamination.indexing import IndexedDataset, index_tables
+from pipelines.decontamination.index_file import Lookup, arrange_index
+from pipelines.decontamination.indexing import IndexedDataset
 from pipelines.decontamination.matching import MATCH_SCHEMA, ORDER, find_matches, short_texts
-from tests.support.benchmark_tables import LATIN, classification, retrieval, sentence, similarity, store_texts
+from tests.support.benchmark_tables import LATIN, classification, index_of, retrieval, sentence, similarity, store_texts
 
 
 def batch(rows: Sequence[Mapping[str, str]], labels: Mapping[int, str] | None = None, first_row: int = 0) -> TextBatch:
@@ -28,8 +28,7 @@ def batch(rows: Sequence[Mapping[str, str]], labels: Mapping[int, str] | None = 
 
 
 def lookup_of(tmp_path: Path, *datasets: IndexedDataset) -> Lookup:
-    index_tables(datasets, tmp_path / "index")
-    return arrange_index(read_index(tmp_path / "index"))
+    return arrange_index(index_of(datasets, tmp_path))
 
 
 def found(matches: pl.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
