@@ -95,13 +95,9 @@ def main() -> int:
 def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
     from cards.kinds import SAMPLE
     from pipelines.checking.checks import check_target
-    from pipelines.checking.columns import parse_column_map
-    from pipelines.checking.datasets import ForeignOptions
 
-    scale = None if options.scale is None else (options.scale[0], options.scale[1])
-    columns = parse_column_map(options.map)
-    foreign = ForeignOptions(options.task, tuple(options.language), tuple(options.subset), scale, columns)
-    return check_target(target, foreign, language_sample=None if options.audit_language == "all" else SAMPLE)
+    language_sample = None if options.audit_language == "all" else SAMPLE
+    return check_target(target, command.foreign_options(options), language_sample=language_sample)
 
 
 def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool) -> int:

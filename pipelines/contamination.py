@@ -11,7 +11,6 @@ from builders.tasks import EVALUATED
 from pipelines import command
 
 if TYPE_CHECKING:
-    from pipelines.checking.datasets import ForeignOptions
     from pipelines.decontamination.scans import Scan, TableSummary
 
 SUBCOMMANDS = {
@@ -55,11 +54,8 @@ def main() -> int:
         arguments.parse_args()
         arguments.error("name index, scan or map before the options")
     sys.argv = [f"{sys.argv[0]} {name}", *sys.argv[2:]]
-    if name == "index":
-        return _index(command.parse(_index_parser()))
-    if name == "scan":
-        return _scan(command.parse(_scan_parser()))
-    return _map(command.parse(_map_parser()))
+    run, options = {"index": (_index, _index_parser), "scan": (_scan, _scan_parser), "map": (_map, _map_parser)}[name]
+    return run(command.parse(options()))
 
 
 def _index(options: argparse.Namespace) -> int:
@@ -68,7 +64,7 @@ def _index(options: argparse.Namespace) -> int:
     from pipelines.process.stages import show_stages
 
     with show_stages("index"):
-        datasets = find_datasets(options.names, options.releases, _foreign_options(options))
+        datasets = find_datasets(options.names, options.releases, command.foreign_options(options))
         options.output.parent.mkdir(parents=True, exist_ok=True)
         with indexing_rows(options.names):
             tables = index_tables(datasets, options.output, options.splits)
@@ -101,7 +97,7 @@ def _scan(options: argparse.Namespace) -> int:
         if options.clean:
             check_target([file for file, _ in corpus.files], options.clean)
         datasets = available_releases(tables, options.releases)
-        datasets += find_datasets(options.benchmark, options.releases, _foreign_options(options))
+        datasets += find_datasets(options.benchmark, options.releases, command.foreign_options(options))
         scans = cache / "scans"
         with open_scan(corpus, options.index, datasets, engine, checkpoints=scans, threshold=options.threshold) as scan:
             summaries = summarise(scan)
@@ -156,14 +152,6 @@ def _map(options: argparse.Namespace) -> int:
     else:
         command.print_page(contamination_map.map_page(found, width=command.width()))
     return 0
-
-
-def _foreign_options(options: argparse.Namespace) -> ForeignOptions:
-    from pipelines.checking.columns import parse_column_map
-    from pipelines.checking.datasets import ForeignOptions
-
-    columns = parse_column_map(options.map)
-    return ForeignOptions(options.task, tuple(options.language), tuple(options.subset), columns=columns)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -266,6 +254,7 @@ def _add_foreign_options(arguments: argparse.ArgumentParser) -> None:
     )
     for name, metavar in (("--language", "CODE"), ("--map", "OURS=THEIRS"), ("--subset", "NAME")):
         others.add_argument(name, action="append", default=[], metavar=metavar, help="see check --help; repeatable")
+    arguments.set_defaults(scale=None)
 
 
 def _share(text: str) -> float:

@@ -7,13 +7,10 @@ are cut.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
-from functools import cache
 from html import unescape
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import polars as pl
 
 from builders import tasks
@@ -31,9 +28,7 @@ from pipelines.audit.tables import JUDGED_TABLES, Frames, count_rows, model_inpu
 from pipelines.checking.checks import CheckResult
 from pipelines.checking.text import finding_name
 from pipelines.checking.verdict import COLORS
-from pipelines.process import installation
-from pipelines.process.files import write_atomically
-from pipelines.process.html import html_environment
+from pipelines.process.html import write_page
 from pipelines.process.safe_text import mask_tokens
 
 MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile
@@ -106,22 +101,15 @@ def failure(name: str, error: DatasetError) -> dict[str, Any]:
 
 
 def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
-    """Write the report atomically: an error leaves the old file as it was. It names the day and the version of this package."""
+    """Write the report atomically: an error leaves the old file as it was."""
     found = {finding["kind"] for section in sections for finding in section.get("findings", ())}
     definitions = [
         {"kind": kind, "name": one.title, "definition": one.definition, "counted": one.counted}
         for kind, one in KINDS.items()
         if kind in found
     ]
-    text = _template().render(
-        sections=sections,
-        severities=SEVERITIES,
-        definitions=definitions,
-        date=datetime.now(UTC).date().isoformat(),
-        program=installation.describe(),
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text)
+    template = CARDS / "report.html.jinja"
+    write_page(path, template, sections=sections, severities=SEVERITIES, definitions=definitions)
 
 
 def _examples(result: CheckResult) -> list[list[Example]]:
@@ -246,8 +234,3 @@ def _label_chart(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
     bars = [Bar(name, count, count / highest) for name, count in frequent[:MAX_LABELS]]
     omitted = f"; the {MAX_LABELS} most frequent are shown" if len(frequent) > MAX_LABELS else ""
     return Chart("", column, f"distinct values: {len(by_name):,}{omitted}", tuple(bars), upright=False)
-
-
-@cache
-def _template() -> jinja2.Template:
-    return html_environment(CARDS).get_template("report.html.jinja")

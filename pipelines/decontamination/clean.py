@@ -99,7 +99,8 @@ def check_target(files: Sequence[DataFile], target: Path) -> None:
             what = "the clean corpus cannot be written into the corpus itself"
             raise UsageError(what, where=str(target), found=file.name, todo="name a folder outside of the corpus")
     names = Counter(file.relative for file in files)
-    if twice := [name for name, count in names.items() if count > 1]:
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
         found = " and ".join(file.name for file in files if file.relative == twice[0])
         what = f"two files of the corpus are called {twice[0]!r}"
         raise UsageError(

@@ -9,12 +9,9 @@ KIND:SHARE    this share of the rows of a column of a split, or more: `exact:0.1
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -30,9 +27,7 @@ from pipelines.decontamination.clean import CleanCorpus
 from pipelines.decontamination.index_file import IndexTable
 from pipelines.decontamination.matching import JOINED, KINDS, MATCH_SCHEMA, THRESHOLD, candidate_recall
 from pipelines.decontamination.scans import TABLE, Scan, TableSummary
-from pipelines.process import installation
-from pipelines.process.files import write_atomically
-from pipelines.process.html import html_environment
+from pipelines.process.html import write_page
 from pipelines.process.tables import WIDTH, table, wrap
 
 MAX_NAMES = 8  # of datasets without matches
@@ -332,7 +327,9 @@ def write(path: Path, scan: Scan, summaries: Sequence[TableSummary]) -> None:
     found = [one for one in summaries if one.found]
     examples = find_examples(scan) if found else {}
     color, verdict = _verdict(found)
-    text = _template().render(
+    write_page(
+        path,
+        CARDS / "contamination.html.jinja",
         color=color,
         verdict=verdict,
         corpus=read_text(scan),
@@ -342,11 +339,7 @@ def write(path: Path, scan: Scan, summaries: Sequence[TableSummary]) -> None:
         tables=[_row(one, at, examples) for at, one in enumerate(found)],
         remarks=remarks(scan, summaries),
         threshold=f"{scan.threshold:g}",
-        date=datetime.now(UTC).date().isoformat(),
-        program=installation.describe(),
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text)
 
 
 def _verdict(found: Sequence[TableSummary]) -> tuple[str, str]:
@@ -376,11 +369,6 @@ def _row(one: TableSummary, at: int, examples: dict[tuple[str, ...], Any]) -> di
         "units": [f"{rows:,} as {unit}" for unit, rows in one.units.items() if rows],
         "examples": examples.get(one.table.key, []),
     }
-
-
-@cache
-def _template() -> jinja2.Template:
-    return html_environment(CARDS).get_template("contamination.html.jinja")
 
 
 ANY = "any"
