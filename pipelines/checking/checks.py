@@ -77,10 +77,12 @@ def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fe
     rows: Frames = {} if problems else folder.scan_tables(release_dir, manifest.tables)
     loading = _loading_faults(release_dir, manifest, fetched)
     loaded = {fault.partition(" would be loaded ")[0] for fault in loading}  # files that both name are named once
-    problems = [one for one in problems if one.removesuffix(" is in no table of the manifest") not in loaded]
+    problems = [
+        problem for problem in problems if problem.removesuffix(" is in no table of the manifest") not in loaded
+    ]
     problems += loading + folder.edited_documents(release_dir, manifest)
     found, audited = _audit(definition, manifest, rows, language_sample) if rows else ([], False)
-    findings = [one.finding for one in found]
+    findings = [found_rows.finding for found_rows in found]
     # A build detects the languages of a sample: the counts of any other number of texts differ from the manifest's.
     notes = []
     if rows and not _same_counts(manifest.findings, findings, languages=language_sample == SAMPLE):
@@ -113,7 +115,7 @@ def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fe
         ],
     }
     report = make_report(release_dir, head, problems, findings)
-    found = [replace(one, finding=finding) for one, finding in zip(found, findings, strict=True)]
+    found = [replace(found_rows, finding=finding) for found_rows, finding in zip(found, findings, strict=True)]
     return CheckResult(report, tuple(findings), task, rows if audited else {}, rows, tuple(found), {})
 
 
@@ -133,7 +135,7 @@ def _audit(
     """The findings of a release's rows, and whether the rows were audited: rows with defects are not."""
     dataset, splits = definition.dataset, manifest.splits
     found = integrity.audit_integrity(dataset.task, rows, splits, sample=manifest.sample)
-    if any(one.finding.severity == "error" for one in found):
+    if any(found_rows.finding.severity == "error" for found_rows in found):
         return found, False
     found += quality.audit_tables(dataset.task, rows, splits, dataset.languages, language_sample=language_sample)
     return found + reported_before(manifest), True
@@ -232,7 +234,7 @@ def _check_foreign(where: Path | str, name: str, dataset: ForeignDataset, langua
     own_findings = tuple(own for _, own in pairs)
     report = make_report(where, head, [], own_findings)
     task, frames = (audited.task, audited.frames) if audited else (dataset.task, {})
-    found = tuple(one for one, _ in pairs)
+    found = tuple(finding for finding, _ in pairs)
     return CheckResult(report, own_findings, task, frames, dataset.frames, found, dataset.own_locations)
 
 

@@ -104,8 +104,8 @@ def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
     """Write the report atomically: an error leaves the old file as it was."""
     found = {finding["kind"] for section in sections for finding in section.get("findings", ())}
     definitions = [
-        {"kind": kind, "name": one.title, "definition": one.definition, "counted": one.counted}
-        for kind, one in KINDS.items()
+        {"kind": kind, "name": entry.title, "definition": entry.definition, "counted": entry.counted}
+        for kind, entry in KINDS.items()
         if kind in found
     ]
     template = CARDS / "report.html.jinja"
@@ -114,12 +114,12 @@ def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
 
 def _examples(result: CheckResult) -> list[list[Example]]:
     """The examples of each finding, with the values of their rows and of their twins; labels and tables have no values."""
-    listed = [list_rows(one, EXAMPLES).to_dicts() for one in result.found]
+    listed = [list_rows(found, EXAMPLES).to_dicts() for found in result.found]
     ids: dict[tuple[str, str], set[str]] = {}
-    for one, rows in zip(result.found, listed, strict=True):
-        for table, column in JUDGED_TABLES.items() if one.finding.config in ("qrels", "top_ranked") else ():
+    for found, rows in zip(result.found, listed, strict=True):
+        for table, column in JUDGED_TABLES.items() if found.finding.config in ("qrels", "top_ranked") else ():
             judged_ids = {row[column] for row in rows if row.get(column) is not None}
-            ids.setdefault((table, one.finding.split), set()).update(judged_ids)
+            ids.setdefault((table, found.finding.split), set()).update(judged_ids)
     judged = {location: _rows_by_id(result.rows, location, some) for location, some in ids.items()}
     text_columns = {layout.config: layout.text for layout in tasks.layouts(result.task)}
 
@@ -140,8 +140,8 @@ def _examples(result: CheckResult) -> list[list[Example]]:
         return Example(str(row["row"]), shown, (example(finding, row, "twin "),) if row.get("twin") else ())
 
     return [
-        [example(one.finding, row) for row in rows] or [Example(name, ()) for name in one.finding.examples]
-        for one, rows in zip(result.found, listed, strict=True)
+        [example(found.finding, row) for row in rows] or [Example(name, ()) for name in found.finding.examples]
+        for found, rows in zip(result.found, listed, strict=True)
     ]
 
 
@@ -157,7 +157,7 @@ def _rows_by_id(frames: Frames, location: tuple[str, str], ids: set[str]) -> dic
 def _label_text(task: tasks.Task, label: Any) -> Any:
     """The name of a label, or the names of a list of labels; a score and null as they are."""
     if isinstance(label, list):
-        return ", ".join(label_name(task, one) for one in label or [None])
+        return ", ".join(label_name(task, number) for number in label or [None])
     return label_name(task, label) if isinstance(label, int) else label
 
 

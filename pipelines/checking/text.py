@@ -47,9 +47,9 @@ def changes_page(changes: Sequence[Change], *, width: int = WIDTH) -> list[str]:
 def difference_page(difference: Mapping[str, Any]) -> list[str]:
     """The difference that `pipelines.diff --json` prints, as lines of text."""
     lines = ["the same rows" if difference["same"] else "different rows"]
-    for label, one in (("A", difference["a"]), ("B", difference["b"])):
-        lines += wrap(f"{one['dataset']} {one['version']}, content {one['content_sha256'][:16]}", f"  {label}  ")
-        lines += wrap(one["name"], "     ")
+    for label, side in (("A", difference["a"]), ("B", difference["b"])):
+        lines += wrap(f"{side['dataset']} {side['version']}, content {side['content_sha256'][:16]}", f"  {label}  ")
+        lines += wrap(side["name"], "     ")
     lines += ["", *changes_page(difference["tables"])]
     equal = f"{difference['equal_figures']} figures are equal"
     if not difference["figures"]:

@@ -76,14 +76,16 @@ def judge(task: str, findings: Sequence[Finding], problems: Sequence[str], *, sa
     task: the name of its task type. problems: differences between a release and its manifest. sample: the shares of a sample say
     nothing about the dataset, so it is never called compromised.
     """
-    errors, warnings = ([one for one in findings if one.severity == severity] for severity in ("error", "warning"))
+    errors, warnings = (
+        [finding for finding in findings if finding.severity == severity] for severity in ("error", "warning")
+    )
     counts = [_counted(len(errors), "error"), _counted(len(warnings), "warning")]
     clauses = _clauses(task, errors or warnings)
     if problems:
         return Verdict("damaged", _summary(["damaged", _counted(len(problems), "problem"), *counts], clauses))
     if errors:
         return Verdict("defective", _summary(["defective", *counts], clauses))
-    if not sample and any(one.compromising for one in impacts(warnings)):
+    if not sample and any(impact.compromising for impact in impacts(warnings)):
         return Verdict("compromised", _summary(["compromised", *counts], clauses))
     if warnings:
         return Verdict("warnings", _summary(counts, clauses))
@@ -97,21 +99,21 @@ def impacts(findings: Iterable[Finding], *, merge: bool = True) -> list[Impact]:
     of COMPROMISING with the same verb, if `merge`. Leaks from different splits do not: one text may leak from both.
     """
     groups: dict[tuple[object, ...], list[Finding]] = {}
-    for one in findings:
-        kind = COMPROMISING[one.kind][0] if merge and one.kind in COMPROMISING else one.kind
-        groups.setdefault((kind, one.config, one.split, one.column, _earlier(one)), []).append(one)
+    for finding in findings:
+        kind = COMPROMISING[finding.kind][0] if merge and finding.kind in COMPROMISING else finding.kind
+        groups.setdefault((kind, finding.config, finding.split, finding.column, _earlier(finding)), []).append(finding)
     found = [
         Impact(
-            tuple(dict.fromkeys(one.kind for one in group)),
+            tuple(dict.fromkeys(finding.kind for finding in group)),
             group[0].config,
             group[0].split,
             _earlier(group[0]),
-            sum(one.count for one in group),
-            min(1.0, sum(one.share for one in group)),
+            sum(finding.count for finding in group),
+            min(1.0, sum(finding.share for finding in group)),
         )
         for group in groups.values()
     ]
-    return sorted(found, key=lambda one: -one.share)
+    return sorted(found, key=lambda impact: -impact.share)
 
 
 def _earlier(finding: Finding) -> str:
@@ -123,11 +125,11 @@ def _earlier(finding: Finding) -> str:
 def _clauses(task: str, findings: Sequence[Finding]) -> list[str]:
     """What matters most about findings: those that can compromise a score, else the kinds with the largest shares."""
     found = impacts(findings)
-    weighty = [one for one in found if one.kinds[0] in COMPROMISING and one.split != "train"]
-    clauses = [_clause(task, one) for one in weighty]
+    weighty = [impact for impact in found if impact.kinds[0] in COMPROMISING and impact.split != "train"]
+    clauses = [_clause(task, impact) for impact in weighty]
     counts: dict[str, int] = {}
-    for one in found:
-        counts[one.kinds[0]] = counts.get(one.kinds[0], 0) + one.count
+    for impact in found:
+        counts[impact.kinds[0]] = counts.get(impact.kinds[0], 0) + impact.count
     return clauses or [f"{kind_name(kind)} ({count:,})" for kind, count in counts.items()]
 
 

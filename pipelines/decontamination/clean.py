@@ -116,8 +116,8 @@ def check_target(files: Sequence[DataFile], target: Path) -> None:
 
 def _report(clean: CleanCorpus) -> dict[str, Any]:
     files = [
-        {"file": one.relative, "rows": one.rows, "kept": one.kept}
-        for one in sorted(clean.files, key=lambda one: one.relative)
+        {"file": file.relative, "rows": file.rows, "kept": file.kept}
+        for file in sorted(clean.files, key=lambda file: file.relative)
     ]
     return {"rows": clean.rows, "kept": clean.kept, "dropped": clean.dropped, "files": files}
 
@@ -146,7 +146,7 @@ def _copy_text(file: DataFile, drop: Any, path: Path) -> tuple[int, int]:
         for records in _records(file, output):
             keep = _keep(row, len(records), drop)
             data = b"".join(
-                records if keep.all() else (one for one, wanted in zip(records, keep, strict=True) if wanted)
+                records if keep.all() else (data for data, wanted in zip(records, keep, strict=True) if wanted)
             )
             output.write(data)
             row, kept = row + len(records), kept + int(keep.sum())

@@ -62,7 +62,7 @@ def table_texts(layout: Layout, frame: pl.LazyFrame) -> list[Texts]:
 def texts_with(layout: Layout, column: str) -> Texts | None:
     """Those texts of `table_texts` that one of its columns is of; None for a column that it does not name."""
     columns = model_inputs(layout)
-    return next((texts for texts in (columns, *(_sides(*one) for one in columns.items())) if column in texts), None)
+    return next((texts for texts in (columns, *(_sides(*item) for item in columns.items())) if column in texts), None)
 
 
 def _sides(name: str, text: pl.Expr) -> Texts:
@@ -122,12 +122,14 @@ def index_tables(datasets: Sequence[IndexedDataset], output: Path, splits: Seque
     Raises UsageError for a split that no dataset has, and for more texts than an index can hold; SourceError for a dataset that
     lacks a table or a column with texts.
     """
-    chosen = [choose_splits(one, splits) for one in datasets]
+    chosen = [choose_splits(dataset, splits) for dataset in datasets]
     unknown = set(splits).difference(*chosen)
     if unknown:
         raise UsageError(
             f"no dataset has the split {', '.join(sorted(unknown))}",
-            expected=", ".join(sorted({split for one in datasets for split in available_splits(one.task, one.frames)})),
+            expected=", ".join(
+                sorted({split for dataset in datasets for split in available_splits(dataset.task, dataset.frames)})
+            ),
         )
     tables: list[IndexTable] = []
     write_index(output, chain.from_iterable(map(_index_dataset, datasets, chosen, (tables for _ in datasets))), tables)
@@ -296,7 +298,7 @@ def _index_batch(source: _Source, batch: Batch) -> pa.RecordBatch:
         "bands": bands,
         "positives": lists,
     }
-    return pa.RecordBatch.from_arrays([given[one.name].cast(one.type) for one in SCHEMA], schema=SCHEMA)
+    return pa.RecordBatch.from_arrays([given[column.name].cast(column.type) for column in SCHEMA], schema=SCHEMA)
 
 
 def hash_labels(labels: pl.Series) -> Array:
@@ -377,7 +379,7 @@ def write_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]
     tables: of the index. A dataset is that of a table if it has the same name, version and content_sha256.
     """
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, TEXT_SCHEMA) as writer:
-        arrays = (one.to_arrow(compat_level=pl.CompatLevel.oldest()) for one in _read_texts(tables, datasets))
+        arrays = (series.to_arrow(compat_level=pl.CompatLevel.oldest()) for series in _read_texts(tables, datasets))
         texts = (pa.table([array.cast(pa.large_string())], schema=TEXT_SCHEMA) for array in arrays)
         for group in in_groups(texts, BATCH_TEXTS):
             writer.write_table(group)
@@ -394,7 +396,7 @@ def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]
     for number, table in enumerate(tables):
         if table.pair is not None and table.pair < number:
             continue  # its texts are read with those of the other table
-        frame = next((frame for one in datasets if (frame := _frame_of(one, table)) is not None), None)
+        frame = next((frame for dataset in datasets if (frame := _frame_of(dataset, table)) is not None), None)
         columns = 1 if table.pair is None else 2
         with stage(f"texts of {table.dataset} {table.config}/{table.split}", total=table.rows, unit="rows") as advance:
             for start in range(0, table.rows, BATCH_ROWS):
@@ -430,13 +432,13 @@ def find_datasets(names: Sequence[str], releases: Path, options: ForeignOptions)
         for target in resolve_targets(name, releases):
             datasets = _read_target(target, options)
             found.setdefault(datasets[0].identity, datasets)
-    return [one for datasets in found.values() for one in datasets]
+    return [dataset for datasets in found.values() for dataset in datasets]
 
 
 def available_releases(tables: Iterable[IndexTable], releases: Path) -> list[IndexedDataset]:
     """The releases that tables of an index are of, as far as they are below a folder, with the same content."""
     found = []
-    for name, version, digest in dict.fromkeys(one.identity for one in tables):
+    for name, version, digest in dict.fromkeys(table.identity for table in tables):
         if not digest or name not in catalogue.entries():
             continue  # a name in a file of others must not become a path
         release_dir = releases / name / version
@@ -456,7 +458,7 @@ def _read_target(target: Target, options: ForeignOptions) -> list[IndexedDataset
     with reading_rows(files):
         datasets = read_datasets(files, options)
     name, revision = dataset_name(target, path), fetched.folder.name if fetched else ""
-    return [from_foreign(one, name, revision) for one in datasets]
+    return [from_foreign(dataset, name, revision) for dataset in datasets]
 
 
 @contextmanager

@@ -480,7 +480,10 @@ def _list_matches(lookup: Lookup, batch: TextBatch, long: pl.DataFrame, short: p
     listed = pl.concat([of_long, of_short.select(of_long.columns)])
     entries_listed = listed["entry"].to_numpy()
     labelled = has_label(lookup, batch.labels, listed["row"].to_numpy(), entries_listed)
-    names = [NAMES[unit, bool(one)] for unit, one in zip(listed["unit"].to_list(), labelled.tolist(), strict=True)]
+    names = [
+        NAMES[unit, bool(is_labelled)]
+        for unit, is_labelled in zip(listed["unit"].to_list(), labelled.tolist(), strict=True)
+    ]
     columns = batch.texts["column"]
     first, last = columns.gather(listed["text"]), columns.gather(listed["last_text"])
     joined = first.zip_with(listed["text"] == listed["last_text"], first + JOINED + last)

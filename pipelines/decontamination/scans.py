@@ -56,15 +56,15 @@ def scan_partition(
     lookup, source = load_scan(index, texts)
     find = partial(find_matches, lookup, source=source, threshold=threshold)
     found = list(map_in_order(find, read_partition(partition), threads=threads or pl.thread_pool_size()))
-    matches = pl.concat([pl.DataFrame(schema=MATCH_SCHEMA), *(one.matches for one in found)])
-    short = pl.concat([pl.DataFrame(schema=SHORT_SCHEMA), *(one.short for one in found)])
+    matches = pl.concat([pl.DataFrame(schema=MATCH_SCHEMA), *(batch.matches for batch in found)])
+    short = pl.concat([pl.DataFrame(schema=SHORT_SCHEMA), *(batch.short for batch in found)])
     short = short.group_by("group").agg(pl.col("rows").sum()).sort("group")
     return pl.DataFrame(
         {
             "matches": matches.to_struct().implode(),
             "short": short.to_struct().implode(),
-            "rows": [sum(one.rows for one in found)],
-            "texts": [sum(one.texts for one in found)],
+            "rows": [sum(batch.rows for batch in found)],
+            "texts": [sum(batch.texts for batch in found)],
         }
     )
 
@@ -114,7 +114,10 @@ class Scan:
     @cached_property
     def partitions(self) -> list[Partition]:
         """The partitions in such an order that their matches follow each other in the order of the contract."""
-        return sorted(self.corpus.partitions, key=lambda one: (one.file.name.encode(), one.first_row, one.number))
+        return sorted(
+            self.corpus.partitions,
+            key=lambda partition: (partition.file.name.encode(), partition.first_row, partition.number),
+        )
 
     def results(self) -> Iterator[BatchMatches]:
         """The results of `partitions`."""
@@ -168,7 +171,7 @@ def open_scan(
 
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """
-    tables, known = read_index_tables(index), {one.identity for one in datasets}
+    tables, known = read_index_tables(index), {dataset.identity for dataset in datasets}
     available = tuple(table.identity in known for table in tables)
     options = {
         "index": file_sha256(index),
