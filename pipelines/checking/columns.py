@@ -177,7 +177,10 @@ def rename_columns(tables: Tables, columns: Mapping[str, str], task: str | None 
     if not columns:
         return tables, []
     ours = _task_columns(task)
-    present = {config: list(dict.fromkeys(_all_columns(splits))) for config, splits in tables.items()}
+    present = {
+        config: list(dict.fromkeys(name for frame in splits.values() for name in frame.collect_schema().names()))
+        for config, splits in tables.items()
+    }
     theirs = dict.fromkeys(name for names in present.values() for name in names)
     for own, other in columns.items():
         if own not in ours:
@@ -205,10 +208,6 @@ def _task_columns(task: str | None) -> list[str]:
     return list(
         dict.fromkeys(column for task_type in types for layout in task_type.layouts for column in layout.columns)
     )
-
-
-def _all_columns(splits: Mapping[str, pl.LazyFrame]) -> list[str]:
-    return [name for frame in splits.values() for name in frame.collect_schema().names()]
 
 
 def _rename(frame: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:

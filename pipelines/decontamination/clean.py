@@ -6,7 +6,7 @@ borders of its row groups. A file is written by one process, so the bytes do not
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
@@ -34,31 +34,23 @@ GROUP_BYTES = 256 << 20  # a larger row group is written as several: one is held
 
 @dataclass(frozen=True)
 class CleanFile:
-    """A file of a clean copy: its name in the corpus, its path in the copy, its rows before and after."""
+    """A file of a clean copy: its path in the copy, its rows before and after."""
 
     file: str
-    relative: str
     rows: int
     kept: int
 
 
 @dataclass(frozen=True)
 class CleanCorpus:
-    """A clean copy: its files, and how many rows were dropped for each reason; a row with several counts once for
-    each."""
+    """A clean copy: the rows of the corpus, those of the copy, and how many were dropped for each reason.
 
-    files: tuple[CleanFile, ...]
+    A row that was dropped for several reasons counts once for each.
+    """
+
+    rows: int
+    kept: int
     dropped: dict[str, int]
-
-    @property
-    def rows(self) -> int:
-        """The rows of the corpus."""
-        return sum(file.rows for file in self.files)
-
-    @property
-    def kept(self) -> int:
-        """The rows of the copy."""
-        return sum(file.kept for file in self.files)
 
 
 def write_clean(files: Sequence[DataFile], drop: pl.DataFrame, target: Path, *, jobs: int = 1) -> CleanCorpus:
@@ -81,12 +73,14 @@ def write_clean(files: Sequence[DataFile], drop: pl.DataFrame, target: Path, *, 
         stage("writing the clean corpus", total=sum(file.size for file in files), unit=BYTES) as advance,
     ):
         copy, processes = partial(_copy, folder=folder), max(1, min(jobs, len(work)))
-        written = workers.run_in_processes(
-            copy, work, processes, killed=_killed_too_often, on_end=lambda copied: advance(copied[0].size)
+        copied = workers.run_in_processes(
+            copy, work, processes, killed=_killed_too_often, on_end=lambda piece: advance(piece[0].size)
         )
+        written = sorted(copied, key=lambda file: file.file)
         counts = drop.unique().group_by("reason").len().sort("reason")
-        clean = CleanCorpus(tuple(written), dict(counts.iter_rows()))
-        write_json(folder / REPORT, _report(clean))
+        rows_before, kept = sum(file.rows for file in written), sum(file.kept for file in written)
+        clean = CleanCorpus(rows_before, kept, dict(counts.iter_rows()))
+        write_json(folder / REPORT, asdict(clean) | {"files": [asdict(file) for file in written]})
     return clean
 
 
@@ -114,14 +108,6 @@ def check_target(files: Sequence[DataFile], target: Path) -> None:
         raise UsageError("the folder for the clean corpus is in use", where=str(target), found=found, todo=todo)
 
 
-def _report(clean: CleanCorpus) -> dict[str, Any]:
-    files = [
-        {"file": file.relative, "rows": file.rows, "kept": file.kept}
-        for file in sorted(clean.files, key=lambda file: file.relative)
-    ]
-    return {"rows": clean.rows, "kept": clean.kept, "dropped": clean.dropped, "files": files}
-
-
 def _killed_too_often(work: _FileWork, attempts: int, found: str) -> DatasetError:
     what = f"a process that writes the clean corpus was killed {attempts} times"
     todo = "run it again, with fewer processes if memory was short"
@@ -137,7 +123,7 @@ def _copy(work: _FileWork, folder: Path) -> CleanFile:
         rows, kept = _copy_parquet(file, drop, path)
     else:
         rows, kept = _copy_text(file, drop, path)
-    return CleanFile(file.name, file.relative, rows, kept)
+    return CleanFile(file.relative, rows, kept)
 
 
 def _copy_text(file: DataFile, drop: Any, path: Path) -> tuple[int, int]:

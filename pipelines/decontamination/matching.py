@@ -20,7 +20,7 @@ unit that it is part of (pipelines.decontamination.matching).
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,7 @@ from pipelines.decontamination.fingerprints import (
     words_of,
 )
 from pipelines.decontamination.index_file import PAIR, POSITIVE, Lookup
-from pipelines.decontamination.indexing import hash_labels
+from pipelines.decontamination.indexing import StoredTexts, hash_labels
 
 Array = npt.NDArray[Any]
 
@@ -154,14 +154,6 @@ SIZE_MARGIN = (
 SCALE = 1_000_000  # similarities are compared as whole numbers of this part
 
 
-class TextSource(Protocol):
-    """The texts of the index that are available."""
-
-    def texts(self, entries: Array) -> pl.Series:
-        """The text of each entry, null where it is not available."""
-        ...
-
-
 def compare_whole_texts(lookup: Lookup, texts: pl.Series, rows: Array, groups: Array) -> tuple[Array, Array]:
     """Whether the text at each of `rows` is exactly that of the group, and whether it is the same after folding."""
     if not len(rows):
@@ -188,7 +180,7 @@ def compare_runs(lookup: Lookup, words: Words, candidates: RunCandidates) -> Arr
 
 
 def compare_near_texts(
-    lookup: Lookup, texts: pl.Series, rows: Array, groups: Array, source: TextSource | None
+    lookup: Lookup, texts: pl.Series, rows: Array, groups: Array, source: StoredTexts | None
 ) -> tuple[Array, Array]:
     """The similarity of the text at each of `rows` and that of the group, and whether it is still to be estimated.
 
@@ -373,7 +365,7 @@ HIT_SCHEMA = {
 
 
 def find_matches(
-    lookup: Lookup, batch: TextBatch, source: TextSource | None = None, threshold: float = THRESHOLD
+    lookup: Lookup, batch: TextBatch, source: StoredTexts | None = None, threshold: float = THRESHOLD
 ) -> BatchMatches:
     """The rows of the index that a batch of a corpus holds. source: the available texts of the index.
 
@@ -419,7 +411,7 @@ def describe_entries(lookup: Lookup, entries: Array) -> pl.DataFrame:
 
 
 def _find_hits(
-    lookup: Lookup, texts: pl.Series, rows: Array, source: TextSource | None, threshold: float, *, start: int
+    lookup: Lookup, texts: pl.Series, rows: Array, source: StoredTexts | None, threshold: float, *, start: int
 ) -> list[tuple[Array, ...]]:
     """The hits of a chunk of texts, which begins at `start` in its batch: of whole texts, near texts, and runs of words."""
     runs = read_runs(texts)
