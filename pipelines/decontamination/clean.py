@@ -66,7 +66,6 @@ def write_clean(files: Sequence[DataFile], drop: pl.DataFrame, target: Path, *, 
     rows = {file: group["row"].unique().sort().to_numpy() for (file,), group in drop.group_by("file")}
     nothing = np.array([], dtype="i8")
     work = [(file, rows.get(file.name, nothing)) for file in files]
-    target.parent.mkdir(parents=True, exist_ok=True)
     with (
         locked(target.with_name(f".{target.name}.lock"), str(target), remove=True),
         staged_folder(target, "the clean corpus", marker=REPORT) as folder,

@@ -106,10 +106,10 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tables: tuple[IndexTable, ...]
 
 
-def write_index(path: Path, batches: Iterable[pa.RecordBatch], tables: list[IndexTable]) -> None:
-    """Write an index, in groups of ROW_GROUP_ROWS however the batches are divided.
+def write_index(path: Path, entries: Iterable[pa.Table], tables: list[IndexTable]) -> None:
+    """Write an index, in groups of ROW_GROUP_ROWS however the entries are divided.
 
-    batches: of SCHEMA. tables: may be filled while the batches are read, it is written after the last one.
+    entries: of SCHEMA. tables: may be filled while the entries are read; the list is written after the last of them.
     """
     with replacing(path) as part:
         writer = pq.ParquetWriter(
@@ -123,14 +123,14 @@ def write_index(path: Path, batches: Iterable[pa.RecordBatch], tables: list[Inde
             store_schema=False,
             version="2.6",
         )
-        entries = 0
+        written = 0
         with writer:
-            for group in in_groups((pa.Table.from_batches([batch]) for batch in batches), ROW_GROUP_ROWS):
+            for group in in_groups(entries, ROW_GROUP_ROWS):
                 writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
-                entries += group.num_rows
-            if not entries:
+                written += group.num_rows
+            if not written:
                 writer.write_table(SCHEMA.empty_table())
-            header = msgspec.json.encode(_Header(FORMAT, probe_digest(), entries, tuple(tables)))
+            header = msgspec.json.encode(_Header(FORMAT, probe_digest(), written, tuple(tables)))
             digest = hashlib.sha256(header).hexdigest().encode()
             writer.add_key_value_metadata({KEY: header, KEY + b".sha256": digest})
 

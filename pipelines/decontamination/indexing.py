@@ -145,9 +145,7 @@ def choose_splits(dataset: IndexedDataset, splits: Sequence[str] = ()) -> list[s
     return [split for split in available if split == evaluated or split in splits]
 
 
-def _index_dataset(
-    dataset: IndexedDataset, splits: Sequence[str], tables: list[IndexTable]
-) -> Iterator[pa.RecordBatch]:
+def _index_dataset(dataset: IndexedDataset, splits: Sequence[str], tables: list[IndexTable]) -> Iterator[pa.Table]:
     """The entries of a dataset; adds what they are of to the tables."""
     for split in splits:
         documents = _Documents(dataset, split)
@@ -269,7 +267,7 @@ def _copy_numbers(digests: Array) -> Array:
     return copies.to_series().to_numpy()
 
 
-def _index_batch(source: _Source, batch: Batch) -> pa.RecordBatch:
+def _index_batch(source: _Source, batch: Batch) -> pa.Table:
     """The entries of some rows of a table."""
     rows, row_names, positives = batch
     columns = len(source.texts)
@@ -279,26 +277,24 @@ def _index_batch(source: _Source, batch: Batch) -> pa.RecordBatch:
     numbers = (
         rows[label_column] if label_column in rows.columns else pl.repeat(None, len(rows), dtype=pl.Int64, eager=True)
     )
-    arrays = {
-        "table": np.tile(np.arange(source.first_table, source.first_table + columns, dtype=np.uint16), len(rows)),
-        "exact": prints.exact,
-        "folded": prints.folded,
-        "words": prints.words,
-        "rough": prints.rough,
-        "anchor": prints.anchor,
-        "n_words": prints.counts,
-        "label": np.repeat(hash_labels(label_texts(numbers)), columns),
-        "label_name": np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
-    }
     bands = pa.ListArray.from_arrays(prints.bands.offsets.astype(np.int32), pa.array(prints.bands.values))
-    names = interleave([row_names] * columns).to_arrow(compat_level=pl.CompatLevel.oldest())
-    lists = interleave([positives] * columns).to_arrow(compat_level=pl.CompatLevel.oldest())
-    given = {name: pa.array(array) for name, array in arrays.items()} | {
-        "row": names,
-        "bands": bands,
-        "positives": lists,
-    }
-    return pa.RecordBatch.from_arrays([given[column.name].cast(column.type) for column in SCHEMA], schema=SCHEMA)
+    frame = pl.DataFrame(
+        {
+            "table": np.tile(np.arange(source.first_table, source.first_table + columns, dtype=np.uint16), len(rows)),
+            "row": interleave([row_names] * columns),
+            "exact": prints.exact,
+            "folded": prints.folded,
+            "words": prints.words,
+            "rough": prints.rough,
+            "anchor": prints.anchor,
+            "n_words": prints.counts,
+            "label": np.repeat(hash_labels(label_texts(numbers)), columns),
+            "label_name": np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
+            "bands": pl.Series(bands),
+            "positives": interleave([positives] * columns),
+        }
+    )
+    return frame.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
 
 
 def hash_labels(labels: pl.Series) -> Array:

@@ -156,8 +156,6 @@ SCALE = 1_000_000  # similarities are compared as whole numbers of this part
 
 def compare_whole_texts(lookup: Lookup, texts: pl.Series, rows: Array, groups: Array) -> tuple[Array, Array]:
     """Whether the text at each of `rows` is exactly that of the group, and whether it is the same after folding."""
-    if not len(rows):
-        return np.empty(0, np.bool_), np.empty(0, np.bool_)
     different, inverse = np.unique(rows, return_inverse=True)
     chosen = texts.gather(different)
     is_exact = hash_texts(chosen)[inverse] == lookup.exact[groups]
