@@ -49,7 +49,7 @@ def is_list(dtype: Any) -> bool:
 
 
 def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> FittedTable:
-    """A table with the columns and types of a layout. `label` keeps its type: see labels.number_labels.
+    """A table with the columns and types of a layout. `label` keeps its type: see number_labels.
 
     Columns that cannot be converted stay as they are, and audit.integrity reports them. A table of labelled texts keeps its other
     columns, as numbers or strings without nulls: they may tell the label.
@@ -231,7 +231,7 @@ def score_range(splits: Splits) -> tuple[float, float]:
 
 
 def scale_notes(task: tasks.Task, scale: tuple[float, float] | None) -> list[str]:
-    """What a report says about the scale of the scores. scale: the one from the command line."""
+    """The notes of a report on the scale of the scores. scale: the one from the command line."""
     if not isinstance(task, tasks.STS):
         return ["--scale ignored: it is for the scores of STS"] if scale else []
     scores = f"{task.low:g} to {task.high:g}"

@@ -1,4 +1,4 @@
-"""What checks and comparisons found, as pages of plain text for the terminal."""
+"""The results of checks and comparisons, as pages of plain text for the terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

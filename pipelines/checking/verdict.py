@@ -1,9 +1,9 @@
-"""The verdict of a check: what its findings weigh, in a word and in a line; and `--fail-on`, the conditions of a failure.
+"""The verdict of a check, a state and a line that sums up its findings; and `--fail-on`, the conditions of a failure.
 
 docs/checking.md explains the states and the threshold.
 
 error             a finding with the severity error
-warning           one with the severity warning or error
+warning           a finding with the severity warning or error
 compromised       the verdict (pipelines.checking.verdict)
 KIND              a finding of this kind
 KIND:SHARE        findings of this kind that concern this share of a split or more: `split_leak:0.1%`, `split_leak:0.001`
@@ -44,7 +44,7 @@ COLORS: Mapping[State, str] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the findings of a check weigh. summary: one line, which begins with the state or with the number of warnings."""
+    """The weight of the findings of a check. summary: one line, which begins with the state or with the number of warnings."""
 
     state: State
     summary: str
@@ -52,7 +52,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Impact:
-    """What findings of one kind, or of kinds that add up, concern: count of total texts of a split.
+    """The texts of a split that findings of one kind, or of kinds that add up, concern: their count and share.
 
     earlier: the split that they leak from, else empty.
     """
@@ -123,7 +123,7 @@ def _earlier(finding: Finding) -> str:
 
 
 def _clauses(task: str, findings: Sequence[Finding]) -> list[str]:
-    """What matters most about findings: those that can compromise a score, else the kinds with the largest shares."""
+    """The most important findings: those that can compromise a score, else the kinds with the largest shares."""
     found = impacts(findings)
     weighty = [impact for impact in found if impact.kinds[0] in COMPROMISING and impact.split != "train"]
     clauses = [_clause(task, impact) for impact in weighty]
@@ -157,7 +157,7 @@ SHARE = re.compile(r"(\d+\.?\d*|\.\d+) ?(%?)", re.ASCII)
 
 @dataclass(frozen=True)
 class Grammar:
-    """What `--fail-on` of a command takes. noun: what has a kind. levels: words that take no share. kinds: words that may.
+    """The words of a command's `--fail-on`. noun: what has a kind. levels: words that take no share. kinds: words that may.
 
     text: the grammar as errors name it. page: the page of the documentation that lists the kinds. default: without the option.
     """

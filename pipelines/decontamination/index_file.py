@@ -1,6 +1,6 @@
-"""The index of texts, as a file and in memory: fingerprints of the texts of benchmarks, with the row that each is of.
+"""The index of texts, as a file and in memory: fingerprints of the texts of benchmarks, each with the row it comes from.
 
-It is a Parquet file, so that other programs can read it; docs/contamination.md describes it to the byte. Its bytes follow from
+It is a Parquet file, so that other programs can read it; docs/contamination.md describes it to the byte. Its bytes depend on
 its texts alone. Pages have checksums, and the list of tables has a digest: damage is an error, never a wrong match.
 
 Equal texts are one group, so that a text that a thousand rows share is looked up once. Most texts of a corpus are in no index.
@@ -46,7 +46,7 @@ REBUILD = "build the index again with this version: embedding-datasets contamina
 
 @dataclass(frozen=True)
 class IndexTable:
-    """The texts of one column of a table: which release they are of.
+    """A column of texts in an index, and the release it comes from.
 
     config, split: as the dataset itself names them. rows: of the table, so entries of the index. content_sha256: of the release;
     empty for a dataset without one. pair: the number of the table with the other texts of the same rows, None where a row has
@@ -66,12 +66,12 @@ class IndexTable:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """dataset, version and content_sha256: which release the texts are of."""
+        """dataset, version and content_sha256: the release that the texts come from."""
         return self.dataset, self.version, self.content_sha256
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """dataset, version, config, split and column, by which matches name a table."""
+        """dataset, version, config, split and column, which name a table in matches."""
         return self.dataset, self.version, self.config, self.split, self.column
 
 
@@ -136,7 +136,7 @@ def write_index(path: Path, entries: Iterable[pa.Table], tables: list[IndexTable
 
 
 def read_index_tables(path: Path) -> tuple[IndexTable, ...]:
-    """What the index in a file is of, without reading its texts: damage to them is not noticed.
+    """The list of tables of an index, read without its entries: damage to the entries is not noticed.
 
     Raises SourceError as read_index does.
     """
@@ -271,7 +271,7 @@ class Numbers:
     shift: int
 
     def may_have(self, numbers: Array) -> Array:
-        """Whether numbers are possibly here; False is certain."""
+        """Whether each number may be among these; False is certain."""
         bits = numbers >> np.uint32(self.shift)
         found: Array = self.bitmap[bits >> np.uint32(3)] >> (bits & np.uint32(7)).astype(np.uint8) & np.uint8(1)
         return found.view(np.bool_)

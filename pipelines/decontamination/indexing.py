@@ -3,7 +3,7 @@
 Entries are sorted by dataset as given, then by table in the order of the task, then by row. Of a row with two texts both entries
 follow each other. Their order and the index's bytes depend on nothing else.
 
-Near-duplicates are compared exactly where the release that an entry is of is on this machine. Its texts are written once, in the
+Near-duplicates are compared exactly where the release of an entry is on this machine. Its texts are written once, in the
 order of the index, to an Arrow file in a scratch folder that is mapped into memory: a scan reads the few that it needs, and the
 system keeps no more of the file than there is room for.
 """
@@ -60,7 +60,7 @@ def table_texts(layout: Layout, frame: pl.LazyFrame) -> list[Texts]:
 
 
 def texts_with(layout: Layout, column: str) -> Texts | None:
-    """Those texts of `table_texts` that one of its columns is of; None for a column that it does not name."""
+    """The texts of `table_texts` that include a column; None for a column that is not among them."""
     columns = model_inputs(layout)
     return next((texts for texts in (columns, *(_sides(*item) for item in columns.items())) if column in texts), None)
 
@@ -80,8 +80,8 @@ BATCH_ROWS = 20_000
 class IndexedDataset:
     """A release, or a dataset that this package did not build, with its tables in the layout of its task.
 
-    content_sha256: of the release, empty where there is none. own_locations: the config and split by which the dataset itself
-    calls a table, where the task has another name for it.
+    content_sha256: of the release, empty where there is none. own_locations: the dataset's own config and split
+    of a table, where they differ from those of its task.
     """
 
     dataset: str
@@ -98,7 +98,7 @@ class IndexedDataset:
         return self.dataset, self.version, self.content_sha256
 
     def own_location(self, config: str, split: str) -> tuple[str, str]:
-        """The config and split by which the dataset itself calls the table that the task calls so."""
+        """The dataset's own config and split for a table of the task."""
         return self.own_locations.get((config, split), (config, split))
 
 
@@ -115,7 +115,7 @@ class _Source:
 
 
 def index_tables(datasets: Sequence[IndexedDataset], output: Path, splits: Sequence[str] = ()) -> list[IndexTable]:
-    """Write the index of the texts of datasets, as a model receives them, and return what it is of.
+    """Write the index of the texts of datasets, as a model receives them, and return its tables.
 
     splits: those to index beside the one that a benchmark evaluates, where a dataset has them.
 
@@ -146,7 +146,7 @@ def choose_splits(dataset: IndexedDataset, splits: Sequence[str] = ()) -> list[s
 
 
 def _index_dataset(dataset: IndexedDataset, splits: Sequence[str], tables: list[IndexTable]) -> Iterator[pa.Table]:
-    """The entries of a dataset; adds what they are of to the tables."""
+    """The entries of a dataset; adds its tables to the list."""
     for split in splits:
         documents = _Documents(dataset, split)
         for layout in text_layouts(dataset.task):
@@ -166,7 +166,7 @@ def _index_dataset(dataset: IndexedDataset, splits: Sequence[str], tables: list[
 
 
 def _describe_tables(source: _Source, split: str, rows: int) -> list[IndexTable]:
-    """What the texts of a source are of, one IndexTable for each column."""
+    """The tables of a source, one for each column of texts."""
     dataset, count = source.dataset, len(source.texts)
     return [
         IndexTable(
@@ -370,7 +370,7 @@ class StoredTexts:
 
 
 def write_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset], path: Path) -> None:
-    """Write the texts of those datasets that an index is of, in the order of its entries; null for all others.
+    """Write the texts of an index, in the order of its entries; null where no dataset has them.
 
     tables: of the index. A dataset is that of a table if it has the same name, version and content_sha256.
     """
@@ -432,7 +432,7 @@ def find_datasets(names: Sequence[str], releases: Path, options: ForeignOptions)
 
 
 def available_releases(tables: Iterable[IndexTable], releases: Path) -> list[IndexedDataset]:
-    """The releases that tables of an index are of, as far as they are below a folder, with the same content."""
+    """The releases of an index that are below a folder with the same content."""
     found = []
     for name, version, digest in dict.fromkeys(table.identity for table in tables):
         if not digest or name not in catalogue.entries():

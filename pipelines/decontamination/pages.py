@@ -34,7 +34,7 @@ MAX_NAMES = 8  # of datasets without matches
 
 
 def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: int | None) -> list[str]:
-    """What an index is of, and how large it is. size: in bytes."""
+    """The tables of an index, and its size. size: in bytes."""
     rows = [["dataset", "table", "texts"]]
     rows += [[dataset_name(indexed), location(indexed), number(indexed.rows)] for indexed in tables]
     texts = sum(indexed.rows for indexed in tables)
@@ -56,7 +56,7 @@ def index_to_json(tables: Sequence[IndexTable], output: Path, size: int) -> dict
 
 
 def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | None) -> list[str]:
-    """What a scan found: a table of the datasets with matches, then what else there is to know."""
+    """The result of a scan: a table of the datasets with matches, then remarks."""
     sums, space = scan.sums, width or WIDTH
     lines = wrap(read_text(scan), "corpus: ", width=space)
     lines += wrap(
@@ -73,7 +73,7 @@ def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | Non
 
 
 def _found_lines(found: Sequence[TableSummary], width: int | None) -> list[str]:
-    """A table of what was found. On a terminal a dataset has a line, and its tables have theirs below it."""
+    """The tables with matches. On a terminal, each dataset is a line, with its tables below it."""
     figures = [["rows", *KINDS, "share"]]
     figures += [
         [number(summary.table.rows), *(number(summary.kinds[kind]) for kind in KINDS), share_text(summary.share)]
@@ -101,7 +101,7 @@ def read_text(scan: Scan) -> str:
 
 
 def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
-    """What the numbers of a scan do not say, as sentences."""
+    """Remarks on the numbers of a scan, as sentences."""
     said = []
     names = dict.fromkeys(dataset_name(summary.table) for summary in summaries)
     with_matches = {dataset_name(summary.table) for summary in summaries if summary.found}

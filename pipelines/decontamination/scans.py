@@ -1,7 +1,7 @@
-"""A scan from the corpus and the index to its matches: runs the partitions, adds up what was found, and writes it.
+"""A scan, from the corpus and the index to its matches: runs the partitions, adds up the matches, and writes them.
 
-What was found stays in files, one for each partition, and is read again for every output. In memory is only what the size of the
-index bounds: which of its rows were found.
+The matches stay in files, one for each partition, and are read again for every output. Memory is bounded by the size of
+the index: it only holds which of its rows were found.
 """
 
 import tempfile
@@ -46,7 +46,7 @@ def scan_partition(
     threshold: float = THRESHOLD,
     threads: int | None = None,
 ) -> pl.DataFrame:
-    """What an index finds in a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
+    """The matches of a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
 
     index: its file, which a process reads once. texts: the file of the available texts, which `write_texts` writes. threads: on
     which the batches are searched, by default as many as polars has.
@@ -84,7 +84,7 @@ def load_scan(index: Path, texts: Path | None) -> tuple[Lookup, StoredTexts | No
 
 
 TABLE = list(TABLE_SCHEMA)
-# The more of the benchmark a row of the corpus has, the higher.
+# The more a row of the corpus shares with a row of the benchmark, the higher.
 UNIT_RANKS = {"text": 0, "labelled text": 1, "pair": 2, "query with positive": 3, "labelled pair": 4}
 FOUND_SCHEMA = pl.Schema(
     TABLE_SCHEMA
