@@ -85,7 +85,8 @@ def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fe
     findings = [found_rows.finding for found_rows in found]
     # A build detects the languages of a sample: the counts of any other number of texts differ from the manifest's.
     notes = []
-    if rows and not _same_counts(manifest.findings, findings, languages=language_sample == SAMPLE):
+    expected, actual = (_counts(some, languages=language_sample == SAMPLE) for some in (manifest.findings, findings))
+    if rows and actual != expected:
         if manifest.report_sha256 == fingerprint.report_sha256(definition.source.name):
             problems.append("the findings in the manifest are not those of the rows")
         else:
@@ -141,17 +142,13 @@ def _audit(
     return found + reported_before(manifest), True
 
 
-def _same_counts(expected: Iterable[Finding], actual: Iterable[Finding], *, languages: bool) -> bool:
-    """Whether two lists of findings have the same counts. languages: whether to compare `wrong_language` too."""
-
-    def counts(findings: Iterable[Finding]) -> dict[tuple[str, str, str, str], int]:
-        return {
-            (finding.kind, finding.config, finding.split, finding.column): finding.count
-            for finding in findings
-            if languages or finding.kind != "wrong_language"
-        }
-
-    return counts(expected) == counts(actual)
+def _counts(findings: Iterable[Finding], *, languages: bool) -> dict[tuple[str, str, str, str], int]:
+    """The counts of findings by kind, config, split and column. languages: whether to include `wrong_language`."""
+    return {
+        (finding.kind, finding.config, finding.split, finding.column): finding.count
+        for finding in findings
+        if languages or finding.kind != "wrong_language"
+    }
 
 
 def make_report(

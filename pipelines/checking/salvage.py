@@ -103,7 +103,11 @@ def _auditable_rows(
         frames = _drop_broken_rows(dataset.task, frames, _locations_of_broken_rows(findings), null_texts=True)
         frames = _drop_dangling(frames) if "qrels" in frames and splits else frames
         with_texts = [layout.config for layout in tasks.layouts(dataset.task) if layout.text]
-        splits = tuple(split for split in splits if all(_has_rows(frames[config][split]) for config in with_texts))
+        splits = tuple(
+            split
+            for split in splits
+            if not any(frames[config][split].head(1).collect().is_empty() for config in with_texts)
+        )
     if not splits:
         return None
     return replace(dataset, task=replace(dataset.task, splits=splits), frames=_select_splits(frames, splits))
@@ -111,10 +115,6 @@ def _auditable_rows(
 
 def _locations_of_broken_rows(findings: Sequence[Finding]) -> set[tuple[str, str]]:
     return {(finding.config, finding.split) for finding in findings if finding.kind in ROW_KINDS}
-
-
-def _has_rows(frame: pl.LazyFrame) -> bool:
-    return not frame.head(1).collect().is_empty()
 
 
 def _select_splits(frames: Tables, splits: tuple[str, ...]) -> Tables:

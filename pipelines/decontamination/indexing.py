@@ -122,7 +122,7 @@ def index_tables(datasets: Sequence[IndexedDataset], output: Path, splits: Seque
     Raises UsageError for a split that no dataset has, and for more texts than an index can hold; SourceError for a dataset that
     lacks a table or a column with texts.
     """
-    chosen = [choose_splits(dataset, splits) for dataset in datasets]
+    chosen = [_choose_splits(dataset, splits) for dataset in datasets]
     unknown = set(splits).difference(*chosen)
     if unknown:
         raise UsageError(
@@ -136,7 +136,7 @@ def index_tables(datasets: Sequence[IndexedDataset], output: Path, splits: Seque
     return tables
 
 
-def choose_splits(dataset: IndexedDataset, splits: Sequence[str] = ()) -> list[str]:
+def _choose_splits(dataset: IndexedDataset, splits: Sequence[str]) -> list[str]:
     """The splits of a dataset to index: the one that a benchmark evaluates, and those requested that it has."""
     available = available_splits(dataset.task, dataset.frames)
     evaluated = tasks.evaluated_split(dataset.task)
