@@ -228,7 +228,7 @@ def test_both_sides_of_a_text_are_found_as_a_pair(tmp_path: Path) -> None:
     ]
 
 
-def test_both_sides_of_a_text_at_hand_are_stored(tmp_path: Path) -> None:
+def test_both_sides_of_an_available_text_are_stored(tmp_path: Path) -> None:
     dataset = classification("inference", TEXTS, [0, 1, 2])
     index = index_of([dataset], tmp_path)
     stored = store_texts(index, [dataset], tmp_path).texts(np.arange(len(index.exact)))

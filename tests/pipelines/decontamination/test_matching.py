@@ -95,7 +95,7 @@ def test_a_match_names_both_sides(tmp_path: Path, source: random.Random) -> None
     ]
 
 
-def test_near_is_measured_where_the_release_is_at_hand_and_estimated_elsewhere(
+def test_near_is_measured_where_the_release_is_available_and_estimated_elsewhere(
     tmp_path: Path, source: random.Random
 ) -> None:
     texts = [sentence(source, 100) for _ in range(40)]
@@ -308,7 +308,7 @@ def test_an_empty_batch_and_an_empty_index_have_no_matches(tmp_path: Path) -> No
     assert dict(find_matches(some, batch([])).matches.schema) == MATCH_SCHEMA
 
 
-def test_texts_that_are_not_those_of_the_index_are_not_at_hand(tmp_path: Path) -> None:
+def test_texts_that_are_not_those_of_the_index_are_not_available(tmp_path: Path) -> None:
     texts = [f"one two three four five {number}" for number in range(4)]
     lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 4), similarity("pairs", [("a", "b")], [1.0]))
     changed = classification("reviews", [texts[0], "other", texts[2]], [0] * 3)

@@ -71,7 +71,7 @@ def test_matches_do_not_depend_on_how_the_corpus_is_divided(tmp_path: Path, corp
     assert scan(tmp_path, corpus, Engine(), 10_000).equals(scan(tmp_path, corpus, Engine(), 1 << 30))
 
 
-def test_texts_at_hand_are_read_from_their_file(tmp_path: Path, corpus: Path) -> None:
+def test_available_texts_are_read_from_their_file(tmp_path: Path, corpus: Path) -> None:
     index, [part, *_] = read_index(tmp_path / "index"), open_corpus([str(corpus)]).partitions
     store_texts(index, [], tmp_path)
     found = scan_partition(part, index=tmp_path / "index", texts=tmp_path / "texts.arrow")
