@@ -126,8 +126,8 @@ class Finding:
 
     @property
     def count_text(self) -> str:
-        """The count as it is shown."""
-        return count_text(self.count, self.texts_checked)
+        """The count as it is shown: `1,234`, or `2 of 1,741 looked at` where not every text was checked."""
+        return f"{self.count:,}" + (f" of {self.texts_checked:,} looked at" if self.texts_checked is not None else "")
 
     @property
     def location(self) -> str:
@@ -221,11 +221,6 @@ class Manifest:
     def has_identity(self, identity: Identity) -> bool:
         """Whether a build with this identity would give this release again."""
         return all(getattr(self, field.name) == getattr(identity, field.name) for field in fields(identity))
-
-
-def count_text(count: int, texts_checked: int | None) -> str:
-    """The count of a finding as it is shown: `1,234`, or `2 of 1,741 looked at` where not every text was checked."""
-    return f"{count:,}" if texts_checked is None else f"{count:,} of {texts_checked:,} looked at"
 
 
 def decode(data: bytes, where: str) -> Manifest:

@@ -95,13 +95,9 @@ def main() -> int:
 def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
     from cards.kinds import SAMPLE
     from pipelines.checking.checks import check_target
-    from pipelines.checking.columns import parse_column_map
-    from pipelines.checking.datasets import ForeignOptions
 
-    scale = None if options.scale is None else (options.scale[0], options.scale[1])
-    columns = parse_column_map(options.map)
-    foreign = ForeignOptions(options.task, tuple(options.language), tuple(options.subset), scale, columns)
-    return check_target(target, foreign, language_sample=None if options.audit_language == "all" else SAMPLE)
+    language_sample = None if options.audit_language == "all" else SAMPLE
+    return check_target(target, command.foreign_options(options), language_sample=language_sample)
 
 
 def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool) -> int:
@@ -109,13 +105,13 @@ def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool
     from pipelines.checking import text
     from pipelines.checking.verdict import met_conditions
 
-    report, findings = result.report, [one.finding for one in result.found]
-    report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], findings)
+    report = result.report
+    report["failed_on"] = met_conditions(conditions, report["verdict"]["state"], result.findings)
     if as_json:
         command.print_json(report)
     else:
-        command.print_page(text.check_page(report).splitlines())
-        if findings and command.is_terminal():
+        command.print_page(text.check_page(report, result.findings).splitlines())
+        if result.findings and command.is_terminal():
             command.print_page([f"next: embedding-datasets check {shlex.quote(report['path'])} --html report.html"])
     return 1 if report["problems"] else 4 if report["defects"] else int(bool(report["failed_on"]))
 

@@ -24,6 +24,7 @@ from pipelines.process.terminal import color_words, configure_logging, discard_o
 
 if TYPE_CHECKING:
     from builders.catalogue import Definition
+    from pipelines.checking.datasets import ForeignOptions
     from pipelines.raw.settings import RawSettings
     from pipelines.release.statements import Signer
 
@@ -119,6 +120,16 @@ def add_findings_option(arguments: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write all rows of every finding, and the rows that make them findings, as Parquet below this folder",
     )
+
+
+def foreign_options(options: argparse.Namespace) -> ForeignOptions:
+    """What --task, --language, --subset, --map and --scale say about a dataset that is not a release of this package."""
+    from pipelines.checking.columns import parse_column_map
+    from pipelines.checking.datasets import ForeignOptions
+
+    scale = None if options.scale is None else (options.scale[0], options.scale[1])
+    columns = parse_column_map(options.map)
+    return ForeignOptions(options.task, tuple(options.language), tuple(options.subset), scale, columns)
 
 
 def raw_settings(options: argparse.Namespace) -> RawSettings:

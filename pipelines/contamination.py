@@ -11,7 +11,6 @@ from builders.tasks import EVALUATED
 from pipelines import command
 
 if TYPE_CHECKING:
-    from pipelines.checking.datasets import ForeignOptions
     from pipelines.decontamination.scans import Scan, TableSummary
 
 SUBCOMMANDS = {
@@ -55,11 +54,8 @@ def main() -> int:
         arguments.parse_args()
         arguments.error("name index, scan or map before the options")
     sys.argv = [f"{sys.argv[0]} {name}", *sys.argv[2:]]
-    if name == "index":
-        return _index(command.parse(_index_parser()))
-    if name == "scan":
-        return _scan(command.parse(_scan_parser()))
-    return _map(command.parse(_map_parser()))
+    run, options = {"index": (_index, _index_parser), "scan": (_scan, _scan_parser), "map": (_map, _map_parser)}[name]
+    return run(command.parse(options()))
 
 
 def _index(options: argparse.Namespace) -> int:
@@ -68,7 +64,7 @@ def _index(options: argparse.Namespace) -> int:
     from pipelines.process.stages import show_stages
 
     with show_stages("index"):
-        datasets = find_datasets(options.names, options.releases, _foreign_options(options))
+        datasets = find_datasets(options.names, options.releases, command.foreign_options(options))
         options.output.parent.mkdir(parents=True, exist_ok=True)
         with indexing_rows(options.names):
             tables = index_tables(datasets, options.output, options.splits)
@@ -86,8 +82,8 @@ def _scan(options: argparse.Namespace) -> int:
     from pipelines.decontamination.clean import check_target
     from pipelines.decontamination.engines import Engine
     from pipelines.decontamination.index_file import read_index_tables
-    from pipelines.decontamination.indexing import find_datasets, releases_at_hand
-    from pipelines.decontamination.pages import GRAMMAR, met_conditions
+    from pipelines.decontamination.indexing import available_releases, find_datasets
+    from pipelines.decontamination.pages import GRAMMAR, met_conditions, scan_page, scan_to_json
     from pipelines.decontamination.scans import open_scan, summarise
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import default_cache
@@ -100,16 +96,19 @@ def _scan(options: argparse.Namespace) -> int:
         corpus = open_corpus(options.corpus, options.text, releases=options.releases, cache=cache)
         if options.clean:
             check_target([file for file, _ in corpus.files], options.clean)
-        datasets = releases_at_hand(tables, options.releases)
-        datasets += find_datasets(options.benchmark, options.releases, _foreign_options(options))
+        datasets = available_releases(tables, options.releases)
+        datasets += find_datasets(options.benchmark, options.releases, command.foreign_options(options))
         scans = cache / "scans"
         with open_scan(corpus, options.index, datasets, engine, checkpoints=scans, threshold=options.threshold) as scan:
             summaries = summarise(scan)
             met = met_conditions(conditions, summaries)
             lines = _write(scan, summaries, options)
-    _print_scan(scan, summaries, lines, options)
-    if met:
-        command.print_page([f"fails on: {', '.join(met)}"] if not options.json else [])
+    if options.json:
+        for line in scan_to_json(summaries):
+            command.print_json(line)
+    else:
+        lines += [f"fails on: {', '.join(met)}"] if met else []
+        command.print_page([*scan_page(scan, summaries, width=command.width()), *lines])
     return int(bool(met))
 
 
@@ -117,7 +116,6 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
     """Write what the options ask for; returns a line for each output."""
     from pipelines.decontamination import pages
     from pipelines.decontamination.clean import write_clean
-    from pipelines.decontamination.pages import clean_page
     from pipelines.decontamination.scans import rows_to_drop, write_flags, write_matches
 
     lines = []
@@ -133,28 +131,19 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
     if options.clean:
         files = [file for file, _ in scan.corpus.files]
         clean = write_clean(files, rows_to_drop(scan), options.clean, jobs=options.jobs)
-        lines += clean_page(clean, options.clean)
+        lines += pages.clean_page(clean, options.clean)
     return lines
 
 
-def _print_scan(scan: Scan, summaries: list[TableSummary], lines: list[str], options: argparse.Namespace) -> None:
-    from pipelines.decontamination import pages as page
-
-    if options.json:
-        for line in page.scan_to_json(summaries):
-            command.print_json(line)
-    else:
-        command.print_page([*page.scan_page(scan, summaries, width=command.width()), *lines])
-
-
 def _map(options: argparse.Namespace) -> int:
+    from pipelines.checking.datasets import ForeignOptions
     from pipelines.decontamination import contamination_map
     from pipelines.decontamination.indexing import find_datasets
     from pipelines.process.stages import show_stages
     from pipelines.raw.digests import default_cache
 
     with show_stages("map"):
-        datasets = find_datasets(options.names, options.releases, _foreign_options(None))
+        datasets = find_datasets(options.names, options.releases, ForeignOptions())
         found = contamination_map.make_map(datasets, options.cache or default_cache())
     if options.output:
         contamination_map.write_map(found, options.output)
@@ -163,16 +152,6 @@ def _map(options: argparse.Namespace) -> int:
     else:
         command.print_page(contamination_map.map_page(found, width=command.width()))
     return 0
-
-
-def _foreign_options(options: argparse.Namespace | None) -> ForeignOptions:
-    from pipelines.checking.columns import parse_column_map
-    from pipelines.checking.datasets import ForeignOptions
-
-    if options is None:
-        return ForeignOptions()
-    columns = parse_column_map(options.map)
-    return ForeignOptions(options.task, tuple(options.language), tuple(options.subset), columns=columns)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -275,6 +254,7 @@ def _add_foreign_options(arguments: argparse.ArgumentParser) -> None:
     )
     for name, metavar in (("--language", "CODE"), ("--map", "OURS=THEIRS"), ("--subset", "NAME")):
         others.add_argument(name, action="append", default=[], metavar=metavar, help="see check --help; repeatable")
+    arguments.set_defaults(scale=None)
 
 
 def _share(text: str) -> float:

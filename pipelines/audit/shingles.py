@@ -209,10 +209,16 @@ def _word_numbers(symbols: Array, word_starts: Numbers) -> Array:
 
 def take_slices(values: Array, starts: Numbers, stops: Numbers) -> Ragged:
     """The slices values[start:stop] as rows."""
+    ranges = expand_ranges(starts, stops)
+    return Ragged(values[ranges.values], ranges.offsets)
+
+
+def expand_ranges(starts: Numbers, stops: Numbers) -> Ragged:
+    """The integers from each start to before its stop, as rows. Starts 3, 7 and stops 5, 8 give the rows (3, 4) and (7)."""
     offsets = offsets_from_lengths(stops - starts)
     indices = np.repeat(starts - offsets[:-1], stops - starts)
     indices += np.arange(offsets[-1])
-    return Ragged(values[indices], offsets)
+    return Ragged(indices, offsets)
 
 
 def offsets_from_lengths(lengths: Numbers) -> Numbers:

@@ -36,7 +36,7 @@ def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: b
     if publication is not None:
         lines.append(f"  on Hub    {publication.state}: {publication.url}, {publication.plan.tag}")
     if manifest.findings:
-        listed = by_severity([asdict(finding) for finding in manifest.findings])
+        listed = by_severity(manifest.findings)
         lines += ["", *findings_table(listed[:SHOWN_FINDINGS], brief=True)]
         if (more := len(listed) - SHOWN_FINDINGS) > 0:
             lines.append(f"  and {more} more: see {result.release_dir / 'README.md'}")

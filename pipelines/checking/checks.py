@@ -43,12 +43,13 @@ from pipelines.release.resolution import CARD
 class CheckResult:
     """The result of a check.
 
-    report: what `--json` prints; the command fills `failed_on`. task: the dataset's. frames: the rows that were audited, empty
-    where none could be. rows: all rows. found: the findings of the report, in its order, with their rows, at the locations of
-    `frames`. own_locations: for a dataset that is not a release, its own config and split for each of these.
+    report: what `--json` prints; the command fills `failed_on`. findings: those of the report, in its order. task: the dataset's.
+    frames: the rows that were audited, empty where none could be. rows: all rows. found: the findings with their rows, at the
+    locations of `frames`. own_locations: for a dataset that is not a release, its own config and split for each of these.
     """
 
     report: dict[str, Any]
+    findings: tuple[Finding, ...]
     task: tasks.Task
     frames: Frames
     rows: Frames
@@ -76,13 +77,16 @@ def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fe
     rows: Frames = {} if problems else folder.scan_tables(release_dir, manifest.tables)
     loading = _loading_faults(release_dir, manifest, fetched)
     loaded = {fault.partition(" would be loaded ")[0] for fault in loading}  # files that both name are named once
-    problems = [one for one in problems if one.removesuffix(" is in no table of the manifest") not in loaded]
+    problems = [
+        problem for problem in problems if problem.removesuffix(" is in no table of the manifest") not in loaded
+    ]
     problems += loading + folder.edited_documents(release_dir, manifest)
     found, audited = _audit(definition, manifest, rows, language_sample) if rows else ([], False)
-    findings = [one.finding for one in found]
+    findings = [found_rows.finding for found_rows in found]
     # A build detects the languages of a sample: the counts of any other number of texts differ from the manifest's.
     notes = []
-    if rows and not _same_counts(manifest.findings, findings, languages=language_sample == SAMPLE):
+    expected, actual = (_counts(some, languages=language_sample == SAMPLE) for some in (manifest.findings, findings))
+    if rows and actual != expected:
         if manifest.report_sha256 == fingerprint.report_sha256(definition.source.name):
             problems.append("the findings in the manifest are not those of the rows")
         else:
@@ -112,8 +116,8 @@ def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fe
         ],
     }
     report = make_report(release_dir, head, problems, findings)
-    found = [replace(one, finding=finding) for one, finding in zip(found, findings, strict=True)]
-    return CheckResult(report, task, rows if audited else {}, rows, tuple(found), {})
+    found = [replace(found_rows, finding=finding) for found_rows, finding in zip(found, findings, strict=True)]
+    return CheckResult(report, tuple(findings), task, rows if audited else {}, rows, tuple(found), {})
 
 
 def _loading_faults(release_dir: Path, manifest: Manifest, fetched: Fetched | None) -> list[str]:
@@ -132,23 +136,19 @@ def _audit(
     """The findings of a release's rows, and whether the rows were audited: rows with defects are not."""
     dataset, splits = definition.dataset, manifest.splits
     found = integrity.audit_integrity(dataset.task, rows, splits, sample=manifest.sample)
-    if any(one.finding.severity == "error" for one in found):
+    if any(found_rows.finding.severity == "error" for found_rows in found):
         return found, False
     found += quality.audit_tables(dataset.task, rows, splits, dataset.languages, language_sample=language_sample)
     return found + reported_before(manifest), True
 
 
-def _same_counts(expected: Iterable[Finding], actual: Iterable[Finding], *, languages: bool) -> bool:
-    """Whether two lists of findings have the same counts. languages: whether to compare `wrong_language` too."""
-
-    def counts(findings: Iterable[Finding]) -> dict[tuple[str, str, str, str], int]:
-        return {
-            (finding.kind, finding.config, finding.split, finding.column): finding.count
-            for finding in findings
-            if languages or finding.kind != "wrong_language"
-        }
-
-    return counts(expected) == counts(actual)
+def _counts(findings: Iterable[Finding], *, languages: bool) -> dict[tuple[str, str, str, str], int]:
+    """The counts of findings by kind, config, split and column. languages: whether to include `wrong_language`."""
+    return {
+        (finding.kind, finding.config, finding.split, finding.column): finding.count
+        for finding in findings
+        if languages or finding.kind != "wrong_language"
+    }
 
 
 def make_report(
@@ -228,9 +228,11 @@ def _check_foreign(where: Path | str, name: str, dataset: ForeignDataset, langua
         "notes": list(dataset.notes),
     }
     pairs = at_own_locations(dataset, findings)
-    report = make_report(where, head, [], [own for _, own in pairs])
+    own_findings = tuple(own for _, own in pairs)
+    report = make_report(where, head, [], own_findings)
     task, frames = (audited.task, audited.frames) if audited else (dataset.task, {})
-    return CheckResult(report, task, frames, dataset.frames, tuple(one for one, _ in pairs), dataset.own_locations)
+    found = tuple(finding for finding, _ in pairs)
+    return CheckResult(report, own_findings, task, frames, dataset.frames, found, dataset.own_locations)
 
 
 def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:

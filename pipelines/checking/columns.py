@@ -49,7 +49,7 @@ def is_list(dtype: Any) -> bool:
 
 
 def fit_table(layout: Layout, location: Location, frame: pl.LazyFrame) -> FittedTable:
-    """A table with the columns and types of a layout. `label` keeps its type: see labels.number_labels.
+    """A table with the columns and types of a layout. `label` keeps its type: see number_labels.
 
     Columns that cannot be converted stay as they are, and audit.integrity reports them. A table of labelled texts keeps its other
     columns, as numbers or strings without nulls: they may tell the label.
@@ -177,7 +177,10 @@ def rename_columns(tables: Tables, columns: Mapping[str, str], task: str | None 
     if not columns:
         return tables, []
     ours = _task_columns(task)
-    present = {config: list(dict.fromkeys(_all_columns(splits))) for config, splits in tables.items()}
+    present = {
+        config: list(dict.fromkeys(name for frame in splits.values() for name in frame.collect_schema().names()))
+        for config, splits in tables.items()
+    }
     theirs = dict.fromkeys(name for names in present.values() for name in names)
     for own, other in columns.items():
         if own not in ours:
@@ -202,11 +205,9 @@ def rename_columns(tables: Tables, columns: Mapping[str, str], task: str | None 
 
 def _task_columns(task: str | None) -> list[str]:
     types = [EVALUATED[task]] if task else EVALUATED.values()
-    return list(dict.fromkeys(column for one in types for layout in one.layouts for column in layout.columns))
-
-
-def _all_columns(splits: Mapping[str, pl.LazyFrame]) -> list[str]:
-    return [name for frame in splits.values() for name in frame.collect_schema().names()]
+    return list(
+        dict.fromkeys(column for task_type in types for layout in task_type.layouts for column in layout.columns)
+    )
 
 
 def _rename(frame: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
@@ -230,7 +231,7 @@ def score_range(splits: Splits) -> tuple[float, float]:
 
 
 def scale_notes(task: tasks.Task, scale: tuple[float, float] | None) -> list[str]:
-    """What a report says about the scale of the scores. scale: the one from the command line."""
+    """The notes of a report on the scale of the scores. scale: the one from the command line."""
     if not isinstance(task, tasks.STS):
         return ["--scale ignored: it is for the scores of STS"] if scale else []
     scores = f"{task.low:g} to {task.high:g}"
@@ -325,12 +326,14 @@ def _name_labels(labels: pl.Series, counts: pl.DataFrame) -> tuple[str, ...]:
 
 # Types with several tables are recognised by their configs, types with one table by its columns.
 REQUIRED_CONFIGS = {
-    name: tuple(layout.config for layout in one.layouts) for name, one in EVALUATED.items() if len(one.layouts) > 1
+    name: tuple(layout.config for layout in task_type.layouts)
+    for name, task_type in EVALUATED.items()
+    if len(task_type.layouts) > 1
 }
 REQUIRED_COLUMNS = {
-    name: tuple(column for column in (*one.layouts[0].text, one.label) if column)
-    for name, one in EVALUATED.items()
-    if len(one.layouts) == 1
+    name: tuple(column for column in (*task_type.layouts[0].text, task_type.label) if column)
+    for name, task_type in EVALUATED.items()
+    if len(task_type.layouts) == 1
 }
 [QRELS_COLUMNS] = (frozenset(layout.columns) for layout in EVALUATED["Retrieval"].layouts if layout.config == "qrels")
 LANGUAGE_PAIR = re.compile(r"([a-z]{2,3})(?:[_-][A-Z][a-z]{3})?-([a-z]{2,3})(?:[_-][A-Z][a-z]{3})?")
@@ -361,7 +364,7 @@ def infer_type(name: str, configs: Mapping[str, str], tables: Frames, requested:
             return requested if requested in REQUIRED_CONFIGS else None
         return max(
             REQUIRED_CONFIGS,
-            key=lambda one: (len(configs.keys() & set(REQUIRED_CONFIGS[one])), -len(REQUIRED_CONFIGS[one])),
+            key=lambda name: (len(configs.keys() & set(REQUIRED_CONFIGS[name])), -len(REQUIRED_CONFIGS[name])),
         )
     columns = columns_of(tables[name])
     if requested:
@@ -372,26 +375,26 @@ def infer_type(name: str, configs: Mapping[str, str], tables: Frames, requested:
         raise UsageError(
             f"several task types match the columns of {name}",
             found=", ".join(columns),
-            expected="; ".join(f"{one}: {', '.join(REQUIRED_COLUMNS[one])}" for one in types),
-            todo="select one: " + " or ".join(f"--task {one}" for one in types),
+            expected="; ".join(f"{task_type}: {', '.join(REQUIRED_COLUMNS[task_type])}" for task_type in types),
+            todo="select one: " + " or ".join(f"--task {task_type}" for task_type in types),
         )
     return types[0] if types else None
 
 
 def _matching_types(columns: Mapping[str, Any], config: str) -> list[str]:
     """The types whose columns a table has. A bitext has those of other pairs, so its config must name two languages."""
-    types = [one for one, required in REQUIRED_COLUMNS.items() if set(required) <= columns.keys()]
+    types = [task_type for task_type, required in REQUIRED_COLUMNS.items() if set(required) <= columns.keys()]
     excluded = {"Classification" if is_list(columns.get("label")) else "MultilabelClassification"}
     if {"PairClassification", "STS"} & set(types) or not LANGUAGE_PAIR.fullmatch(config):
         excluded.add("BitextMining")
-    return [one for one in types if one not in excluded]
+    return [task_type for task_type in types if task_type not in excluded]
 
 
 def no_task_type(where: str, tables: Frames, requested: str | None) -> SourceError:
     """The error for a dataset in which no subset has a task type, or none has the requested one."""
     found = [f"{config}: {', '.join(columns_of(splits))}" for config, splits in tables.items()]
-    expected = [f"{one}: configs {', '.join(configs)}" for one, configs in REQUIRED_CONFIGS.items()]
-    expected += [f"{one}: {', '.join(columns)}" for one, columns in REQUIRED_COLUMNS.items()]
+    expected = [f"{task_type}: configs {', '.join(configs)}" for task_type, configs in REQUIRED_CONFIGS.items()]
+    expected += [f"{task_type}: {', '.join(columns)}" for task_type, columns in REQUIRED_COLUMNS.items()]
     pairs = any(columns_of(splits).keys() >= set(REQUIRED_COLUMNS["BitextMining"]) for splits in tables.values())
     todo = "rename its configs or columns, or say which are which: --map text=sentence"
     if pairs and not requested:
@@ -400,7 +403,9 @@ def no_task_type(where: str, tables: Frames, requested: str | None) -> SourceErr
         f"no table of the task type {requested}" if requested else "no table of a known task type",
         where=where,
         found="; ".join(found[:5]) + ("; ..." if len(found) > 5 else ""),
-        expected="; ".join(one for one in expected if requested is None or one.startswith(f"{requested}:")),
+        expected="; ".join(
+            requirement for requirement in expected if requested is None or requirement.startswith(f"{requested}:")
+        ),
         todo=todo,
     )
 

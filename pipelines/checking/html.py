@@ -6,14 +6,11 @@ are cut.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import cache
+from dataclasses import asdict, dataclass, replace
 from html import unescape
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import polars as pl
 
 from builders import tasks
@@ -22,7 +19,7 @@ from cards import markdown
 from cards.columns import label_name
 from cards.figures import statistics_table
 from cards.kinds import KINDS
-from cards.manifest import SEVERITIES, Finding, count_text
+from cards.manifest import SEVERITIES, Finding
 from cards.render import CARDS
 from pipelines.audit import statistics
 from pipelines.audit.findings import EXAMPLES, OWN_COLUMNS, list_rows
@@ -31,9 +28,7 @@ from pipelines.audit.tables import JUDGED_TABLES, Frames, count_rows, model_inpu
 from pipelines.checking.checks import CheckResult
 from pipelines.checking.text import finding_name
 from pipelines.checking.verdict import COLORS
-from pipelines.process import installation
-from pipelines.process.files import write_atomically
-from pipelines.process.html import html_environment
+from pipelines.process.html import write_page
 from pipelines.process.safe_text import mask_tokens
 
 MAX_BARS = 40  # of a histogram; the last one counts all texts beyond the 99th percentile
@@ -83,13 +78,13 @@ def section(result: CheckResult) -> dict[str, Any]:
         "name": " ".join(filter(None, (report["dataset"], report["subset"], report["version"]))),
         "color": COLORS[report["verdict"]["state"]],
         "findings": [
-            finding
+            asdict(finding)
             | {
-                "name": finding_name(finding["kind"], finding["detail"]),
-                "count_text": count_text(finding["count"], finding["texts_checked"]),
+                "name": finding_name(finding.kind, finding.detail),
+                "count_text": finding.count_text,
                 "rows": examples,
             }
-            for finding, examples in zip(report["findings"], _examples(result), strict=True)
+            for finding, examples in zip(result.findings, _examples(result), strict=True)
         ],
         "charts": _charts(result),
         "statistics": [  # the template escapes again, for HTML
@@ -106,32 +101,25 @@ def failure(name: str, error: DatasetError) -> dict[str, Any]:
 
 
 def write(path: Path, sections: Sequence[Mapping[str, Any]]) -> None:
-    """Write the report atomically: an error leaves the old file as it was. It names the day and the version of this package."""
+    """Write the report atomically: an error leaves the old file as it was."""
     found = {finding["kind"] for section in sections for finding in section.get("findings", ())}
     definitions = [
-        {"kind": kind, "name": one.title, "definition": one.definition, "counted": one.counted}
-        for kind, one in KINDS.items()
+        {"kind": kind, "name": entry.title, "definition": entry.definition, "counted": entry.counted}
+        for kind, entry in KINDS.items()
         if kind in found
     ]
-    text = _template().render(
-        sections=sections,
-        severities=SEVERITIES,
-        definitions=definitions,
-        date=datetime.now(UTC).date().isoformat(),
-        program=installation.describe(),
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text)
+    template = CARDS / "report.html.jinja"
+    write_page(path, template, sections=sections, severities=SEVERITIES, definitions=definitions)
 
 
 def _examples(result: CheckResult) -> list[list[Example]]:
     """The examples of each finding, with the values of their rows and of their twins; labels and tables have no values."""
-    listed = [list_rows(one, EXAMPLES).to_dicts() for one in result.found]
+    listed = [list_rows(found, EXAMPLES).to_dicts() for found in result.found]
     ids: dict[tuple[str, str], set[str]] = {}
-    for one, rows in zip(result.found, listed, strict=True):
-        for table, column in JUDGED_TABLES.items() if one.finding.config in ("qrels", "top_ranked") else ():
+    for found, rows in zip(result.found, listed, strict=True):
+        for table, column in JUDGED_TABLES.items() if found.finding.config in ("qrels", "top_ranked") else ():
             judged_ids = {row[column] for row in rows if row.get(column) is not None}
-            ids.setdefault((table, one.finding.split), set()).update(judged_ids)
+            ids.setdefault((table, found.finding.split), set()).update(judged_ids)
     judged = {location: _rows_by_id(result.rows, location, some) for location, some in ids.items()}
     text_columns = {layout.config: layout.text for layout in tasks.layouts(result.task)}
 
@@ -152,8 +140,8 @@ def _examples(result: CheckResult) -> list[list[Example]]:
         return Example(str(row["row"]), shown, (example(finding, row, "twin "),) if row.get("twin") else ())
 
     return [
-        [example(one.finding, row) for row in rows] or [Example(name, ()) for name in one.finding.examples]
-        for one, rows in zip(result.found, listed, strict=True)
+        [example(found.finding, row) for row in rows] or [Example(name, ()) for name in found.finding.examples]
+        for found, rows in zip(result.found, listed, strict=True)
     ]
 
 
@@ -169,7 +157,7 @@ def _rows_by_id(frames: Frames, location: tuple[str, str], ids: set[str]) -> dic
 def _label_text(task: tasks.Task, label: Any) -> Any:
     """The name of a label, or the names of a list of labels; a score and null as they are."""
     if isinstance(label, list):
-        return ", ".join(label_name(task, one) for one in label or [None])
+        return ", ".join(label_name(task, number) for number in label or [None])
     return label_name(task, label) if isinstance(label, int) else label
 
 
@@ -246,8 +234,3 @@ def _label_chart(task: tasks.Task, frame: pl.LazyFrame, column: str) -> Chart:
     bars = [Bar(name, count, count / highest) for name, count in frequent[:MAX_LABELS]]
     omitted = f"; the {MAX_LABELS} most frequent are shown" if len(frequent) > MAX_LABELS else ""
     return Chart("", column, f"distinct values: {len(by_name):,}{omitted}", tuple(bars), upright=False)
-
-
-@cache
-def _template() -> jinja2.Template:
-    return html_environment(CARDS).get_template("report.html.jinja")

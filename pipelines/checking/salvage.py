@@ -37,7 +37,7 @@ def audit_foreign(
     """
     defects, splits = _find_defects(dataset)
     findings = [*map(without_rows, dataset.findings), *defects]
-    auditable = _auditable_rows(dataset, splits, [one.finding for one in findings])
+    auditable = _auditable_rows(dataset, splits, [found.finding for found in findings])
     if auditable is not None:
         findings += quality.audit_tables(
             auditable.task,
@@ -55,11 +55,11 @@ def at_own_locations(dataset: ForeignDataset, findings: Sequence[FindingRows]) -
     A finding in a table that several splits share, or have copies of, occurs once: at its first location.
     """
     pairs: dict[Finding, tuple[FindingRows, Finding]] = {}
-    for one in findings:
-        finding = one.finding
+    for found in findings:
+        finding = found.finding
         location = dataset.own_locations.get((finding.config, finding.split), (finding.config, finding.split))
         first_location = dataset.shared_files.get(location, location)
-        pairs.setdefault(_move(finding, first_location), (one, _move(finding, location)))
+        pairs.setdefault(_move(finding, first_location), (found, _move(finding, location)))
     return sorted(pairs.values(), key=lambda pair: SEVERITIES.index(pair[1].severity))
 
 
@@ -79,9 +79,9 @@ def _find_defects(dataset: ForeignDataset) -> tuple[list[FindingRows], tuple[str
     while splits:
         frames = _select_splits(frames, splits)
         found = integrity.audit_integrity(task, frames, splits)
-        findings = [one.finding for one in found]
-        for one in found:
-            defects.setdefault((one.finding.kind, one.finding.location, one.finding.detail), one)
+        findings = [rows.finding for rows in found]
+        for rows in found:
+            defects.setdefault((rows.finding.kind, rows.finding.location, rows.finding.detail), rows)
         broken_splits = {finding.split for finding in findings if finding.kind in TABLE_KINDS}
         broken_rows = _locations_of_broken_rows(findings) - cleaned
         if broken_splits:
@@ -103,7 +103,11 @@ def _auditable_rows(
         frames = _drop_broken_rows(dataset.task, frames, _locations_of_broken_rows(findings), null_texts=True)
         frames = _drop_dangling(frames) if "qrels" in frames and splits else frames
         with_texts = [layout.config for layout in tasks.layouts(dataset.task) if layout.text]
-        splits = tuple(split for split in splits if all(_has_rows(frames[config][split]) for config in with_texts))
+        splits = tuple(
+            split
+            for split in splits
+            if not any(frames[config][split].head(1).collect().is_empty() for config in with_texts)
+        )
     if not splits:
         return None
     return replace(dataset, task=replace(dataset.task, splits=splits), frames=_select_splits(frames, splits))
@@ -111,10 +115,6 @@ def _auditable_rows(
 
 def _locations_of_broken_rows(findings: Sequence[Finding]) -> set[tuple[str, str]]:
     return {(finding.config, finding.split) for finding in findings if finding.kind in ROW_KINDS}
-
-
-def _has_rows(frame: pl.LazyFrame) -> bool:
-    return not frame.head(1).collect().is_empty()
 
 
 def _select_splits(frames: Tables, splits: tuple[str, ...]) -> Tables:

@@ -1,11 +1,11 @@
-"""What checks and comparisons found, as pages of plain text for the terminal."""
+"""The results of checks and comparisons, as pages of plain text for the terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cards import markdown
 from cards.kinds import find_kind
-from cards.manifest import SEVERITIES, count_text
+from cards.manifest import SEVERITIES, Finding
 from pipelines.audit.duplicates import FOLDED_DETAIL
 from pipelines.process.tables import WIDTH, column_widths, fact, number_table, table_lines, wrap
 from pipelines.release.comparison import Change
@@ -47,9 +47,9 @@ def changes_page(changes: Sequence[Change], *, width: int = WIDTH) -> list[str]:
 def difference_page(difference: Mapping[str, Any]) -> list[str]:
     """The difference that `pipelines.diff --json` prints, as lines of text."""
     lines = ["the same rows" if difference["same"] else "different rows"]
-    for label, one in (("A", difference["a"]), ("B", difference["b"])):
-        lines += wrap(f"{one['dataset']} {one['version']}, content {one['content_sha256'][:16]}", f"  {label}  ")
-        lines += wrap(one["name"], "     ")
+    for label, side in (("A", difference["a"]), ("B", difference["b"])):
+        lines += wrap(f"{side['dataset']} {side['version']}, content {side['content_sha256'][:16]}", f"  {label}  ")
+        lines += wrap(side["name"], "     ")
     lines += ["", *changes_page(difference["tables"])]
     equal = f"{difference['equal_figures']} figures are equal"
     if not difference["figures"]:
@@ -60,8 +60,8 @@ def difference_page(difference: Mapping[str, Any]) -> list[str]:
     return [*lines, "", f"({equal})"]
 
 
-def check_page(report: Mapping[str, Any]) -> str:
-    """The report that `pipelines.check --json` prints, as text."""
+def check_page(report: Mapping[str, Any], findings: Sequence[Finding]) -> str:
+    """The report that `pipelines.check --json` prints, and its findings, as text."""
     marks = [mark for mark in ("sample", "partial") if report[mark]]
     name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
     marked = f"{name} ({', '.join(marks)})" if marks else name
@@ -77,38 +77,38 @@ def check_page(report: Mapping[str, Any]) -> str:
         lines += fact("problem", problem)
     if report["failed_on"]:
         lines += fact("fails", f"--fail-on {','.join(report['failed_on'])}")
-    if report["findings"]:
-        lines += ["", *findings_table(report["findings"])]
+    if findings:
+        lines += ["", *findings_table(findings)]
     return "\n".join(lines)
 
 
-def by_severity(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def by_severity(findings: Sequence[Finding]) -> list[Finding]:
     """The findings, errors first, else in their order."""
-    return sorted(findings, key=lambda one: SEVERITIES.index(one["severity"]))
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def findings_table(findings: Sequence[Mapping[str, Any]], *, brief: bool = False) -> list[str]:
-    """A line for each finding; below it its plain name, what tells it from others, its examples, and why it stays.
+def findings_table(findings: Sequence[Finding], *, brief: bool = False) -> list[str]:
+    """A line for each finding; below it its plain name, what distinguishes it from others, its examples, and why it is kept.
 
     brief: without the examples and the reason.
     """
     findings = by_severity(findings)
     rows = [["severity", "finding", "count", "share", "where"]]
-    for one in findings:
-        where = "/".join(filter(None, (one["config"], one["split"], one["column"])))
-        count = count_text(one["count"], one["texts_checked"]).removesuffix(" looked at")
-        rows.append([one["severity"], one["kind"], count, f"{one['share']:.2%}", where])
+    for finding in findings:
+        where = "/".join(filter(None, (finding.config, finding.split, finding.column)))
+        count = finding.count_text.removesuffix(" looked at")
+        rows.append([finding.severity, finding.kind, count, f"{finding.share:.2%}", where])
     widths = column_widths(rows)
     widths[-1] = max(min(widths[-1], WIDTH - sum(widths[:-1]) - 10), 8)
     heading, *heads = [[f"  {line}" for line in row] for row in table_lines(rows, widths, numbers=(2, 3))]
     page = heading
     indent = " " * (widths[0] + 4)
-    for head, one in zip(heads, findings, strict=True):
-        examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in one["examples"])
-        reason = f"kept: {one['why']}" if one["why"] else ""
+    for head, finding in zip(heads, findings, strict=True):
+        examples = "; ".join(markdown.shorten(markdown.visible(name), 60) for name in finding.examples)
+        reason = f"kept: {finding.why}" if finding.why else ""
         page += head
-        looked_at = "" if one["texts_checked"] is None else f"{one['texts_checked']:,} texts looked at"
-        detail = "; ".join(filter(None, (finding_name(one["kind"], one["detail"]), one["detail"], looked_at)))
+        looked_at = "" if finding.texts_checked is None else f"{finding.texts_checked:,} texts looked at"
+        detail = "; ".join(filter(None, (finding_name(finding.kind, finding.detail), finding.detail, looked_at)))
         for text in filter(None, (detail,) if brief else (detail, examples, reason)):
             page += wrap(text, indent)
     return page

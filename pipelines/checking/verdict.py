@@ -1,9 +1,9 @@
-"""The verdict of a check: what its findings weigh, in a word and in a line; and `--fail-on`, the conditions of a failure.
+"""The verdict of a check, a state and a line that sums up its findings; and `--fail-on`, the conditions of a failure.
 
 docs/checking.md explains the states and the threshold.
 
 error             a finding with the severity error
-warning           one with the severity warning or error
+warning           a finding with the severity warning or error
 compromised       the verdict (pipelines.checking.verdict)
 KIND              a finding of this kind
 KIND:SHARE        findings of this kind that concern this share of a split or more: `split_leak:0.1%`, `split_leak:0.001`
@@ -44,7 +44,7 @@ COLORS: Mapping[State, str] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the findings of a check weigh. summary: one line, which begins with the state or with the number of warnings."""
+    """The weight of the findings of a check. summary: one line, which begins with the state or with the number of warnings."""
 
     state: State
     summary: str
@@ -52,7 +52,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Impact:
-    """What findings of one kind, or of kinds that add up, concern: count of total texts of a split.
+    """The texts of a split that findings of one kind, or of kinds that add up, concern: their count and share.
 
     earlier: the split that they leak from, else empty.
     """
@@ -76,14 +76,16 @@ def judge(task: str, findings: Sequence[Finding], problems: Sequence[str], *, sa
     task: the name of its task type. problems: differences between a release and its manifest. sample: the shares of a sample say
     nothing about the dataset, so it is never called compromised.
     """
-    errors, warnings = ([one for one in findings if one.severity == severity] for severity in ("error", "warning"))
+    errors, warnings = (
+        [finding for finding in findings if finding.severity == severity] for severity in ("error", "warning")
+    )
     counts = [_counted(len(errors), "error"), _counted(len(warnings), "warning")]
     clauses = _clauses(task, errors or warnings)
     if problems:
         return Verdict("damaged", _summary(["damaged", _counted(len(problems), "problem"), *counts], clauses))
     if errors:
         return Verdict("defective", _summary(["defective", *counts], clauses))
-    if not sample and any(one.compromising for one in impacts(warnings)):
+    if not sample and any(impact.compromising for impact in impacts(warnings)):
         return Verdict("compromised", _summary(["compromised", *counts], clauses))
     if warnings:
         return Verdict("warnings", _summary(counts, clauses))
@@ -97,21 +99,21 @@ def impacts(findings: Iterable[Finding], *, merge: bool = True) -> list[Impact]:
     of COMPROMISING with the same verb, if `merge`. Leaks from different splits do not: one text may leak from both.
     """
     groups: dict[tuple[object, ...], list[Finding]] = {}
-    for one in findings:
-        kind = COMPROMISING[one.kind][0] if merge and one.kind in COMPROMISING else one.kind
-        groups.setdefault((kind, one.config, one.split, one.column, _earlier(one)), []).append(one)
+    for finding in findings:
+        kind = COMPROMISING[finding.kind][0] if merge and finding.kind in COMPROMISING else finding.kind
+        groups.setdefault((kind, finding.config, finding.split, finding.column, _earlier(finding)), []).append(finding)
     found = [
         Impact(
-            tuple(dict.fromkeys(one.kind for one in group)),
+            tuple(dict.fromkeys(finding.kind for finding in group)),
             group[0].config,
             group[0].split,
             _earlier(group[0]),
-            sum(one.count for one in group),
-            min(1.0, sum(one.share for one in group)),
+            sum(finding.count for finding in group),
+            min(1.0, sum(finding.share for finding in group)),
         )
         for group in groups.values()
     ]
-    return sorted(found, key=lambda one: -one.share)
+    return sorted(found, key=lambda impact: -impact.share)
 
 
 def _earlier(finding: Finding) -> str:
@@ -121,13 +123,13 @@ def _earlier(finding: Finding) -> str:
 
 
 def _clauses(task: str, findings: Sequence[Finding]) -> list[str]:
-    """What matters most about findings: those that can compromise a score, else the kinds with the largest shares."""
+    """The most important findings: those that can compromise a score, else the kinds with the largest shares."""
     found = impacts(findings)
-    weighty = [one for one in found if one.kinds[0] in COMPROMISING and one.split != "train"]
-    clauses = [_clause(task, one) for one in weighty]
+    weighty = [impact for impact in found if impact.kinds[0] in COMPROMISING and impact.split != "train"]
+    clauses = [_clause(task, impact) for impact in weighty]
     counts: dict[str, int] = {}
-    for one in found:
-        counts[one.kinds[0]] = counts.get(one.kinds[0], 0) + one.count
+    for impact in found:
+        counts[impact.kinds[0]] = counts.get(impact.kinds[0], 0) + impact.count
     return clauses or [f"{kind_name(kind)} ({count:,})" for kind, count in counts.items()]
 
 
@@ -155,7 +157,7 @@ SHARE = re.compile(r"(\d+\.?\d*|\.\d+) ?(%?)", re.ASCII)
 
 @dataclass(frozen=True)
 class Grammar:
-    """What `--fail-on` of a command takes. noun: what has a kind. levels: words that take no share. kinds: words that may.
+    """The words of a command's `--fail-on`. noun: what has a kind. levels: words that take no share. kinds: words that may.
 
     text: the grammar as errors name it. page: the page of the documentation that lists the kinds. default: without the option.
     """

@@ -5,8 +5,8 @@ borders of its row groups. A file is written by one process, so the bytes do not
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
@@ -34,31 +34,23 @@ GROUP_BYTES = 256 << 20  # a larger row group is written as several: one is held
 
 @dataclass(frozen=True)
 class CleanFile:
-    """A file of a clean copy: its name in the corpus, its path in the copy, its rows before and after."""
+    """A file of a clean copy: its path in the copy, its rows before and after."""
 
     file: str
-    relative: str
     rows: int
     kept: int
 
 
 @dataclass(frozen=True)
 class CleanCorpus:
-    """A clean copy: its files, and how many rows were dropped for each reason; a row with several counts once for
-    each."""
+    """A clean copy: the rows of the corpus, those of the copy, and how many were dropped for each reason.
 
-    files: tuple[CleanFile, ...]
+    A row that was dropped for several reasons counts once for each.
+    """
+
+    rows: int
+    kept: int
     dropped: dict[str, int]
-
-    @property
-    def rows(self) -> int:
-        """The rows of the corpus."""
-        return sum(file.rows for file in self.files)
-
-    @property
-    def kept(self) -> int:
-        """The rows of the copy."""
-        return sum(file.kept for file in self.files)
 
 
 def write_clean(files: Sequence[DataFile], drop: pl.DataFrame, target: Path, *, jobs: int = 1) -> CleanCorpus:
@@ -74,16 +66,20 @@ def write_clean(files: Sequence[DataFile], drop: pl.DataFrame, target: Path, *, 
     rows = {file: group["row"].unique().sort().to_numpy() for (file,), group in drop.group_by("file")}
     nothing = np.array([], dtype="i8")
     work = [(file, rows.get(file.name, nothing)) for file in files]
-    target.parent.mkdir(parents=True, exist_ok=True)
     with (
         locked(target.with_name(f".{target.name}.lock"), str(target), remove=True),
         staged_folder(target, "the clean corpus", marker=REPORT) as folder,
         stage("writing the clean corpus", total=sum(file.size for file in files), unit=BYTES) as advance,
     ):
-        written = list(_copy_all(work, folder, jobs, lambda copied: advance(copied[0].size)))
+        copy, processes = partial(_copy, folder=folder), max(1, min(jobs, len(work)))
+        copied = workers.run_in_processes(
+            copy, work, processes, killed=_killed_too_often, on_end=lambda piece: advance(piece[0].size)
+        )
+        written = sorted(copied, key=lambda file: file.file)
         counts = drop.unique().group_by("reason").len().sort("reason")
-        clean = CleanCorpus(tuple(written), dict(counts.iter_rows()))
-        write_json(folder / REPORT, _report(clean))
+        rows_before, kept = sum(file.rows for file in written), sum(file.kept for file in written)
+        clean = CleanCorpus(rows_before, kept, dict(counts.iter_rows()))
+        write_json(folder / REPORT, asdict(clean) | {"files": [asdict(file) for file in written]})
     return clean
 
 
@@ -96,7 +92,8 @@ def check_target(files: Sequence[DataFile], target: Path) -> None:
             what = "the clean corpus cannot be written into the corpus itself"
             raise UsageError(what, where=str(target), found=file.name, todo="name a folder outside of the corpus")
     names = Counter(file.relative for file in files)
-    if twice := [name for name, count in names.items() if count > 1]:
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
         found = " and ".join(file.name for file in files if file.relative == twice[0])
         what = f"two files of the corpus are called {twice[0]!r}"
         raise UsageError(
@@ -108,27 +105,6 @@ def check_target(files: Sequence[DataFile], target: Path) -> None:
         found = "a folder with other files" if target.is_dir() else "a file"
         todo = "name a folder that does not exist"
         raise UsageError("the folder for the clean corpus is in use", where=str(target), found=found, todo=todo)
-
-
-def _report(clean: CleanCorpus) -> dict[str, Any]:
-    files = [
-        {"file": one.relative, "rows": one.rows, "kept": one.kept}
-        for one in sorted(clean.files, key=lambda one: one.relative)
-    ]
-    return {"rows": clean.rows, "kept": clean.kept, "dropped": clean.dropped, "files": files}
-
-
-def _copy_all(
-    work: Sequence[_FileWork], folder: Path, jobs: int, on_end: Callable[[_FileWork], None]
-) -> Iterator[CleanFile]:
-    """Write each file; yields them in order."""
-    processes, copy = min(jobs, len(work)), partial(_copy, folder=folder)
-    if processes > 1:
-        yield from workers.run_in_processes(copy, work, processes, killed=_killed_too_often, on_end=on_end)
-        return
-    for piece in work:
-        yield copy(piece)
-        on_end(piece)
 
 
 def _killed_too_often(work: _FileWork, attempts: int, found: str) -> DatasetError:
@@ -146,7 +122,7 @@ def _copy(work: _FileWork, folder: Path) -> CleanFile:
         rows, kept = _copy_parquet(file, drop, path)
     else:
         rows, kept = _copy_text(file, drop, path)
-    return CleanFile(file.name, file.relative, rows, kept)
+    return CleanFile(file.relative, rows, kept)
 
 
 def _copy_text(file: DataFile, drop: Any, path: Path) -> tuple[int, int]:
@@ -155,7 +131,7 @@ def _copy_text(file: DataFile, drop: Any, path: Path) -> tuple[int, int]:
         for records in _records(file, output):
             keep = _keep(row, len(records), drop)
             data = b"".join(
-                records if keep.all() else (one for one, wanted in zip(records, keep, strict=True) if wanted)
+                records if keep.all() else (data for data, wanted in zip(records, keep, strict=True) if wanted)
             )
             output.write(data)
             row, kept = row + len(records), kept + int(keep.sum())

@@ -30,15 +30,15 @@ def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
 
     Raises UsageError for fewer than two datasets.
     """
-    if len({(one.dataset, one.version) for one in datasets}) < 2:
+    if len({(dataset.dataset, dataset.version) for dataset in datasets}) < 2:
         raise UsageError("a map needs two datasets", todo="name several, or a folder with releases")
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="map-", dir=cache) as scratch:
         folder = Path(scratch)
-        every = sorted({split for one in datasets for split in available_splits(one.task, one.frames)})
+        every = sorted({split for dataset in datasets for split in available_splits(dataset.task, dataset.frames)})
         index_tables(datasets, folder / "index", every)
         by_name: dict[str, tuple[str, ...]] = {}
-        for side, frame in (text for one in datasets for text in _columns(one)):
+        for side, frame in (text for dataset in datasets for text in _columns(dataset)):
             name = str(folder / f"{len(by_name):06d}.parquet")
             frame.sink_parquet(name)
             by_name[name] = side
@@ -53,7 +53,7 @@ def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
                     of = tuple(match[name] for name in TABLE)
                     if of[0] != where[0]:
                         shared.setdefault((*of, *where), {}).setdefault(match["row"], set()).add(match["kind"])
-    digests = {(one.dataset, one.version): one.content_sha256 for one in datasets}
+    digests = {(dataset.dataset, dataset.version): dataset.content_sha256 for dataset in datasets}
     listed = [dict(zip(TABLE[:2], key, strict=True)) | {"content_sha256": digest} for key, digest in digests.items()]
     entries = [_entry(key, rows) for key, rows in sorted(shared.items())]
     return {"datasets": listed, "shared": entries}
@@ -90,8 +90,10 @@ def map_page(found: dict[str, Any], *, width: int | None) -> list[str]:
 
 def map_markdown(found: dict[str, Any]) -> str:
     """docs/contamination-map.md."""
-    releases = [f"- `{one['dataset']}` {one['version']}" for one in found["datasets"] if one["content_sha256"]]
-    files = [code(one["dataset"]) for one in found["datasets"] if not one["content_sha256"]]
+    releases = [
+        f"- `{dataset['dataset']}` {dataset['version']}" for dataset in found["datasets"] if dataset["content_sha256"]
+    ]
+    files = [code(dataset["dataset"]) for dataset in found["datasets"] if not dataset["content_sha256"]]
     rows = ["| " + " | ".join(row) + " |" for row in (HEADING, ["---"] * len(HEADING), *_rows(found))]
     return "\n".join(
         [
@@ -125,8 +127,8 @@ HEADING = ["texts of", "are in", *KINDS]
 
 def _rows(found: dict[str, Any]) -> list[list[str]]:
     return [
-        [_side(one["of"]), _side(one["in"]), *(number(one["kinds"].get(kind, 0)) for kind in KINDS)]
-        for one in found["shared"]
+        [_side(pair["of"]), _side(pair["in"]), *(number(pair["kinds"].get(kind, 0)) for kind in KINDS)]
+        for pair in found["shared"]
     ]
 
 

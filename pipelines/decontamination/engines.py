@@ -132,7 +132,7 @@ def killed_too_often(partition: Partition, attempts: int, found: str) -> Dataset
 
 
 def _work_and_write(partition: Partition, work: Work, folder: Path) -> None:
-    """In a process of the pool: have the result of a partition in the folder."""
+    """Write the result of a partition into the folder."""
     try:
         write_result(folder, partition, work(partition))
     except (DatasetError, OSError):
@@ -170,29 +170,20 @@ def run_partitions(partitions: Sequence[Partition], work: Work, engine: Engine, 
     if engine.name == RAY and find_spec(RAY) is None:
         raise UsageError("Ray is not installed", todo="pip install 'embedding-datasets[ray]', or use --engine local")
     rest = unfinished(folder, partitions)
+    if not rest:
+        return
     with stage("scanning", total=sum(partition.size for partition in rest), unit=BYTES) as advance:
-        _run(rest, work, engine, folder, lambda partition: advance(partition.size))
-
-
-def _run(
-    partitions: Sequence[Partition], work: Work, engine: Engine, folder: Path, on_end: Callable[[Partition], None]
-) -> None:
-    """Have each partition's result in the folder; on_end is called with each that is there, in any order."""
-    if not partitions:
-        return
-    if engine.name == RAY:
-        run_on_ray = import_module("pipelines.decontamination.ray_engine").run_on_ray
-        for partition in run_on_ray(partitions, work, partial(write_result, folder), engine.workers, engine.address):
-            on_end(partition)
-        return
-    processes = min(engine.workers, len(partitions))
-    if processes == 1:
-        for partition in partitions:
-            write_result(folder, partition, work(partition))
-            on_end(partition)
-        return
-    threads = {POLARS_THREADS: str(max(1, (os.cpu_count() or 1) // processes))}
-    with workers.set_environment({} if POLARS_THREADS in os.environ else threads):
-        in_process = partial(_work_and_write, work=work, folder=folder)
-        for _ in workers.run_in_processes(in_process, partitions, processes, killed=killed_too_often, on_end=on_end):
-            pass
+        if engine.name == RAY:
+            run_on_ray = import_module("pipelines.decontamination.ray_engine").run_on_ray
+            for partition in run_on_ray(rest, work, partial(write_result, folder), engine.workers, engine.address):
+                advance(partition.size)
+            return
+        processes = min(engine.workers, len(rest))
+        threads = {POLARS_THREADS: str(max(1, (os.cpu_count() or 1) // processes))}
+        with workers.set_environment({} if POLARS_THREADS in os.environ else threads):
+            in_process = partial(_work_and_write, work=work, folder=folder)
+            finished = workers.run_in_processes(
+                in_process, rest, processes, killed=killed_too_often, on_end=lambda partition: advance(partition.size)
+            )
+            for _ in finished:
+                pass

@@ -1,6 +1,6 @@
-"""The index of texts, as a file and in memory: fingerprints of the texts of benchmarks, with the row that each is of.
+"""The index of texts, as a file and in memory: fingerprints of the texts of benchmarks, each with the row it comes from.
 
-It is a Parquet file, so that other programs can read it; docs/contamination.md describes it to the byte. Its bytes follow from
+It is a Parquet file, so that other programs can read it; docs/contamination.md describes it to the byte. Its bytes depend on
 its texts alone. Pages have checksums, and the list of tables has a digest: damage is an error, never a wrong match.
 
 Equal texts are one group, so that a text that a thousand rows share is looked up once. Most texts of a corpus are in no index.
@@ -18,11 +18,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builders.errors import SourceError
 from pipelines.audit.near_duplicates import BANDS
-from pipelines.audit.shingles import Ragged, offsets_from_lengths, stack_rows
+from pipelines.audit.shingles import Ragged, offsets_from_lengths, take_rows, take_slices
 from pipelines.decontamination.fingerprints import ANCHOR_WORDS, probe_digest
 from pipelines.process.files import replacing
 
@@ -45,7 +46,7 @@ REBUILD = "build the index again with this version: embedding-datasets contamina
 
 @dataclass(frozen=True)
 class IndexTable:
-    """The texts of one column of a table: which release they are of.
+    """A column of texts in an index, and the release it comes from.
 
     config, split: as the dataset itself names them. rows: of the table, so entries of the index. content_sha256: of the release;
     empty for a dataset without one. pair: the number of the table with the other texts of the same rows, None where a row has
@@ -65,12 +66,12 @@ class IndexTable:
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """dataset, version and content_sha256: which release the texts are of."""
+        """dataset, version and content_sha256: the release that the texts come from."""
         return self.dataset, self.version, self.content_sha256
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """dataset, version, config, split and column, by which matches name a table."""
+        """dataset, version, config, split and column, which name a table in matches."""
         return self.dataset, self.version, self.config, self.split, self.column
 
 
@@ -105,10 +106,10 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tables: tuple[IndexTable, ...]
 
 
-def write_index(path: Path, batches: Iterable[pa.RecordBatch], tables: list[IndexTable]) -> None:
-    """Write an index, in groups of ROW_GROUP_ROWS however the batches are divided.
+def write_index(path: Path, entries: Iterable[pa.Table], tables: list[IndexTable]) -> None:
+    """Write an index, in groups of ROW_GROUP_ROWS however the entries are divided.
 
-    batches: of SCHEMA. tables: may be filled while the batches are read, it is written after the last one.
+    entries: of SCHEMA. tables: may be filled while the entries are read; the list is written after the last of them.
     """
     with replacing(path) as part:
         writer = pq.ParquetWriter(
@@ -122,20 +123,20 @@ def write_index(path: Path, batches: Iterable[pa.RecordBatch], tables: list[Inde
             store_schema=False,
             version="2.6",
         )
-        entries = 0
+        written = 0
         with writer:
-            for group in in_groups((pa.Table.from_batches([batch]) for batch in batches), ROW_GROUP_ROWS):
+            for group in in_groups(entries, ROW_GROUP_ROWS):
                 writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
-                entries += group.num_rows
-            if not entries:
+                written += group.num_rows
+            if not written:
                 writer.write_table(SCHEMA.empty_table())
-            header = msgspec.json.encode(_Header(FORMAT, probe_digest(), entries, tuple(tables)))
+            header = msgspec.json.encode(_Header(FORMAT, probe_digest(), written, tuple(tables)))
             digest = hashlib.sha256(header).hexdigest().encode()
             writer.add_key_value_metadata({KEY: header, KEY + b".sha256": digest})
 
 
 def read_index_tables(path: Path) -> tuple[IndexTable, ...]:
-    """What the index in a file is of, without reading its texts: damage to them is not noticed.
+    """The list of tables of an index, read without its entries: damage to the entries is not noticed.
 
     Raises SourceError as read_index does.
     """
@@ -228,13 +229,9 @@ def _read_columns(parquet: pq.ParquetFile, entries: int) -> Iterator[Any]:
         raise ValueError(f"{parquet.metadata.num_rows:,} texts, {entries:,} expected")
     for name in SCHEMA.names:  # each by itself, so that no column is in memory twice for long
         column = parquet.read([name], use_threads=False).column(0)
-        if pa.types.is_list(column.type):
-            nothing = Ragged(np.empty(0, np.uint32), np.zeros(1, np.int64))
-            parts = [
-                Ragged(chunk.flatten().to_numpy(), offsets_from_lengths(chunk.value_lengths().to_numpy()))
-                for chunk in column.chunks
-            ]
-            yield stack_rows([nothing, *parts])
+        if COLUMNS[name] == NUMBERS:
+            lengths = pc.list_value_length(column).to_numpy()
+            yield Ragged(pc.list_flatten(column).to_numpy(), offsets_from_lengths(lengths))
         else:
             yield column.combine_chunks() if name == "row" else column.to_numpy()
 
@@ -274,7 +271,7 @@ class Numbers:
     shift: int
 
     def may_have(self, numbers: Array) -> Array:
-        """Whether numbers are possibly here; False is certain."""
+        """Whether each number may be among these; False is certain."""
         bits = numbers >> np.uint32(self.shift)
         found: Array = self.bitmap[bits >> np.uint32(3)] >> (bits & np.uint32(7)).astype(np.uint8) & np.uint8(1)
         return found.view(np.bool_)
@@ -287,22 +284,20 @@ class Numbers:
         """The position among `numbers` and the owner, for each owner of each of them."""
         candidates = np.flatnonzero(self.may_have(numbers))
         starts, stops = self.ranges(numbers[candidates])
-        return np.repeat(candidates, stops - starts), self.owners[expand_ranges(starts, stops)]
+        return np.repeat(candidates, stops - starts), take_slices(self.owners, starts, stops).values
 
 
 @dataclass(frozen=True)
 class Links:
     """Texts that make a whole together: both texts of a row, or a query and a relevant document.
 
-    first, second: the groups of each different pair, sorted; entries: for each pair, all links between rows, as the entry of
-    one text, that of the other, and PAIR or POSITIVE. offsets: the pairs of each first group.
+    partners: for each group, the groups that it is linked with, sorted; a pair of groups is listed for one of the two.
+    entries: for each pair, all links between rows, each as an array of three: the entry of one text, that of the other, and PAIR
+    or POSITIVE.
     """
 
-    first: Array
-    second: Array
-    entries: Array
-    entry_offsets: Array
-    offsets: Array
+    partners: Ragged
+    entries: Ragged
 
 
 @dataclass(frozen=True)
@@ -386,14 +381,6 @@ def arrange_numbers(numbers: Array, owners: Array, *, bits_per_number: int = 64)
     return Numbers(ordered, owners, np.packbits(is_used, bitorder="little"), 32 - bits)
 
 
-def expand_ranges(starts: Array, stops: Array) -> Array:
-    """All integers of the ranges, one range after another."""
-    offsets = offsets_from_lengths(stops - starts)
-    indices = np.repeat(starts - offsets[:-1], stops - starts)
-    indices += np.arange(offsets[-1])
-    return indices
-
-
 def _arrange_anchors(anchor: Array, counts: Array) -> tuple[Numbers, Ragged]:
     has_anchor = counts >= ANCHOR_WORDS
     combined = np.unique(anchor[has_anchor].astype(np.uint64) << np.uint64(32) | counts[has_anchor])
@@ -403,12 +390,11 @@ def _arrange_anchors(anchor: Array, counts: Array) -> tuple[Numbers, Ragged]:
 
 
 def _arrange_bands(bands: Ragged, firsts: Array) -> tuple[tuple[Numbers, ...], Array]:
-    starts, stops = bands.offsets[firsts], bands.offsets[firsts + 1]
-    numbers = bands.values[expand_ranges(starts, stops)].reshape(-1, BANDS)
-    group_of_set = np.repeat(np.arange(len(firsts)), (stops - starts) // BANDS)
+    of_groups = take_rows(bands, firsts)
+    numbers = of_groups.values.reshape(-1, BANDS)
     sets = np.arange(len(numbers))
     arranged = (arrange_numbers(numbers[:, band], sets, bits_per_number=16) for band in range(BANDS))
-    return tuple(arranged), group_of_set
+    return tuple(arranged), np.repeat(np.arange(len(firsts)), of_groups.lengths // BANDS)
 
 
 def _arrange_links(index: TextIndex, group_of_entry: Array, groups: int) -> Links:
@@ -427,9 +413,6 @@ def _arrange_links(index: TextIndex, group_of_entry: Array, groups: int) -> Link
     first, second = np.where(is_reversed, other, one), np.where(is_reversed, one, other)
     keys = first * max(groups, 1) + second
     order = np.argsort(keys, kind="stable")
-    keys, firsts, counts = np.unique(keys[order], return_index=True, return_counts=True)
-    first, second = first[order][firsts], second[order][firsts]
-    offsets = np.searchsorted(first, np.arange(groups + 1))
-    return Links(
-        first, second, links[order], np.append(firsts, firsts[-1:] + counts[-1:] if len(firsts) else [0]), offsets
-    )
+    _, pairs = np.unique(keys[order], return_index=True)
+    offsets = np.searchsorted(first[order][pairs], np.arange(groups + 1))
+    return Links(Ragged(second[order][pairs], offsets), Ragged(links[order], np.append(pairs, len(links))))

@@ -3,7 +3,7 @@
 Entries are sorted by dataset as given, then by table in the order of the task, then by row. Of a row with two texts both entries
 follow each other. Their order and the index's bytes depend on nothing else.
 
-Near-duplicates are compared exactly where the release that an entry is of is on this machine. Its texts are written once, in the
+Near-duplicates are compared exactly where the release of an entry is on this machine. Its texts are written once, in the
 order of the index, to an Arrow file in a scratch folder that is mapped into memory: a scan reads the few that it needs, and the
 system keeps no more of the file than there is room for.
 """
@@ -60,9 +60,9 @@ def table_texts(layout: Layout, frame: pl.LazyFrame) -> list[Texts]:
 
 
 def texts_with(layout: Layout, column: str) -> Texts | None:
-    """Those texts of `table_texts` that one of its columns is of; None for a column that it does not name."""
+    """The texts of `table_texts` that include a column; None for a column that is not among them."""
     columns = model_inputs(layout)
-    return next((texts for texts in (columns, *(_sides(*one) for one in columns.items())) if column in texts), None)
+    return next((texts for texts in (columns, *(_sides(*item) for item in columns.items())) if column in texts), None)
 
 
 def _sides(name: str, text: pl.Expr) -> Texts:
@@ -80,8 +80,8 @@ BATCH_ROWS = 20_000
 class IndexedDataset:
     """A release, or a dataset that this package did not build, with its tables in the layout of its task.
 
-    content_sha256: of the release, empty where there is none. own_locations: the config and split by which the dataset itself
-    calls a table, where the task has another name for it.
+    content_sha256: of the release, empty where there is none. own_locations: the dataset's own config and split
+    of a table, where they differ from those of its task.
     """
 
     dataset: str
@@ -98,7 +98,7 @@ class IndexedDataset:
         return self.dataset, self.version, self.content_sha256
 
     def own_location(self, config: str, split: str) -> tuple[str, str]:
-        """The config and split by which the dataset itself calls the table that the task calls so."""
+        """The dataset's own config and split for a table of the task."""
         return self.own_locations.get((config, split), (config, split))
 
 
@@ -115,26 +115,28 @@ class _Source:
 
 
 def index_tables(datasets: Sequence[IndexedDataset], output: Path, splits: Sequence[str] = ()) -> list[IndexTable]:
-    """Write the index of the texts of datasets, as a model receives them, and return what it is of.
+    """Write the index of the texts of datasets, as a model receives them, and return its tables.
 
     splits: those to index beside the one that a benchmark evaluates, where a dataset has them.
 
     Raises UsageError for a split that no dataset has, and for more texts than an index can hold; SourceError for a dataset that
     lacks a table or a column with texts.
     """
-    chosen = [choose_splits(one, splits) for one in datasets]
+    chosen = [_choose_splits(dataset, splits) for dataset in datasets]
     unknown = set(splits).difference(*chosen)
     if unknown:
         raise UsageError(
             f"no dataset has the split {', '.join(sorted(unknown))}",
-            expected=", ".join(sorted({split for one in datasets for split in available_splits(one.task, one.frames)})),
+            expected=", ".join(
+                sorted({split for dataset in datasets for split in available_splits(dataset.task, dataset.frames)})
+            ),
         )
     tables: list[IndexTable] = []
     write_index(output, chain.from_iterable(map(_index_dataset, datasets, chosen, (tables for _ in datasets))), tables)
     return tables
 
 
-def choose_splits(dataset: IndexedDataset, splits: Sequence[str] = ()) -> list[str]:
+def _choose_splits(dataset: IndexedDataset, splits: Sequence[str]) -> list[str]:
     """The splits of a dataset to index: the one that a benchmark evaluates, and those requested that it has."""
     available = available_splits(dataset.task, dataset.frames)
     evaluated = tasks.evaluated_split(dataset.task)
@@ -143,10 +145,8 @@ def choose_splits(dataset: IndexedDataset, splits: Sequence[str] = ()) -> list[s
     return [split for split in available if split == evaluated or split in splits]
 
 
-def _index_dataset(
-    dataset: IndexedDataset, splits: Sequence[str], tables: list[IndexTable]
-) -> Iterator[pa.RecordBatch]:
-    """The entries of a dataset; adds what they are of to the tables."""
+def _index_dataset(dataset: IndexedDataset, splits: Sequence[str], tables: list[IndexTable]) -> Iterator[pa.Table]:
+    """The entries of a dataset; adds its tables to the list."""
     for split in splits:
         documents = _Documents(dataset, split)
         for layout in text_layouts(dataset.task):
@@ -166,7 +166,7 @@ def _index_dataset(
 
 
 def _describe_tables(source: _Source, split: str, rows: int) -> list[IndexTable]:
-    """What the texts of a source are of, one IndexTable for each column."""
+    """The tables of a source, one for each column of texts."""
     dataset, count = source.dataset, len(source.texts)
     return [
         IndexTable(
@@ -237,8 +237,9 @@ def _read_batches(source: _Source, documents: _Documents, advance: Callable[[int
     start = 0
     while len(batch := wanted.slice(start, BATCH_ROWS).collect(engine="streaming")):
         if row_name is None:
-            own = zip(digests[start:].tolist()[: len(batch)], copies[start:].tolist()[: len(batch)], strict=True)
-            row_names = pl.Series([f"{one:016x}" + (f"-{copy}" if copy > 1 else "") for one, copy in own])
+            own = slice(start, start + len(batch))
+            pairs = zip(digests[own].tolist(), copies[own].tolist(), strict=True)
+            row_names = pl.Series([f"{digest:016x}" + (f"-{copy}" if copy > 1 else "") for digest, copy in pairs])
         else:
             row_names = batch["__name"]
         positives = pl.repeat([], len(batch), dtype=pl.List(pl.UInt32), eager=True)
@@ -262,15 +263,11 @@ def _row_digests(frame: pl.LazyFrame) -> Array:
 
 def _copy_numbers(digests: Array) -> Array:
     """For each number, how many of its kind there are up to it: 1 for the first, 2 for the second."""
-    order = np.argsort(digests, kind="stable")
-    ordered = digests[order]
-    firsts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(order) else order
-    copies = np.empty(len(order), np.int64)
-    copies[order] = np.arange(1, len(order) + 1) - np.repeat(firsts, np.diff(np.append(firsts, len(order))))
-    return copies
+    copies = pl.DataFrame({"digest": digests}).select(pl.int_range(1, pl.len() + 1).over("digest"))
+    return copies.to_series().to_numpy()
 
 
-def _index_batch(source: _Source, batch: Batch) -> pa.RecordBatch:
+def _index_batch(source: _Source, batch: Batch) -> pa.Table:
     """The entries of some rows of a table."""
     rows, row_names, positives = batch
     columns = len(source.texts)
@@ -280,26 +277,24 @@ def _index_batch(source: _Source, batch: Batch) -> pa.RecordBatch:
     numbers = (
         rows[label_column] if label_column in rows.columns else pl.repeat(None, len(rows), dtype=pl.Int64, eager=True)
     )
-    arrays = {
-        "table": np.tile(np.arange(source.first_table, source.first_table + columns, dtype=np.uint16), len(rows)),
-        "exact": prints.exact,
-        "folded": prints.folded,
-        "words": prints.words,
-        "rough": prints.rough,
-        "anchor": prints.anchor,
-        "n_words": prints.counts,
-        "label": np.repeat(hash_labels(label_texts(numbers)), columns),
-        "label_name": np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
-    }
     bands = pa.ListArray.from_arrays(prints.bands.offsets.astype(np.int32), pa.array(prints.bands.values))
-    names = interleave([row_names] * columns).to_arrow(compat_level=pl.CompatLevel.oldest())
-    lists = interleave([positives] * columns).to_arrow(compat_level=pl.CompatLevel.oldest())
-    given = {name: pa.array(array) for name, array in arrays.items()} | {
-        "row": names,
-        "bands": bands,
-        "positives": lists,
-    }
-    return pa.RecordBatch.from_arrays([given[one.name].cast(one.type) for one in SCHEMA], schema=SCHEMA)
+    frame = pl.DataFrame(
+        {
+            "table": np.tile(np.arange(source.first_table, source.first_table + columns, dtype=np.uint16), len(rows)),
+            "row": interleave([row_names] * columns),
+            "exact": prints.exact,
+            "folded": prints.folded,
+            "words": prints.words,
+            "rough": prints.rough,
+            "anchor": prints.anchor,
+            "n_words": prints.counts,
+            "label": np.repeat(hash_labels(label_texts(numbers)), columns),
+            "label_name": np.repeat(hash_labels(_label_names(source, rows, numbers)), columns),
+            "bands": pl.Series(bands),
+            "positives": interleave([positives] * columns),
+        }
+    )
+    return frame.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(SCHEMA)
 
 
 def hash_labels(labels: pl.Series) -> Array:
@@ -375,12 +370,12 @@ class StoredTexts:
 
 
 def write_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset], path: Path) -> None:
-    """Write the texts of those datasets that an index is of, in the order of its entries; null for all others.
+    """Write the texts of an index, in the order of its entries; null where no dataset has them.
 
     tables: of the index. A dataset is that of a table if it has the same name, version and content_sha256.
     """
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, TEXT_SCHEMA) as writer:
-        arrays = (one.to_arrow(compat_level=pl.CompatLevel.oldest()) for one in _read_texts(tables, datasets))
+        arrays = (series.to_arrow(compat_level=pl.CompatLevel.oldest()) for series in _read_texts(tables, datasets))
         texts = (pa.table([array.cast(pa.large_string())], schema=TEXT_SCHEMA) for array in arrays)
         for group in in_groups(texts, BATCH_TEXTS):
             writer.write_table(group)
@@ -397,7 +392,7 @@ def _read_texts(tables: Sequence[IndexTable], datasets: Sequence[IndexedDataset]
     for number, table in enumerate(tables):
         if table.pair is not None and table.pair < number:
             continue  # its texts are read with those of the other table
-        frame = next((frame for one in datasets if (frame := _frame_of(one, table)) is not None), None)
+        frame = next((frame for dataset in datasets if (frame := _frame_of(dataset, table)) is not None), None)
         columns = 1 if table.pair is None else 2
         with stage(f"texts of {table.dataset} {table.config}/{table.split}", total=table.rows, unit="rows") as advance:
             for start in range(0, table.rows, BATCH_ROWS):
@@ -433,13 +428,13 @@ def find_datasets(names: Sequence[str], releases: Path, options: ForeignOptions)
         for target in resolve_targets(name, releases):
             datasets = _read_target(target, options)
             found.setdefault(datasets[0].identity, datasets)
-    return [one for datasets in found.values() for one in datasets]
+    return [dataset for datasets in found.values() for dataset in datasets]
 
 
-def releases_at_hand(tables: Iterable[IndexTable], releases: Path) -> list[IndexedDataset]:
-    """The releases that tables of an index are of, as far as they are below a folder, with the same content."""
+def available_releases(tables: Iterable[IndexTable], releases: Path) -> list[IndexedDataset]:
+    """The releases of an index that are below a folder with the same content."""
     found = []
-    for name, version, digest in dict.fromkeys(one.identity for one in tables):
+    for name, version, digest in dict.fromkeys(table.identity for table in tables):
         if not digest or name not in catalogue.entries():
             continue  # a name in a file of others must not become a path
         release_dir = releases / name / version
@@ -459,7 +454,7 @@ def _read_target(target: Target, options: ForeignOptions) -> list[IndexedDataset
     with reading_rows(files):
         datasets = read_datasets(files, options)
     name, revision = dataset_name(target, path), fetched.folder.name if fetched else ""
-    return [from_foreign(one, name, revision) for one in datasets]
+    return [from_foreign(dataset, name, revision) for dataset in datasets]
 
 
 @contextmanager

@@ -20,7 +20,7 @@ unit that it is part of (pipelines.decontamination.matching).
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ from pipelines.audit.near_duplicates import (
     count_shared,
     exact_shingles,
 )
-from pipelines.audit.shingles import Words, stack_rows, take_rows
+from pipelines.audit.shingles import Words, expand_ranges, stack_rows, take_rows, take_slices
 from pipelines.checking.batches import TextBatch
 from pipelines.decontamination.fingerprints import (
     SHORT_WORDS,
@@ -48,8 +48,8 @@ from pipelines.decontamination.fingerprints import (
     rough_without_words,
     words_of,
 )
-from pipelines.decontamination.index_file import PAIR, POSITIVE, Lookup, expand_ranges
-from pipelines.decontamination.indexing import hash_labels
+from pipelines.decontamination.index_file import PAIR, POSITIVE, Lookup
+from pipelines.decontamination.indexing import StoredTexts, hash_labels
 
 Array = npt.NDArray[Any]
 
@@ -88,14 +88,10 @@ def find_runs(lookup: Lookup, runs: Runs, row_starts: Array) -> RunCandidates:
     positions = positions[found]
     first_words = runs.words.first_words[row_starts]
     ends = first_words[np.searchsorted(first_words, positions, "right").clip(max=len(first_words) - 1)]
-    lengths = lookup.run_lengths
-    positions, ends, runs_of = (
-        np.repeat(positions, lengths.lengths[numbers]),
-        np.repeat(ends, lengths.lengths[numbers]),
-        lengths.values[expand_ranges(lengths.offsets[numbers], lengths.offsets[numbers + 1])],
-    )
-    fits = positions + runs_of <= ends
-    positions, runs_of = positions[fits], runs_of[fits]
+    lengths = take_rows(lookup.run_lengths, numbers)
+    positions, ends = np.repeat(positions, lengths.lengths), np.repeat(ends, lengths.lengths)
+    fits = positions + lengths.values <= ends
+    positions, runs_of = positions[fits], lengths.values[fits]
     found, groups = lookup.rough.find(runs.numbers(positions, positions + runs_of))
     positions, runs_of = positions[found], runs_of[found]
     is_same = (lookup.counts[groups] == runs_of) & (lookup.anchor[groups] == anchors[positions])
@@ -136,7 +132,7 @@ def _find_common_bands(lookup: Lookup, bands: Array) -> Iterator[tuple[Array, Ar
         for band in range(BANDS):
             begin, end = starts[band, first:last], stops[band, first:last]
             owners.append(np.repeat(rows[first:last], end - begin))
-            sets.append(lookup.bands[band].owners[expand_ranges(begin, end)])
+            sets.append(take_slices(lookup.bands[band].owners, begin, end).values)
         keys = np.concatenate(owners) << 32 | np.concatenate(sets).astype(np.int64)
         keys, common = np.unique(keys, return_counts=True)
         keys, common = keys[common >= MIN_COMMON_BANDS], common[common >= MIN_COMMON_BANDS]
@@ -158,18 +154,8 @@ SIZE_MARGIN = (
 SCALE = 1_000_000  # similarities are compared as whole numbers of this part
 
 
-class TextSource(Protocol):
-    """The texts of the index that are available."""
-
-    def texts(self, entries: Array) -> pl.Series:
-        """The text of each entry, null where it is not available."""
-        ...
-
-
 def compare_whole_texts(lookup: Lookup, texts: pl.Series, rows: Array, groups: Array) -> tuple[Array, Array]:
     """Whether the text at each of `rows` is exactly that of the group, and whether it is the same after folding."""
-    if not len(rows):
-        return np.empty(0, np.bool_), np.empty(0, np.bool_)
     different, inverse = np.unique(rows, return_inverse=True)
     chosen = texts.gather(different)
     is_exact = hash_texts(chosen)[inverse] == lookup.exact[groups]
@@ -192,7 +178,7 @@ def compare_runs(lookup: Lookup, words: Words, candidates: RunCandidates) -> Arr
 
 
 def compare_near_texts(
-    lookup: Lookup, texts: pl.Series, rows: Array, groups: Array, source: TextSource | None
+    lookup: Lookup, texts: pl.Series, rows: Array, groups: Array, source: StoredTexts | None
 ) -> tuple[Array, Array]:
     """The similarity of the text at each of `rows` and that of the group, and whether it is still to be estimated.
 
@@ -203,13 +189,13 @@ def compare_near_texts(
     if source is not None and len(rows):
         different, inverse = np.unique(groups, return_inverse=True)
         given = source.texts(lookup.entries.values[lookup.entries.offsets[different]])
-        at_hand = given.is_not_null().to_numpy()[inverse]
-        own, own_inverse = np.unique(rows[at_hand], return_inverse=True)
-        positions = np.cumsum(given.is_not_null().to_numpy()) - 1
-        similarity[at_hand] = measure_similarity(
-            texts.gather(own), given.drop_nulls(), own_inverse, positions[inverse[at_hand]]
+        has_text = given.is_not_null().to_numpy()
+        is_estimated = ~has_text[inverse]
+        own, own_inverse = np.unique(rows[~is_estimated], return_inverse=True)
+        positions = np.cumsum(has_text) - 1
+        similarity[~is_estimated] = measure_similarity(
+            texts.gather(own), given.drop_nulls(), own_inverse, positions[inverse[~is_estimated]]
         )
-        is_estimated[at_hand] = False
     return similarity, is_estimated
 
 
@@ -294,20 +280,19 @@ def find_units(lookup: Lookup, rows: Array, groups: Array, texts: Array) -> pl.D
     links, width = lookup.links, max(len(lookup.exact), 1)
     hits, copies = np.unique(np.unique(np.stack([rows * width + groups, texts]), axis=1)[0], return_counts=True)
     hit_rows, hit_groups = hits // width, hits % width
-    starts, stops = links.offsets[hit_groups], links.offsets[hit_groups + 1]
-    owners, pairs = np.repeat(np.arange(len(hits)), stops - starts), expand_ranges(starts, stops)
-    others = hit_rows[owners] * width + links.second[pairs]
-    places = np.searchsorted(hits, others).clip(max=max(len(hits) - 1, 0))
-    is_whole = (hits[places] == others) & ((links.second[pairs] != hit_groups[owners]) | (copies[owners] > 1))
-    owners, pairs = owners[is_whole], pairs[is_whole]
-    counts = links.entry_offsets[pairs + 1] - links.entry_offsets[pairs]
-    entries = links.entries[expand_ranges(links.entry_offsets[pairs], links.entry_offsets[pairs + 1])]
-    unit_rows = np.repeat(hit_rows[owners], counts)
+    pairs = expand_ranges(links.partners.offsets[hit_groups], links.partners.offsets[hit_groups + 1])
+    owners, partners = np.repeat(np.arange(len(hits)), pairs.lengths), links.partners.values[pairs.values]
+    others = hit_rows[owners] * width + partners
+    positions = np.searchsorted(hits, others).clip(max=max(len(hits) - 1, 0))
+    is_whole = (hits[positions] == others) & ((partners != hit_groups[owners]) | (copies[owners] > 1))
+    entries = take_rows(links.entries, pairs.values[is_whole])
+    unit_rows = np.repeat(hit_rows[owners[is_whole]], entries.lengths)
+    one, other, unit = entries.values.T
     frame = pl.DataFrame(
         {
             "row": np.concatenate([unit_rows, unit_rows]),
-            "entry": np.concatenate([entries[:, 0], entries[:, 1]]),
-            "unit": np.concatenate([entries[:, 2], entries[:, 2]]),
+            "entry": np.concatenate([one, other]),
+            "unit": np.concatenate([unit, unit]),
         },
         schema={"row": pl.Int64, "entry": pl.Int64, "unit": pl.Int64},
     )
@@ -365,24 +350,20 @@ class BatchMatches:
     texts: int
 
 
-@dataclass(frozen=True)
-class _Hits:
-    """Texts of a batch that hold a text of the index. last_texts: where a run ends, which may be in a later text."""
-
-    texts: Array
-    last_texts: Array
-    groups: Array
-    kinds: Array
-    similarity: Array
-    is_estimated: Array
-
-    def select(self, mask: Array) -> "_Hits":
-        """Some of the hits."""
-        return _Hits(*(getattr(self, name)[mask] for name in _Hits.__dataclass_fields__))
+# The hits of a batch: a text of the corpus that holds a text of the index, which is known by its group. kind: a position in
+# KINDS. last_text: where a run of words ends, which may be in a later text of the row.
+HIT_SCHEMA = {
+    "text": pl.Int64,
+    "last_text": pl.Int64,
+    "group": pl.Int64,
+    "kind": pl.Int64,
+    "similarity": pl.Float64,
+    "is_estimated": pl.Boolean,
+}
 
 
 def find_matches(
-    lookup: Lookup, batch: TextBatch, source: TextSource | None = None, threshold: float = THRESHOLD
+    lookup: Lookup, batch: TextBatch, source: StoredTexts | None = None, threshold: float = THRESHOLD
 ) -> BatchMatches:
     """The rows of the index that a batch of a corpus holds. source: the available texts of the index.
 
@@ -390,13 +371,19 @@ def find_matches(
     """
     rows = batch.texts["row"].to_numpy()
     row_starts = np.flatnonzero(np.append(True, rows[1:] != rows[:-1])) if len(rows) else np.empty(0, np.int64)
-    parts = []
+    nothing = np.empty(0, np.int64)
+    parts = [_hits(nothing, nothing, EXACT)]
     for start, stop in chunk_offsets(batch.texts["text"], row_starts):
-        hits = _find_hits(lookup, batch.texts["text"][start:stop], rows[start:stop], source, threshold)
-        parts.append(_move(hits, start))
-    hits = _stack(parts)
-    matches = _list_matches(lookup, batch, rows, hits)
-    return BatchMatches(matches, _count_short(lookup, rows, hits), len(row_starts), len(rows))
+        texts = batch.texts["text"][start:stop]
+        parts += _find_hits(lookup, texts, rows[start:stop], source, threshold, start=start)
+    columns = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    hits = pl.DataFrame(dict(zip(HIT_SCHEMA, columns, strict=True)), HIT_SCHEMA)
+    hits = hits.sort("text", "group", "is_estimated", "kind", "last_text")
+    hits = hits.unique(["text", "group"], keep="first", maintain_order=True)
+    hits = hits.with_columns(row=pl.Series(rows[hits["text"].to_numpy()], dtype=pl.Int64))
+    is_short = pl.Series(lookup.counts[hits["group"].to_numpy()] < SHORT_WORDS)
+    matches = _list_matches(lookup, batch, hits.filter(~is_short), hits.filter(is_short))
+    return BatchMatches(matches, _count_short(hits.filter(is_short)), len(row_starts), len(rows))
 
 
 def short_texts(lookup: Lookup, counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -406,13 +393,11 @@ def short_texts(lookup: Lookup, counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """
     total = pl.concat([pl.DataFrame(schema={"group": pl.Int64, "rows": pl.Int64}), *counts])
     total = total.group_by("group").agg(pl.col("rows").sum())
-    entries = lookup.entries
-    groups, times = total["group"].to_numpy(), total["rows"].to_numpy()
-    starts, stops = entries.offsets[groups], entries.offsets[groups + 1]
-    chosen = entries.values[expand_ranges(starts, stops)]
-    order = np.argsort(chosen, kind="stable")
-    frame = describe_entries(lookup, chosen[order])
-    return frame.with_columns(corpus_rows=pl.Series(np.repeat(times, stops - starts)[order], dtype=pl.Int64))
+    entries = take_rows(lookup.entries, total["group"].to_numpy())
+    order = np.argsort(entries.values, kind="stable")
+    frame = describe_entries(lookup, entries.values[order])
+    times = np.repeat(total["rows"].to_numpy(), entries.lengths)
+    return frame.with_columns(corpus_rows=pl.Series(times[order], dtype=pl.Int64))
 
 
 def describe_entries(lookup: Lookup, entries: Array) -> pl.DataFrame:
@@ -423,95 +408,88 @@ def describe_entries(lookup: Lookup, entries: Array) -> pl.DataFrame:
     return described.select("dataset", "version", "config", "split", "row", "column")
 
 
-def _find_hits(lookup: Lookup, texts: pl.Series, rows: Array, source: TextSource | None, threshold: float) -> _Hits:
-    """The hits of a chunk of texts, one for each text and group, of the first kind that applies."""
+def _find_hits(
+    lookup: Lookup, texts: pl.Series, rows: Array, source: StoredTexts | None, threshold: float, *, start: int
+) -> list[tuple[Array, ...]]:
+    """The hits of a chunk of texts, which begins at `start` in its batch: of whole texts, near texts, and runs of words."""
     runs = read_runs(texts)
     whole, whole_groups = find_whole_texts(lookup, texts, runs)
     is_exact, is_folded = compare_whole_texts(lookup, texts, whole, whole_groups)
     is_whole = is_exact | is_folded
-    parts = [_hits(whole[is_whole], whole_groups[is_whole], np.where(is_exact, EXACT, FOLDED)[is_whole])]
+    whole, whole_groups = whole[is_whole], whole_groups[is_whole]
     near, near_groups, common = find_near_texts(lookup, runs)
-    is_new = ~np.isin(near << 32 | near_groups, parts[0].texts << 32 | parts[0].groups)
+    is_new = ~np.isin(near << 32 | near_groups, whole << 32 | whole_groups)
     near, near_groups, common = near[is_new], near_groups[is_new], common[is_new]
     similarity, is_estimated = compare_near_texts(lookup, texts, near, near_groups, source)
     similarity[is_estimated] = estimate_similarity(common[is_estimated])
     sizes = np.stack([runs.words.counts[near], lookup.counts[near_groups]])
     enough = is_near(similarity, is_estimated, common, sizes, threshold)
-    parts.append(_Hits(near, near, near_groups, np.full(len(near), NEAR), similarity, is_estimated).select(enough))
     row_starts = np.append(np.flatnonzero(np.append(True, rows[1:] != rows[:-1])), len(rows))
     candidates = find_runs(lookup, runs, row_starts)
     is_same = compare_runs(lookup, runs.words, candidates)
     first_words = runs.words.first_words
     first = np.searchsorted(first_words, candidates.starts[is_same], "right") - 1
     last = np.searchsorted(first_words, candidates.stops[is_same] - 1, "right") - 1
-    contained = _hits(first, candidates.groups[is_same].astype(np.int64), np.full(len(first), CONTAINED))
-    parts.append(_Hits(first, last, contained.groups, contained.kinds, contained.similarity, contained.is_estimated))
-    hits = _stack(parts)
-    order = np.lexsort((hits.last_texts, hits.kinds, hits.is_estimated, hits.groups, hits.texts))
-    hits = hits.select(order)
-    is_first = np.append(True, (hits.texts[1:] != hits.texts[:-1]) | (hits.groups[1:] != hits.groups[:-1]))
-    return hits.select(is_first[: len(hits.texts)])
+    return [
+        _hits(start + whole, whole_groups, np.where(is_exact, EXACT, FOLDED)[is_whole]),
+        _hits(
+            start + near[enough],
+            near_groups[enough],
+            NEAR,
+            similarity=similarity[enough],
+            is_estimated=is_estimated[enough],
+        ),
+        _hits(start + first, candidates.groups[is_same], CONTAINED, last_texts=start + last),
+    ]
 
 
-def _hits(texts: Array, groups: Array, kinds: Array) -> _Hits:
-    return _Hits(texts, texts, groups.astype(np.int64), kinds, np.ones(len(texts)), np.zeros(len(texts), np.bool_))
+def _hits(
+    texts: Array,
+    groups: Array,
+    kinds: Array | int,
+    *,
+    last_texts: Array | None = None,
+    similarity: Array | float = 1.0,
+    is_estimated: Array | bool = False,
+) -> tuple[Array, ...]:
+    """The columns of HIT_SCHEMA."""
+    columns = (texts, texts if last_texts is None else last_texts, groups, kinds, similarity, is_estimated)
+    return tuple(np.broadcast_to(column, len(texts)) for column in columns)
 
 
-def _move(hits: _Hits, start: int) -> _Hits:
-    return _Hits(
-        hits.texts + start, hits.last_texts + start, hits.groups, hits.kinds, hits.similarity, hits.is_estimated
-    )
-
-
-def _stack(parts: list[_Hits]) -> _Hits:
-    empty = np.empty(0, np.int64)
-    parts = [_hits(empty, empty, empty), *parts]
-    return _Hits(*(np.concatenate([getattr(one, name) for one in parts]) for name in _Hits.__dataclass_fields__))
-
-
-def _list_matches(lookup: Lookup, batch: TextBatch, rows: Array, hits: _Hits) -> pl.DataFrame:
+def _list_matches(lookup: Lookup, batch: TextBatch, long: pl.DataFrame, short: pl.DataFrame) -> pl.DataFrame:
     """The matches of a batch: all hits of texts that are not short, and those of short texts that are part of a whole unit."""
-    units = find_units(lookup, rows[hits.texts], hits.groups, hits.texts)
-    is_long = np.flatnonzero(lookup.counts[hits.groups] >= SHORT_WORDS)
-    starts, stops = lookup.entries.offsets[hits.groups[is_long]], lookup.entries.offsets[hits.groups[is_long] + 1]
-    of_long = pl.DataFrame(
-        {"hit": np.repeat(is_long, stops - starts), "entry": lookup.entries.values[expand_ranges(starts, stops)]},
-        schema={"hit": pl.Int64, "entry": pl.Int64},
-    )
-    of_long = of_long.with_columns(row=pl.Series(rows[hits.texts[of_long["hit"].to_numpy()]]))
+    rows, groups, texts = pl.concat([long, short]).select("row", "group", "text").to_numpy().T
+    units = find_units(lookup, rows, groups, texts)
+    entries = take_rows(lookup.entries, long["group"].to_numpy())
+    of_long = long[np.repeat(np.arange(len(long)), entries.lengths)]
+    of_long = of_long.with_columns(entry=pl.Series(entries.values, dtype=pl.Int64))
     of_long = of_long.join(units, on=["row", "entry"], how="left").with_columns(pl.col("unit").fill_null(TEXT))
-    is_short = np.flatnonzero(lookup.counts[hits.groups] < SHORT_WORDS)
-    short = pl.DataFrame(
-        {"hit": is_short, "row": rows[hits.texts[is_short]], "group": hits.groups[is_short]},
-        schema={"hit": pl.Int64, "row": pl.Int64, "group": pl.Int64},
-    )
-    groups = pl.Series("group", lookup.group_of_entry[units["entry"].to_numpy()], dtype=pl.Int64)
-    of_short = units.with_columns(groups).join(short, on=["row", "group"])
-    listed = pl.concat([of_long.select("hit", "entry", "unit"), of_short.select("hit", "entry", "unit")])
-    chosen = hits.select(listed["hit"].to_numpy())
-    entries = listed["entry"].to_numpy()
-    labelled = has_label(lookup, batch.labels, rows[chosen.texts], entries)
-    names = [NAMES[unit, bool(one)] for unit, one in zip(listed["unit"].to_list(), labelled.tolist(), strict=True)]
+    groups_of_units = pl.Series("group", lookup.group_of_entry[units["entry"].to_numpy()], dtype=pl.Int64)
+    of_short = units.with_columns(groups_of_units).join(short, on=["row", "group"])
+    listed = pl.concat([of_long, of_short.select(of_long.columns)])
+    entries_listed = listed["entry"].to_numpy()
+    labelled = has_label(lookup, batch.labels, listed["row"].to_numpy(), entries_listed)
+    names = [
+        NAMES[unit, bool(is_labelled)]
+        for unit, is_labelled in zip(listed["unit"].to_list(), labelled.tolist(), strict=True)
+    ]
     columns = batch.texts["column"]
-    first, last = columns.gather(chosen.texts), columns.gather(chosen.last_texts)
-    joined = first.zip_with(pl.Series(chosen.texts == chosen.last_texts), first + JOINED + last)
-    matches = describe_entries(lookup, entries).with_columns(
+    first, last = columns.gather(listed["text"]), columns.gather(listed["last_text"])
+    joined = first.zip_with(listed["text"] == listed["last_text"], first + JOINED + last)
+    matches = describe_entries(lookup, entries_listed).with_columns(
         pl.lit(batch.file).alias("corpus_file"),
-        pl.Series("corpus_row", rows[chosen.texts], dtype=pl.Int64),
+        listed["row"].alias("corpus_row"),
         joined.alias("corpus_column"),
-        pl.Series("kind", [KINDS[kind] for kind in chosen.kinds.tolist()], dtype=pl.String),
-        pl.Series("similarity", chosen.similarity, dtype=pl.Float64),
-        pl.Series("is_estimated", chosen.is_estimated, dtype=pl.Boolean),
+        pl.Series("kind", [KINDS[kind] for kind in listed["kind"].to_list()], dtype=pl.String),
+        listed["similarity"],
+        listed["is_estimated"],
         pl.Series("unit", names, dtype=pl.String),
     )
     return matches.select(*MATCH_SCHEMA).sort(*ORDER)
 
 
-def _count_short(lookup: Lookup, rows: Array, hits: _Hits) -> pl.DataFrame:
-    """How many rows have each short text of the index."""
-    is_short = lookup.counts[hits.groups] < SHORT_WORDS
-    frame = pl.DataFrame(
-        {"row": rows[hits.texts[is_short]], "group": hits.groups[is_short]}, {"row": pl.Int64, "group": pl.Int64}
-    )
-    counted = frame.unique().group_by("group").agg(rows=pl.len().cast(pl.Int64))
+def _count_short(short: pl.DataFrame) -> pl.DataFrame:
+    """How many rows have each short text of the index. short: the hits of these."""
+    counted = short.select("row", "group").unique().group_by("group").agg(rows=pl.len().cast(pl.Int64))
     return counted.select("group", "rows").sort("group")

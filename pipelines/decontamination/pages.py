@@ -9,12 +9,9 @@ KIND:SHARE    this share of the rows of a column of a split, or more: `exact:0.1
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -30,21 +27,20 @@ from pipelines.decontamination.clean import CleanCorpus
 from pipelines.decontamination.index_file import IndexTable
 from pipelines.decontamination.matching import JOINED, KINDS, MATCH_SCHEMA, THRESHOLD, candidate_recall
 from pipelines.decontamination.scans import TABLE, Scan, TableSummary
-from pipelines.process import installation
-from pipelines.process.files import write_atomically
-from pipelines.process.html import html_environment
+from pipelines.process.html import write_page
 from pipelines.process.tables import WIDTH, table, wrap
 
 MAX_NAMES = 8  # of datasets without matches
 
 
 def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: int | None) -> list[str]:
-    """What an index is of, and how large it is. size: in bytes."""
+    """The tables of an index, and its size. size: in bytes."""
     rows = [["dataset", "table", "texts"]]
-    rows += [[dataset_name(one), location(one), number(one.rows)] for one in tables]
-    texts, datasets = sum(one.rows for one in tables), count(len({one.dataset for one in tables}), "dataset")
-    versions = len({one.identity for one in tables})
-    datasets += f" in {versions} versions" if versions > len({one.dataset for one in tables}) else ""
+    rows += [[dataset_name(indexed), location(indexed), number(indexed.rows)] for indexed in tables]
+    texts = sum(indexed.rows for indexed in tables)
+    names, versions = {indexed.dataset for indexed in tables}, {indexed.identity for indexed in tables}
+    datasets = count(len(names), "dataset")
+    datasets += f" in {len(versions)} versions" if len(versions) > len(names) else ""
     per_text = f", {size / texts:.0f} bytes a text" if texts else ""
     line = f"{output}: {datasets}, {count(texts, 'text')}, {number(size)} bytes{per_text}"
     lines = table(rows, width=width, numbers=("texts",)).splitlines()
@@ -54,13 +50,13 @@ def index_page(tables: Sequence[IndexTable], output: Path, size: int, *, width: 
 def index_to_json(tables: Sequence[IndexTable], output: Path, size: int) -> dict[str, Any]:
     """The same for programs."""
     keys = ("dataset", "version", "content_sha256", "config", "split", "column", "rows")
-    listed = [{key: getattr(one, key) for key in keys} for one in tables]
-    texts = sum(one.rows for one in tables)
+    listed = [{key: getattr(indexed, key) for key in keys} for indexed in tables]
+    texts = sum(indexed.rows for indexed in tables)
     return {"output": str(output), "texts": texts, "bytes": size, "tables": listed}
 
 
 def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | None) -> list[str]:
-    """What a scan found: a table of the datasets with matches, then what else there is to know."""
+    """The result of a scan: a table of the datasets with matches, then remarks."""
     sums, space = scan.sums, width or WIDTH
     lines = wrap(read_text(scan), "corpus: ", width=space)
     lines += wrap(
@@ -68,20 +64,22 @@ def scan_page(scan: Scan, summaries: Sequence[TableSummary], *, width: int | Non
         "found: ",
         width=space,
     )
-    found = [one for one in summaries if one.found]
+    found = [summary for summary in summaries if summary.found]
     if found:
         lines += ["", *_found_lines(found, width)]
-    said = [f"whole in one row of the corpus: {one}" for one in _whole_units(summaries)] + remarks(scan, summaries)
-    return [*lines, "", *(line for one in said for line in wrap(one, "- ", width=space))]
+    sentences = [f"whole in one row of the corpus: {unit}" for unit in _whole_units(summaries)]
+    sentences += remarks(scan, summaries)
+    return [*lines, "", *(line for sentence in sentences for line in wrap(sentence, "- ", width=space))]
 
 
 def _found_lines(found: Sequence[TableSummary], width: int | None) -> list[str]:
-    """A table of what was found. On a terminal a dataset has a line, and its tables have theirs below it."""
+    """The tables with matches. On a terminal, each dataset is a line, with its tables below it."""
     figures = [["rows", *KINDS, "share"]]
     figures += [
-        [number(one.table.rows), *(number(one.kinds[kind]) for kind in KINDS), share_text(one.share)] for one in found
+        [number(summary.table.rows), *(number(summary.kinds[kind]) for kind in KINDS), share_text(summary.share)]
+        for summary in found
     ]
-    names = [["dataset", "table"], *([dataset_name(one.table), location(one.table)] for one in found)]
+    names = [["dataset", "table"], *([dataset_name(summary.table), location(summary.table)] for summary in found)]
     if width is None:
         rows = [[*name, *row] for name, row in zip(names, figures, strict=True)]
         return table(rows, numbers=figures[0]).splitlines()
@@ -103,19 +101,20 @@ def read_text(scan: Scan) -> str:
 
 
 def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
-    """What the numbers of a scan do not say, as sentences."""
+    """Remarks on the numbers of a scan, as sentences."""
     said = []
-    with_matches = {dataset_name(one.table) for one in summaries if one.found}
-    without = [name for name in dict.fromkeys(dataset_name(one.table) for one in summaries) if name not in with_matches]
+    names = dict.fromkeys(dataset_name(summary.table) for summary in summaries)
+    with_matches = {dataset_name(summary.table) for summary in summaries if summary.found}
+    without = [name for name in names if name not in with_matches]
     if without:
         shown = ", ".join(without[:MAX_NAMES]) + (", ..." if len(without) > MAX_NAMES else "")
         said.append(f"nothing found of {count(len(without), 'dataset')}: {shown}")
-    if short := sum(one.short for one in summaries):
+    if short := sum(summary.short for summary in summaries):
         said.append(f"not counted: {count(short, 'row')} whose texts of 1 to 4 words are in the corpus by themselves")
-    if estimated := sum(one.estimated for one in summaries):
+    if estimated := sum(summary.estimated for summary in summaries):
         todo = "put their releases below --releases, or name the datasets with --benchmark"
         said.append(f"estimated: {count(estimated, 'near row')}, as their texts are not available: {todo}")
-    elif absent := len({one.table.identity for one in summaries if not one.at_hand}):
+    elif absent := len({summary.table.identity for summary in summaries if not summary.is_available}):
         said.append(f"the texts of {count(absent, 'dataset')} are not available: near-duplicates of them are estimated")
     if scan.threshold < THRESHOLD:
         recall = candidate_recall(scan.threshold) * 100
@@ -126,10 +125,10 @@ def remarks(scan: Scan, summaries: Sequence[TableSummary]) -> list[str]:
 def _whole_units(summaries: Sequence[TableSummary]) -> list[str]:
     """The units that rows of the corpus have, once for all columns of a dataset that have the same."""
     places: dict[tuple[str, str], list[str]] = {}
-    for one in summaries:
-        units = ", ".join(f"{number(rows)} as {unit}" for unit, rows in one.units.items() if rows)
+    for summary in summaries:
+        units = ", ".join(f"{number(rows)} as {unit}" for unit, rows in summary.units.items() if rows)
         if units:
-            places.setdefault((dataset_name(one.table), units), []).append(location(one.table))
+            places.setdefault((dataset_name(summary.table), units), []).append(location(summary.table))
     return [f"{dataset}, {units} ({' and '.join(columns)})" for (dataset, units), columns in places.items()]
 
 
@@ -142,11 +141,16 @@ def scan_to_json(summaries: Iterable[TableSummary]) -> list[dict[str, Any]]:
     """
     keys = ("dataset", "version", "config", "split", "column", "rows")
     return [
-        {key: getattr(one.table, key) for key in keys}
-        | dict(one.kinds)
-        | {"share": one.share, "short": one.short, "estimated": one.estimated, "at_hand": one.at_hand}
-        | {"units": dict(one.units)}
-        for one in summaries
+        {key: getattr(summary.table, key) for key in keys}
+        | dict(summary.kinds)
+        | {
+            "share": summary.share,
+            "short": summary.short,
+            "estimated": summary.estimated,
+            "at_hand": summary.is_available,
+            "units": dict(summary.units),
+        }
+        for summary in summaries
     ]
 
 
@@ -158,15 +162,15 @@ def clean_page(clean: CleanCorpus, target: Path) -> list[str]:
     return wrap(text, break_words=False)
 
 
-def dataset_name(one: IndexTable) -> str:
+def dataset_name(indexed: IndexTable) -> str:
     """The dataset of a table with its version; of a commit, the beginning."""
-    return f"{one.dataset} {one.version if len(one.version) < 40 else one.version[:7]}".rstrip()
+    return f"{indexed.dataset} {indexed.version if len(indexed.version) < 40 else indexed.version[:7]}".rstrip()
 
 
-def location(one: IndexTable) -> str:
+def location(indexed: IndexTable) -> str:
     """A table of a dataset and its column."""
-    config = "" if one.config == "default" else f"{one.config}/"
-    return f"{config}{one.split} {one.column}"
+    config = "" if indexed.config == "default" else f"{indexed.config}/"
+    return f"{config}{indexed.split} {indexed.column}"
 
 
 def count(amount: int, what: str) -> str:
@@ -275,8 +279,8 @@ def _corpus_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, int, s
     for file, row, column in chosen.select("corpus_file", "corpus_row", "corpus_column").iter_rows():
         first, joined, last = column.rpartition(JOINED)
         if joined and (file, row, column) not in texts:  # a run of words that two fields share
-            parts = [texts.get((file, row, one)) for one in (first, last)]
-            texts |= {(file, row, column): " ".join(one for one in parts if one)} if any(parts) else {}
+            parts = [texts.get((file, row, field)) for field in (first, last)]
+            texts |= {(file, row, column): " ".join(part for part in parts if part)} if any(parts) else {}
     return texts
 
 
@@ -289,8 +293,8 @@ def _benchmark_texts(scan: Scan, chosen: pl.DataFrame) -> Mapping[tuple[str, ...
     for *values, row in chosen.select(*TABLE, "row").iter_rows():
         wanted.setdefault(tuple(values), set()).add(row)
     texts: dict[tuple[str, ...], str] = {}
-    for at, (indexed, at_hand) in enumerate(zip(scan.tables, scan.at_hand, strict=True)):
-        if indexed.key not in wanted or not at_hand:
+    for at, (indexed, is_available) in enumerate(zip(scan.tables, scan.available, strict=True)):
+        if indexed.key not in wanted or not is_available:
             continue
         entries = np.flatnonzero(lookup.index.table == at)
         names = pl.Series(lookup.index.rows.take(pa.array(entries)), dtype=pl.String)
@@ -329,34 +333,32 @@ MEANINGS = {
 
 def write(path: Path, scan: Scan, summaries: Sequence[TableSummary]) -> None:
     """Write the page atomically: an error leaves the old file as it was."""
-    found = [one for one in summaries if one.found]
+    found = [summary for summary in summaries if summary.found]
     examples = find_examples(scan) if found else {}
     color, verdict = _verdict(found)
-    text = _template().render(
+    write_page(
+        path,
+        CARDS / "contamination.html.jinja",
         color=color,
         verdict=verdict,
         corpus=read_text(scan),
         corpus_rows=f"{count(scan.sums.rows_found, 'row')} ({share_text(scan.sums.share_found)})",
         kinds=KINDS,
         meanings=MEANINGS,
-        tables=[_row(one, at, examples) for at, one in enumerate(found)],
+        tables=[_row(summary, at, examples) for at, summary in enumerate(found)],
         remarks=remarks(scan, summaries),
         threshold=f"{scan.threshold:g}",
-        date=datetime.now(UTC).date().isoformat(),
-        program=installation.describe(),
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text)
 
 
 def _verdict(found: Sequence[TableSummary]) -> tuple[str, str]:
     """The class and the sentence of the verdict."""
     if not found:
         return "good", "No text of the index was found in the corpus."
-    datasets = {one.table.dataset for one in found}
-    rows = sum(one.found for one in found)
-    whole = sum(rows for one in found for rows in one.units.values())
-    worst = max(found, key=lambda one: one.share)
+    datasets = {summary.table.dataset for summary in found}
+    rows = sum(summary.found for summary in found)
+    whole = sum(rows for summary in found for rows in summary.units.values())
+    worst = max(found, key=lambda summary: summary.share)
     serious = whole or worst.share >= SERIOUS_SHARE
     texts = f"{count(rows, 'text')} of {count(len(datasets), 'dataset')} {'is' if rows == 1 else 'are'} in the corpus."
     share = share_text(worst.share)
@@ -365,22 +367,17 @@ def _verdict(found: Sequence[TableSummary]) -> tuple[str, str]:
     return "error" if serious else "warning", texts + most + answers
 
 
-def _row(one: TableSummary, at: int, examples: dict[tuple[str, ...], Any]) -> dict[str, Any]:
+def _row(summary: TableSummary, at: int, examples: dict[tuple[str, ...], Any]) -> dict[str, Any]:
     return {
         "anchor": f"t{at}",
-        "dataset": dataset_name(one.table),
-        "location": location(one.table),
-        "rows": one.table.rows,
-        "kinds": one.kinds,
-        "share": share_text(one.share),
-        "units": [f"{rows:,} as {unit}" for unit, rows in one.units.items() if rows],
-        "examples": examples.get(one.table.key, []),
+        "dataset": dataset_name(summary.table),
+        "location": location(summary.table),
+        "rows": summary.table.rows,
+        "kinds": summary.kinds,
+        "share": share_text(summary.share),
+        "units": [f"{rows:,} as {unit}" for unit, rows in summary.units.items() if rows],
+        "examples": examples.get(summary.table.key, []),
     }
-
-
-@cache
-def _template() -> jinja2.Template:
-    return html_environment(CARDS).get_template("contamination.html.jinja")
 
 
 ANY = "any"

@@ -67,9 +67,9 @@ def run_on_ray(
             if not running:
                 return
             finished, _ = ray.wait(list(running), num_returns=1)
-            for one in finished:
-                partition = running.pop(one)
-                write(partition, pl.read_ipc(_result(ray, one, partition)))
+            for task in finished:
+                partition = running.pop(task)
+                write(partition, pl.read_ipc(_result(ray, task, partition)))
                 yield partition
 
 

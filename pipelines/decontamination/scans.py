@@ -1,10 +1,11 @@
-"""A scan from the corpus and the index to its matches: runs the partitions, adds up what was found, and writes it.
+"""A scan, from the corpus and the index to its matches: runs the partitions, adds up the matches, and writes them.
 
-What was found stays in files, one for each partition, and is read again for every output. In memory is only what the size of the
-index bounds: which of its rows were found.
+The matches stay in files, one for each partition, and are read again for every output. Memory is bounded by the size of
+the index: it only holds which of its rows were found.
 """
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,21 +23,19 @@ from pipelines.decontamination.clean import DROP_SCHEMA
 from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
 from pipelines.decontamination.index_file import IndexTable, Lookup, in_groups, load_lookup, read_index_tables
 from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, open_texts, write_texts
-from pipelines.decontamination.matching import KINDS, MATCH_SCHEMA, TABLE_SCHEMA, THRESHOLD, find_matches, short_texts
+from pipelines.decontamination.matching import (
+    KINDS,
+    MATCH_SCHEMA,
+    TABLE_SCHEMA,
+    THRESHOLD,
+    BatchMatches,
+    find_matches,
+    short_texts,
+)
 from pipelines.process import installation
 from pipelines.process.files import file_sha256, replacing
 
 SHORT_SCHEMA = pl.Schema({"group": pl.Int64, "rows": pl.Int64})
-
-
-@dataclass(frozen=True)
-class PartitionMatches:
-    """What was found in a partition; matches, short, rows and texts as in BatchMatches, over all of its batches."""
-
-    matches: pl.DataFrame
-    short: pl.DataFrame
-    rows: int
-    texts: int
 
 
 def scan_partition(
@@ -47,7 +46,7 @@ def scan_partition(
     threshold: float = THRESHOLD,
     threads: int | None = None,
 ) -> pl.DataFrame:
-    """What an index finds in a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
+    """The matches of a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
 
     index: its file, which a process reads once. texts: the file of the available texts, which `write_texts` writes. threads: on
     which the batches are searched, by default as many as polars has.
@@ -57,24 +56,24 @@ def scan_partition(
     lookup, source = load_scan(index, texts)
     find = partial(find_matches, lookup, source=source, threshold=threshold)
     found = list(map_in_order(find, read_partition(partition), threads=threads or pl.thread_pool_size()))
-    matches = pl.concat([pl.DataFrame(schema=MATCH_SCHEMA), *(one.matches for one in found)])
-    short = pl.concat([pl.DataFrame(schema=SHORT_SCHEMA), *(one.short.cast(SHORT_SCHEMA) for one in found)])
-    short = short.group_by("group").agg(pl.col("rows").sum()).sort("group").cast(SHORT_SCHEMA)
+    matches = pl.concat([pl.DataFrame(schema=MATCH_SCHEMA), *(batch.matches for batch in found)])
+    short = pl.concat([pl.DataFrame(schema=SHORT_SCHEMA), *(batch.short for batch in found)])
+    short = short.group_by("group").agg(pl.col("rows").sum()).sort("group")
     return pl.DataFrame(
         {
             "matches": matches.to_struct().implode(),
             "short": short.to_struct().implode(),
-            "rows": [sum(one.rows for one in found)],
-            "texts": [sum(one.texts for one in found)],
+            "rows": [sum(batch.rows for batch in found)],
+            "texts": [sum(batch.texts for batch in found)],
         }
     )
 
 
-def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[PartitionMatches]:
-    """What was found in each partition, in the order of the corpus. folder: the checkpoints of the scan."""
+def read_scan(folder: Path, partitions: Sequence[Partition]) -> Iterator[BatchMatches]:
+    """The matches of each partition, over all of its batches, in the order given. folder: the checkpoints of the scan."""
     for result in read_results(folder, partitions):
         matches, short = (pl.DataFrame(result[name][0].struct.unnest()) for name in ("matches", "short"))
-        yield PartitionMatches(matches, short, *result.select("rows", "texts").row(0))
+        yield BatchMatches(matches, short, *result.select("rows", "texts").row(0))
 
 
 @lru_cache(maxsize=1)
@@ -85,7 +84,7 @@ def load_scan(index: Path, texts: Path | None) -> tuple[Lookup, StoredTexts | No
 
 
 TABLE = list(TABLE_SCHEMA)
-# The more of the benchmark a row of the corpus has, the higher.
+# The more a row of the corpus shares with a row of the benchmark, the higher.
 UNIT_RANKS = {"text": 0, "labelled text": 1, "pair": 2, "query with positive": 3, "labelled pair": 4}
 FOUND_SCHEMA = pl.Schema(
     TABLE_SCHEMA
@@ -100,13 +99,13 @@ MAX_WAITING = 500_000  # rows of partial sums before they are added up
 class Scan:
     """What a scan found.
 
-    tables: of the index. at_hand: for each, whether its texts are on this machine. folder: with the results of partitions. index,
-    texts: the files that the search read.
+    tables: of the index. available: for each, whether its texts are on this machine. folder: the one with the results of
+    partitions. index, texts: the files that the search read.
     """
 
     corpus: Corpus
     tables: tuple[IndexTable, ...]
-    at_hand: tuple[bool, ...]
+    available: tuple[bool, ...]
     threshold: float
     folder: Path = field(repr=False)
     index: Path = field(repr=False)
@@ -115,9 +114,12 @@ class Scan:
     @cached_property
     def partitions(self) -> list[Partition]:
         """The partitions in such an order that their matches follow each other in the order of the contract."""
-        return sorted(self.corpus.partitions, key=lambda one: (one.file.name.encode(), one.first_row, one.number))
+        return sorted(
+            self.corpus.partitions,
+            key=lambda partition: (partition.file.name.encode(), partition.first_row, partition.number),
+        )
 
-    def results(self) -> Iterator[PartitionMatches]:
+    def results(self) -> Iterator[BatchMatches]:
         """The results of `partitions`."""
         return read_scan(self.folder, self.partitions)
 
@@ -169,11 +171,11 @@ def open_scan(
 
     Raises SourceError for a corpus or an index that cannot be read, and what run_partitions raises.
     """
-    tables, known = read_index_tables(index), {one.identity for one in datasets}
-    at_hand = tuple(one.identity in known for one in tables)
+    tables, known = read_index_tables(index), {dataset.identity for dataset in datasets}
+    available = tuple(table.identity in known for table in tables)
     options = {
         "index": file_sha256(index),
-        "at_hand": at_hand,
+        "available": available,
         "threshold": threshold,
         "code": installation.describe(),
     }
@@ -182,13 +184,13 @@ def open_scan(
         tempfile.TemporaryDirectory(prefix=".texts-", dir=checkpoints.resolve()) as scratch,
         open_checkpoints(checkpoints, scan_digest(corpus.partitions, options)) as folder,
     ):
-        texts = Path(scratch) / "texts.arrow" if any(at_hand) else None
+        texts = Path(scratch) / "texts.arrow" if any(available) else None
         if texts is not None:
             write_texts(tables, datasets, texts)
         threads = 1 if engine.name == RAY else None  # a task of Ray has one processor
         work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold, threads=threads)
         run_partitions(corpus.partitions, work, engine, folder)
-        yield Scan(corpus, tables, at_hand, threshold, folder, index.resolve(), texts)
+        yield Scan(corpus, tables, available, threshold, folder, index.resolve(), texts)
 
 
 def _add_up(scan: Scan) -> Sums:
@@ -246,7 +248,7 @@ class TableSummary:
     """
 
     table: IndexTable
-    at_hand: bool
+    is_available: bool
     kinds: Mapping[str, int]
     units: Mapping[str, int]
     estimated: int
@@ -269,23 +271,21 @@ def summarise(scan: Scan) -> list[TableSummary]:
     strictest = pl.coalesce(pl.when(kind).then(pl.lit(kind)) for kind in KINDS)
     by_kind = _counts(found.with_columns(kind=strictest), "kind")
     by_unit = _counts(found, "unit")
-    estimated = _counts(found.filter("is_estimated"), "is_estimated")
-    alone = short.join(found, on=[*TABLE, "row"], how="anti").with_columns(one=pl.lit(1))
-    by_short = _counts(alone, "one")
+    estimated = _counts(found.filter("is_estimated"))
+    short_alone = _counts(short.join(found, on=[*TABLE, "row"], how="anti"))
     summaries = []
-    for table, at_hand in zip(scan.tables, scan.at_hand, strict=True):
+    for table, is_available in zip(scan.tables, scan.available, strict=True):
         key = table.key
-        kinds = {kind: by_kind.get((*key, kind), 0) for kind in KINDS}
-        units = {name: by_unit.get((*key, UNIT_RANKS[name]), 0) for name in WHOLE_UNITS}
-        short_rows, estimated_rows = by_short.get((*key, 1), 0), estimated.get((*key, True), 0)
-        summaries.append(TableSummary(table, at_hand, kinds, units, estimated_rows, short_rows))
+        kinds = {kind: by_kind[*key, kind] for kind in KINDS}
+        units = {name: by_unit[*key, UNIT_RANKS[name]] for name in WHOLE_UNITS}
+        summaries.append(TableSummary(table, is_available, kinds, units, estimated[key], short_alone[key]))
     return summaries
 
 
-def _counts(frame: pl.DataFrame, column: str) -> dict[tuple[Any, ...], int]:
-    """How many rows each table has with each value of a column."""
-    counted = frame.group_by(*TABLE, column).agg(__rows=pl.len())
-    return {row[:-1]: row[-1] for row in counted.iter_rows()}
+def _counts(frame: pl.DataFrame, *columns: str) -> Counter[tuple[Any, ...]]:
+    """How many rows each table has, for each choice of values of the columns."""
+    counted = frame.group_by(*TABLE, *columns).agg(__rows=pl.len())
+    return Counter({row[:-1]: row[-1] for row in counted.iter_rows()})
 
 
 def flagged_rows(scan: Scan) -> pl.DataFrame:

@@ -11,7 +11,6 @@ from builders.errors import UsageError
 from builders.spec import version_key
 from builders.tasks import EVALUATED
 from cards.kinds import SAMPLE
-from cards.manifest import Finding
 from pipelines.checking.checks import CheckResult, check_release, check_tables, check_target
 from pipelines.checking.datasets import ForeignOptions
 from pipelines.checking.frames import as_tables
@@ -77,10 +76,9 @@ def _release_dir(release: Release | Location, output: Location | None) -> Path:
 
 def _as_check(result: CheckResult) -> Check:
     report = result.report
-    findings = tuple(Finding(**finding) for finding in report["findings"])
     name = " ".join(filter(None, (report["dataset"], report["subset"], report["version"])))
     problems, notes = tuple(report["problems"]), tuple(report["notes"])
-    return Check(name, report["task"], Verdict(**report["verdict"]), findings, problems, notes, report)
+    return Check(name, report["task"], Verdict(**report["verdict"]), result.findings, problems, notes, report)
 
 
 def _texts(value: str | Sequence[str]) -> tuple[str, ...]:

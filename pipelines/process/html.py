@@ -1,12 +1,16 @@
 """What the templates of all HTML pages share: values are escaped, an unknown one is an error, and a few filters."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
 
 from cards import markdown
+from pipelines.process import installation
+from pipelines.process.files import write_atomically
 
 
 def html_environment(folder: Path) -> jinja2.Environment:
@@ -22,6 +26,18 @@ def html_environment(folder: Path) -> jinja2.Environment:
     environment.filters["percent"] = markdown.share_text
     environment.filters["code_spans"] = _code_spans
     return environment
+
+
+def write_page(path: Path, template: Path, **values: Any) -> None:
+    """Write the page of a template atomically: an error leaves the old file as it was. Creates missing parent directories.
+
+    The template gets the values, and as `date` and `program` the day and the version of this package.
+    """
+    today = datetime.now(UTC).date().isoformat()
+    page = html_environment(template.parent).get_template(template.name)
+    text = page.render(**values, date=today, program=installation.describe())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text)
 
 
 def _code_spans(text: str) -> Markup:

@@ -38,14 +38,20 @@ def run_in_processes(
 ) -> Generator[Result, None, None]:
     """The result of `work` for each piece, in the order of the pieces.
 
-    work: a function that can be pickled: of a module, or a `functools.partial` of one. processes: how many pieces run at a time.
-    killed: the error for a piece whose process was killed ATTEMPTS times: from the piece, that number, and how the last process
-    ended. on_end: called with each piece that has a result, in the order in which they finish, in a thread of the pool.
+    work: a function that can be pickled: of a module, or a `functools.partial` of one. processes: how many pieces run at a time;
+    with 1, they run in this process. killed: the error for a piece whose process was killed ATTEMPTS times: from the piece, that
+    number, and how the last process ended. on_end: called with each piece that has a result, in the order in which they finish,
+    by one thread at a time.
 
     Where the iterator is closed early, the processes clean up and end, and are waited for.
 
     Raises the error of the first piece, in their order, that has one.
     """
+    if processes == 1:
+        for piece in pieces:
+            yield work(piece)
+            on_end(piece)
+        return
     pool = _Pool(work)
 
     def run(piece: Piece) -> Result:

@@ -13,6 +13,7 @@ from builders.errors import SourceError, UsageError
 from pipelines import contamination
 from pipelines.decontamination.index_file import SCHEMA
 from tests.support.benchmark_tables import LATIN, sentence
+from tests.support.foreign import write_json_lines
 
 SOURCE = random.Random(11)
 TEXTS = [sentence(SOURCE, 12, LATIN) for _ in range(20)]
@@ -38,22 +39,19 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 def benchmark(tmp_path: Path) -> Path:
     """A classification of others, in one file; two of its texts are very short."""
     path = tmp_path / "test.jsonl"
-    rows = [{"text": text, "label": number % 2} for number, text in enumerate([*TEXTS, "yes", "thank you"])]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_json_lines(path, *({"text": text, "label": n % 2} for n, text in enumerate([*TEXTS, "yes", "thank you"])))
     return path
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     """Four rows of texts of the benchmark, one of each kind, and rows of other texts."""
-    folder = tmp_path / "corpus"
-    folder.mkdir()
     near = f"{TEXTS[2][:-1]} ba."
     contained = f"{sentence(SOURCE, 9, LATIN)} {TEXTS[3]} {sentence(SOURCE, 9, LATIN)}"
     texts = [TEXTS[0], TEXTS[1].upper(), near, contained, "yes", *(sentence(SOURCE, 12, LATIN) for _ in range(5))]
-    rows = [{"content": text, "source": "<script>alert(1)</script>"} for text in texts]
-    (folder / "part.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return folder
+    rows = ({"content": text, "source": "<script>alert(1)</script>"} for text in texts)
+    write_json_lines(tmp_path / "corpus" / "part.jsonl", *rows)
+    return tmp_path / "corpus"
 
 
 def scan(run: Any, corpus: Path, benchmark: Path, *options: str) -> int:
@@ -155,8 +153,8 @@ def test_a_map_lists_the_texts_that_two_datasets_share(
     run: Any, benchmark: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = tmp_path / "train.jsonl"
-    rows = [{"text": text, "label": number % 2} for number, text in enumerate([sentence(SOURCE, 9, LATIN), *TEXTS[:2]])]
-    other.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    texts = [sentence(SOURCE, 9, LATIN), *TEXTS[:2]]
+    write_json_lines(other, *({"text": text, "label": number % 2} for number, text in enumerate(texts)))
     assert run("map", str(benchmark), str(other), "--cache", "cache", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert [(one["of"]["dataset"], one["in"]["dataset"], one["kinds"]) for one in found["shared"]] == [

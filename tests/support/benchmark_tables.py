@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from builders import tasks
-from pipelines.decontamination.index_file import TextIndex
-from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, open_texts, write_texts
+from pipelines.decontamination.index_file import TextIndex, read_index
+from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, index_tables, open_texts, write_texts
 
 SYLLABLES = ("ба", "ве", "го", "ду", "жи", "ко", "лю", "ма", "не", "по", "ра", "су", "та", "фи", "ча", "шё")
 LATIN = ("ba", "ve", "go", "du", "ji", "ko", "lyu", "ma", "ne", "po", "ra", "su", "ta", "fi", "cha", "sho")
@@ -49,6 +49,12 @@ def retrieval(name: str, documents: Sequence[str], queries: Sequence[tuple[str, 
     return IndexedDataset(
         name, "2.0.0", tasks.Retrieval(), {config: {"test": frame.lazy()} for config, frame in frames.items()}
     )
+
+
+def index_of(datasets: Sequence[IndexedDataset], folder: Path) -> TextIndex:
+    """The index of datasets, written to the file `index` in the folder and read again."""
+    index_tables(datasets, folder / "index")
+    return read_index(folder / "index")
 
 
 def store_texts(index: TextIndex, datasets: Sequence[IndexedDataset], folder: Path) -> StoredTexts:

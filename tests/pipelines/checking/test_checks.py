@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
@@ -16,7 +15,6 @@ from huggingface_hub import HfApi, constants
 from builders.errors import ReleaseError
 from cards.kinds import SAMPLE
 from cards.manifest import encode
-from pipelines import check
 from pipelines.checking.checks import check_release
 from pipelines.hub import client
 from pipelines.make import BuildResult, make
@@ -41,34 +39,22 @@ RUSSIAN_DEEDS = (
 ENGLISH = "The committee will meet again next week to discuss the remaining questions of the report."
 
 
-def run_check(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
-) -> tuple[int, str, str]:
-    """The command in this process: its exit code, stdout and stderr."""
-    monkeypatch.setattr(sys, "argv", ["check", *arguments])
-    code = check.main()
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
-
-
-def test_the_exit_code_is_0_for_a_sound_dataset_and_4_for_a_defective_one(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_exit_code_is_0_for_a_sound_dataset_and_4_for_a_defective_one(tmp_path: Path) -> None:
     sound = write_dataset(tmp_path / "sound", clean_tables("STS"))
     broken = write_dataset(
         tmp_path / "broken", with_value("default", "test", "sentence1", 1, None)(clean_tables("STS"))
     )
-    code, out, _ = run_check(capsys, monkeypatch, str(sound), "--language", "eng-Latn")
-    assert (code, out.splitlines()) == (0, [
+    done = run("check", str(sound), "--language", "eng-Latn")
+    assert (done.returncode, done.stdout.splitlines()) == (0, [
         "sound: no problems", "  task      STS", "  rows      default/train 4, default/test 4",
         "  note      default: ignored columns id",
         "  note      scale of the scores unknown, assumed 0 to 5, the lowest and the",
         "            highest score (pass --scale LOW HIGH)",
     ])  # fmt: skip
-    code, out, err = run_check(capsys, monkeypatch, str(tmp_path / "nothing"), str(sound), str(broken), "--json")
-    assert code == 2
-    assert "no such folder" in err
-    failure, *reports = [json.loads(line) for line in out.splitlines()]
+    done = run("check", str(tmp_path / "nothing"), str(sound), str(broken), "--json")
+    assert done.returncode == 2
+    assert "no such folder" in done.stderr
+    failure, *reports = [json.loads(line) for line in done.stdout.splitlines()]
     assert failure == {
         "dataset": str(tmp_path / "nothing"), "version": None, "state": "failed", "path": str(tmp_path / "nothing"),
         "error": failure["error"],
@@ -80,24 +66,22 @@ def test_the_exit_code_is_0_for_a_sound_dataset_and_4_for_a_defective_one(
     assert [(report["dataset"], report["path"], len(report["defects"])) for report in reports] == [
         ("sound", str(sound), 0), ("broken", str(broken), 1),
     ]  # fmt: skip
-    assert run_check(capsys, monkeypatch, str(broken))[0] == 4
+    assert run("check", str(broken)).returncode == 4
 
 
-def test_a_name_of_the_catalogue_is_the_newest_release_below_the_output(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_name_of_the_catalogue_is_the_newest_release_below_the_output(tmp_path: Path) -> None:
     make(definition_of("terra-pairclassification"), "1.0.0", sample_settings(tmp_path))
-    code, out, _ = run_check(capsys, monkeypatch, "terra", "--output", str(tmp_path / "outputs"), "--json")
-    report = json.loads(out)
-    assert (code, report["dataset"], report["path"], report["task"]) == (
+    done = run("check", "terra", "--output", str(tmp_path / "outputs"), "--json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["dataset"], report["path"], report["task"]) == (
         0,
         "terra-pairclassification",
         "terra",
         "PairClassification",
     )
-    code, out, err = run_check(capsys, monkeypatch, "rubq", "--output", str(tmp_path / "outputs"))
-    assert (code, out) == (1, "")
-    assert err.count("has not been built") == 2
+    done = run("check", "rubq", "--output", str(tmp_path / "outputs"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("has not been built") == 2
 
 
 @pytest.mark.parametrize("same_version", [True, False])
@@ -245,9 +229,8 @@ def test_the_documentation_lists_every_key(tmp_path: Path, golden_release: Calla
 
 
 def test_audit_language_all_detects_the_language_of_every_text(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-    golden_release: Callable[[str], BuildResult],
-) -> None:  # fmt: skip
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, golden_release: Callable[[str], BuildResult]
+) -> None:
     people, deeds = RUSSIAN_PEOPLE.split(), RUSSIAN_DEEDS.split(";")
     monkeypatch.setattr("cards.kinds.SAMPLE", 500)
     monkeypatch.setattr("pipelines.audit.languages.LARGE_TABLE", 500)
@@ -257,14 +240,14 @@ def test_audit_language_all_detects_the_language_of_every_text(
     dataset_dir = write_dataset(tmp_path, {"default": {"test": table}})
 
     def wrong_language_count(*options: str) -> int:
-        _, out, _ = run_check(capsys, monkeypatch, str(dataset_dir), "--language", "rus-Cyrl", "--json", *options)
-        findings = json.loads(out)["findings"]
+        done = run("check", str(dataset_dir), "--language", "rus-Cyrl", "--json", *options)
+        findings = json.loads(done.stdout)["findings"]
         return sum(finding["count"] for finding in findings if finding["kind"] == "wrong_language")
 
     assert len(texts) == 2160
     assert 0 < wrong_language_count() < 22
     assert wrong_language_count("--audit-language", "all") == 22
     release_dir = str(golden_release("cedr-classification").release_dir)
-    assert run_check(capsys, monkeypatch, release_dir, "--audit-language", "all")[0] == 0, (
+    assert run("check", release_dir, "--audit-language", "all").returncode == 0, (
         "the manifest has the counts of a sample of texts"
     )

@@ -2,7 +2,6 @@
 
 import html
 import re
-import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,11 +14,11 @@ import pytest
 from builders.errors import SourceError
 from builders.tasks import EVALUATED
 from cards.kinds import KINDS
-from pipelines import check
 from pipelines.checking import html as html_report
 from pipelines.make import BuildResult
 from pipelines.process import installation
 from tests.support.foreign import check_subsets
+from tests.support.processes import run
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables, combine, with_rows, with_value
 
@@ -162,20 +161,15 @@ def test_each_row_is_in_one_bar_of_a_chart(tmp_path: Path) -> None:
     assert clusters.caption == "distinct values: 30; the 20 most frequent are shown"
 
 
-def run_check(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["check", *arguments])
-    return check.main()
-
-
 def test_a_report_of_several_datasets_has_a_section_for_each(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, golden_release: Callable[[str], BuildResult]
+    tmp_path: Path, golden_release: Callable[[str], BuildResult]
 ) -> None:
     release = golden_release("cedr-classification")
     sound = write_dataset(tmp_path / "sound", clean_tables("STS"))
     (tmp_path / "empty").mkdir()
     out = tmp_path / "new" / "report.html"
     names = [str(release.release_dir), str(sound), str(tmp_path / "empty")]
-    assert run_check(monkeypatch, *names, "--html", str(out)) == 2
+    assert run("check", *names, "--html", str(out)).returncode == 2
     text = out.read_text("utf-8")
     page = Page(text)
     anchors = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
@@ -183,20 +177,18 @@ def test_a_report_of_several_datasets_has_a_section_for_each(
     assert release.manifest.content_sha256 in page.text
     assert "not checked" in page.text
     assert "the folder holds no dataset" in page.text
-    assert run_check(monkeypatch, *names, "--html", str(out)) == 2
+    assert run("check", *names, "--html", str(out)).returncode == 2
     assert out.read_text("utf-8") == text, "the same data give the same report"
     assert [path.name for path in out.parent.iterdir()] == ["report.html"]
 
 
-def test_a_damaged_release_is_shown_as_damaged(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, golden_release: Callable[[str], BuildResult]
-) -> None:
+def test_a_damaged_release_is_shown_as_damaged(tmp_path: Path, golden_release: Callable[[str], BuildResult]) -> None:
     release_dir = golden_release("terra-pairclassification").release_dir
     path = release_dir / "data" / "dev-00000-of-00001.parquet"
     complete = path.read_bytes()
     try:
         path.write_bytes(complete[:-3])
-        assert run_check(monkeypatch, str(release_dir), "--html", str(tmp_path / "report.html")) == 1
+        assert run("check", str(release_dir), "--html", str(tmp_path / "report.html")).returncode == 1
     finally:
         path.write_bytes(complete)
     page = Page((tmp_path / "report.html").read_text("utf-8"))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import check
 from tests.support.foreign import finding_counts, report_of, write_json_lines
+from tests.support.processes import run
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables, with_rows
 
@@ -50,24 +50,18 @@ def test_a_scale_is_ignored_for_other_tasks(tmp_path: Path) -> None:
     assert (report["findings"], report["notes"][0]) == ([], "--scale ignored: it is for the scores of STS")
 
 
-def test_the_command_line_takes_two_numbers(
-    scores: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["check", str(scores), "--json", "--scale", "-1", "5.5"])
-    assert check.main() == 4
-    [finding] = json.loads(capsys.readouterr().out)["defects"]
+def test_the_command_line_takes_two_numbers(scores: Path) -> None:
+    done = run("check", str(scores), "--json", "--scale", "-1", "5.5")
+    assert done.returncode == 4
+    [finding] = json.loads(done.stdout)["defects"]
     assert (finding["kind"], finding["count"]) == ("score_out_of_range", 1)
 
 
 @pytest.mark.parametrize("ends", [("5", "0"), ("1", "1"), ("nan", "5"), ("0", "inf")])
-def test_a_scale_that_is_not_one_is_a_usage_error(
-    ends: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["check", "cedr", "--scale", *ends])
-    with pytest.raises(SystemExit) as error:
-        check.main()
-    assert error.value.code == 2
-    assert "--scale needs two numbers, the lower one first" in capsys.readouterr().err
+def test_a_scale_that_is_not_one_is_a_usage_error(ends: tuple[str, str]) -> None:
+    done = run("check", "cedr", "--scale", *ends)
+    assert done.returncode == 2
+    assert "--scale needs two numbers, the lower one first" in done.stderr
 
 
 def test_equal_sides_below_the_top_are_reported_in_rusts(real_sources: Path, tmp_path: Path) -> None:

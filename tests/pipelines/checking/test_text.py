@@ -2,8 +2,10 @@
 people.
 """
 
+from dataclasses import replace
 from typing import Any
 
+from cards.manifest import Finding
 from pipelines.audit.duplicates import FOLDED_DETAIL
 from pipelines.checking.text import check_page, difference_page, finding_name
 from pipelines.process.tables import fold, table
@@ -15,18 +17,13 @@ LONG = "a-rather-long-name-of-a-config-that-somebody-chose-and-nobody-shortened"
 def report(**values: Any) -> dict[str, Any]:
     base: dict[str, Any] = {
         "dataset": "set", "subset": "", "version": None, "sample": False, "partial": False, "content_sha256": None,
-        "task": "STS", "tables": [], "notes": [], "problems": [], "findings": [], "failed_on": [],
+        "task": "STS", "tables": [], "notes": [], "problems": [], "failed_on": [],
         "verdict": {"state": "no problems", "summary": "no problems"},
     }  # fmt: skip
     return base | values
 
 
-def finding(**values: Any) -> dict[str, Any]:
-    base: dict[str, Any] = {
-        "kind": "split_leak", "severity": "warning", "config": "default", "split": "test", "column": "text", "count": 1,
-        "share": 0.5, "examples": [], "detail": "", "why": "", "texts_checked": None, "twins": [],
-    }  # fmt: skip
-    return base | values
+FINDING = Finding("split_leak", "warning", "default", "test", "text", count=1, share=0.5)
 
 
 def widths(page: str) -> list[int]:
@@ -34,8 +31,8 @@ def widths(page: str) -> list[int]:
 
 
 def test_a_finding_has_its_detail_examples_and_reason_below_it() -> None:
-    found = finding(detail="in train", examples=["row 1", "row 2"], why="The source has it.")
-    assert check_page(report(findings=[found])).splitlines() == [
+    found = replace(FINDING, detail="in train", examples=("row 1", "row 2"), why="The source has it.")
+    assert check_page(report(), [found]).splitlines() == [
         "set: no problems",
         "  task      STS",
         "  rows",
@@ -50,14 +47,15 @@ def test_a_finding_has_its_detail_examples_and_reason_below_it() -> None:
 
 
 def test_a_long_location_of_a_finding_is_folded_behind_its_slashes() -> None:
-    found = finding(kind="label_without_training_rows", config="en-de", split="validation", column="sentence1")
-    _, _, *table = check_page(report(findings=[found | {"count": 12345, "texts_checked": 20000}])).splitlines()[2:]
+    location = {"config": "en-de", "split": "validation", "column": "sentence1"}
+    found = replace(FINDING, kind="label_without_training_rows", count=12345, texts_checked=20000, **location)
+    _, _, *table = check_page(report(), [found]).splitlines()[2:]
     assert [line[67:] for line in table[2:5]] == ["en-de/", "validation/", "sentence1"]
 
 
 def test_errors_come_first_in_a_table_of_findings() -> None:
-    findings = [finding(severity=severity, kind=severity) for severity in ("info", "warning", "error")]
-    page = check_page(report(findings=findings)).splitlines()
+    findings = [replace(FINDING, severity=severity) for severity in ("info", "warning", "error")]
+    page = check_page(report(), findings).splitlines()
     assert [line.split()[0] for line in page if line.startswith(("  error", "  warning", "  info"))] == [
         "error", "warning", "info",
     ]  # fmt: skip
@@ -66,15 +64,17 @@ def test_errors_come_first_in_a_table_of_findings() -> None:
 def test_a_check_fits_80_columns() -> None:
     words = "words " * 40
     findings = [
-        finding(config=LONG, column=LONG, detail=words, examples=["0123456789abcdef"] * 5, why=words, count=10**9),
-        finding(kind="query_without_candidates", examples=["x" * 500, "a\nb\x1b[31m"]),
+        replace(
+            FINDING, config=LONG, column=LONG, detail=words, examples=("0123456789abcdef",) * 5, why=words, count=10**9
+        ),
+        replace(FINDING, kind="query_without_candidates", examples=("x" * 500, "a\nb\x1b[31m")),
     ]
     tables = [{"config": LONG, "split": "test", "rows": 3}] * 2
     summary = {"state": "warnings", "summary": words}
-    page = check_page(report(dataset=LONG, findings=findings, tables=tables, notes=[words], verdict=summary))
+    page = check_page(report(dataset=LONG, tables=tables, notes=[words], verdict=summary), findings)
     assert max(widths(page)) <= 80
     assert "\x1b" not in page
-    problem = check_page(report(problems=[words, "x" * 200], failed_on=["split_leak:0.1%"] * 9))
+    problem = check_page(report(problems=[words, "x" * 200], failed_on=["split_leak:0.1%"] * 9), [])
     assert max(widths(problem)) <= 80
 
 

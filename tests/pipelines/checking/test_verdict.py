@@ -3,7 +3,6 @@ grammar, and the exit codes of `check` that follow.
 """
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from builders.errors import UsageError
 from cards.kinds import KINDS
 from cards.manifest import Finding
-from pipelines import check
 from pipelines.checking.verdict import (
     CHECK_GRAMMAR,
     COMPROMISING,
@@ -188,7 +186,7 @@ def test_a_condition_that_means_nothing_is_an_error_that_helps(grammar: Grammar,
 def test_a_condition_of_a_scan_is_met_from_its_share_of_the_rows_of_a_table_on(condition: str, *, met: bool) -> None:
     table = IndexTable("d", "1.0.0", "", "default", "test", "text", "STS", (), 100)
     kinds = {"exact": 2, "folded": 1, "near": 0, "contained": 0}
-    summary = TableSummary(table, at_hand=True, kinds=kinds, units={}, estimated=0, short=0)
+    summary = TableSummary(table, is_available=True, kinds=kinds, units={}, estimated=0, short=0)
     conditions = parse_conditions([condition], pages.GRAMMAR)
     assert pages.met_conditions(conditions, [summary]) == ([condition] if met else [])
     assert parse_conditions([], pages.GRAMMAR) == ()
@@ -235,13 +233,10 @@ def test_a_dataset_that_trains_on_its_test_set_is_compromised_and_fails(leaking:
         (["near_leak,split_leak:0.1"], 1), (["near_leak", "split_leak"], 1),
     ],
 )  # fmt: skip
-def test_fail_on_decides_the_exit_code(
-    conditions: list[str], code: int, leaking: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = [word for condition in conditions for word in ("--fail-on", condition)]
-    monkeypatch.setattr(sys, "argv", ["check", str(leaking), "--json", *options])
-    assert check.main() == code
-    report = json.loads(capsys.readouterr().out)
+def test_fail_on_decides_the_exit_code(conditions: list[str], code: int, leaking: Path) -> None:
+    done = run("check", str(leaking), "--json", *(f"--fail-on={condition}" for condition in conditions))
+    assert done.returncode == code
+    report = json.loads(done.stdout)
     assert report["verdict"]["state"] == "compromised"
     assert bool(report["failed_on"]) == bool(code)
 

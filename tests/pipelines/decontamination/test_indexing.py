@@ -26,7 +26,7 @@ from pipelines.decontamination.index_file import arrange_index, read_index
 from pipelines.decontamination.indexing import IndexedDataset, from_foreign, from_release, index_tables
 from pipelines.decontamination.matching import find_matches
 from pipelines.make import BuildResult
-from tests.support.benchmark_tables import LATIN, classification, retrieval, sentence, similarity, store_texts
+from tests.support.benchmark_tables import LATIN, classification, index_of, retrieval, sentence, similarity, store_texts
 from tests.support.paths import ROOT
 
 
@@ -67,16 +67,14 @@ def test_every_text_has_an_entry_with_the_row_that_it_is_of(tmp_path: Path) -> N
 def test_equal_rows_without_ids_have_the_names_of_the_audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "BATCH_ROWS", 4)
     same = classification("same", ["one", "two", "one", "one", "three", "two", "one"], [0] * 7)
-    index_tables([same], tmp_path / "index")
     names = name_rows(same.frames["default"]["test"], pl.Series(range(7), dtype=pl.UInt32)).to_list()
-    assert read_index(tmp_path / "index").rows.to_pylist() == names
+    assert index_of([same], tmp_path).rows.to_pylist() == names
     assert names[6].endswith("-4")
 
 
 def test_both_texts_of_a_row_follow_each_other(tmp_path: Path) -> None:
     pairs = [("first of one", "second of one"), ("first of two", "second of two")]
-    index_tables([similarity("pairs", pairs, [0.0, 3.5])], tmp_path / "index")
-    index = read_index(tmp_path / "index")
+    index = index_of([similarity("pairs", pairs, [0.0, 3.5])], tmp_path)
     assert index.exact.tolist() == numbers("first of one", "second of one", "first of two", "second of two")
     assert index.table.tolist() == [0, 1, 0, 1]
     assert [table.pair for table in index.tables] == [1, 0]
@@ -84,16 +82,14 @@ def test_both_texts_of_a_row_follow_each_other(tmp_path: Path) -> None:
 
 
 def test_a_query_has_the_entries_of_its_relevant_documents(tmp_path: Path) -> None:
-    index_tables(some_datasets()[1:2] + some_datasets()[:1], tmp_path / "index")
-    index = read_index(tmp_path / "index")
+    index = index_of(some_datasets()[1:2] + some_datasets()[:1], tmp_path)
     assert index.tables[2].config == "queries"
     lists = [array.tolist() for array in np.split(index.positives.values, index.positives.offsets[1:-1])][65:]
     assert lists == [[25 + 1, 25 + 3], [], [25 + 3]]
 
 
 def test_labels_are_hashed_by_number_and_by_name(tmp_path: Path) -> None:
-    index_tables([classification("reviews", ["a b", "c d"], [2, 0])], tmp_path / "index")
-    index = read_index(tmp_path / "index")
+    index = index_of([classification("reviews", ["a b", "c d"], [2, 0])], tmp_path)
     assert index.labels.tolist() == numbers("2", "0")
     assert index.label_names.tolist() == numbers("fair", "bad")
 
@@ -118,8 +114,7 @@ def test_tables_have_the_names_that_a_foreign_dataset_gives_them(tmp_path: Path)
 def test_a_null_is_an_entry_that_matches_nothing(tmp_path: Path) -> None:
     frame = pl.LazyFrame({"text": ["a b", None, ""], "label": [0, None, 0]}, {"text": pl.String, "label": pl.Int64})
     dataset = IndexedDataset("reviews", "", tasks.Classification(("x",), ("test",)), {"default": {"test": frame}})
-    index_tables([dataset], tmp_path / "index")
-    index = read_index(tmp_path / "index")
+    index = index_of([dataset], tmp_path)
     assert (index.exact != 0).tolist() == [True, False, False]
     assert (index.labels != 0).tolist() == [True, False, True]
 
@@ -195,8 +190,7 @@ def test_a_dataset_of_others_is_indexed_under_its_own_names(tmp_path: Path) -> N
         }
     }
     [foreign] = read_tables(tables, "somebody/pairs", {}, ForeignOptions(scale=(0, 5)), {})
-    index_tables([from_foreign(foreign, "somebody/pairs", "main")], tmp_path / "index")
-    index = read_index(tmp_path / "index")
+    index = index_of([from_foreign(foreign, "somebody/pairs", "main")], tmp_path)
     assert [
         (one.dataset, one.version, one.content_sha256, one.config, one.split, one.column) for one in index.tables
     ] == [
@@ -223,10 +217,10 @@ TEXTS = [f"Premise: {premise} Hypothesis: {hypothesis}" for premise, hypothesis 
 
 
 def test_both_sides_of_a_text_are_found_as_a_pair(tmp_path: Path) -> None:
-    index_tables([classification("inference", TEXTS, [0, 1, 2])], tmp_path / "index")
     rows = [(0, "anchor", PAIRS[0][0]), (0, "negative", PAIRS[0][1]), (1, "anchor", PAIRS[1][0])]
+    index = index_of([classification("inference", TEXTS, [0, 1, 2])], tmp_path)
     batch = TextBatch("c", pl.DataFrame(rows, TEXT_SCHEMA, orient="row"), pl.DataFrame(schema=LABEL_SCHEMA))
-    matches = find_matches(arrange_index(read_index(tmp_path / "index")), batch).matches
+    matches = find_matches(arrange_index(index), batch).matches
     assert matches.select("corpus_row", "corpus_column", "column", "kind", "unit").rows() == [
         (0, "anchor", "text[premise]", "exact", "pair"),
         (0, "negative", "text[hypothesis]", "exact", "pair"),
@@ -234,10 +228,9 @@ def test_both_sides_of_a_text_are_found_as_a_pair(tmp_path: Path) -> None:
     ]
 
 
-def test_both_sides_of_a_text_at_hand_are_stored(tmp_path: Path) -> None:
+def test_both_sides_of_an_available_text_are_stored(tmp_path: Path) -> None:
     dataset = classification("inference", TEXTS, [0, 1, 2])
-    index_tables([dataset], tmp_path / "index")
-    index = read_index(tmp_path / "index")
+    index = index_of([dataset], tmp_path)
     stored = store_texts(index, [dataset], tmp_path).texts(np.arange(len(index.exact)))
     assert stored.to_list() == [*TEXTS, *(side for pair in PAIRS for side in pair)]
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.checking.batches import LABEL_SCHEMA, TEXT_SCHEMA, TextBatch
-from pipelines.decontamination.index_file import Lookup, arrange_index, read_index
-from pipelines.decontamination.indexing import IndexedDataset, index_tables
+from pipelines.decontamination.index_file import Lookup, arrange_index
+from pipelines.decontamination.indexing import IndexedDataset
 from pipelines.decontamination.matching import MATCH_SCHEMA, ORDER, find_matches, short_texts
-from tests.support.benchmark_tables import LATIN, classification, retrieval, sentence, similarity, store_texts
+from tests.support.benchmark_tables import LATIN, classification, index_of, retrieval, sentence, similarity, store_texts
 
 
 def batch(rows: Sequence[Mapping[str, str]], labels: Mapping[int, str] | None = None, first_row: int = 0) -> TextBatch:
@@ -28,8 +28,7 @@ def batch(rows: Sequence[Mapping[str, str]], labels: Mapping[int, str] | None = 
 
 
 def lookup_of(tmp_path: Path, *datasets: IndexedDataset) -> Lookup:
-    index_tables(datasets, tmp_path / "index")
-    return arrange_index(read_index(tmp_path / "index"))
+    return arrange_index(index_of(datasets, tmp_path))
 
 
 def found(matches: pl.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
@@ -45,6 +44,11 @@ def edit(text: str, share: float, source: random.Random) -> str:
 
 
 @pytest.fixture
+def source() -> random.Random:
+    return random.Random(4)
+
+
+@pytest.fixture
 def texts() -> list[str]:
     source = random.Random(11)
     return [sentence(source, 6 + number % 120, LATIN if number % 3 else matching_syllables()) for number in range(120)]
@@ -54,8 +58,7 @@ def matching_syllables() -> tuple[str, ...]:
     return ("бо", "ши", "ке", "ля", "мю", "зо", "ща", "ро")
 
 
-def test_a_text_is_found_as_the_strictest_kind_that_it_is(tmp_path: Path) -> None:
-    source = random.Random(2)
+def test_a_text_is_found_as_the_strictest_kind_that_it_is(tmp_path: Path, source: random.Random) -> None:
     text = sentence(source, 30)
     near = f"{text} да"
     inside = f"{sentence(source, 40)} {text} {sentence(source, 40)}"
@@ -69,8 +72,7 @@ def test_a_text_is_found_as_the_strictest_kind_that_it_is(tmp_path: Path) -> Non
     assert matches.drop("corpus_row", "kind", "similarity", "is_estimated").unique().height == 1
 
 
-def test_a_match_names_both_sides(tmp_path: Path) -> None:
-    source = random.Random(2)
+def test_a_match_names_both_sides(tmp_path: Path, source: random.Random) -> None:
     documents = [sentence(source, 12) for _ in range(3)]
     lookup = lookup_of(tmp_path, retrieval("facts", documents, [(sentence(source, 8), [0])]))
     matches = find_matches(lookup, batch([{"query": "other", "pos[1]": documents[2]}], first_row=700)).matches
@@ -93,8 +95,9 @@ def test_a_match_names_both_sides(tmp_path: Path) -> None:
     ]
 
 
-def test_near_is_measured_where_the_release_is_at_hand_and_estimated_elsewhere(tmp_path: Path) -> None:
-    source = random.Random(4)
+def test_near_is_measured_where_the_release_is_available_and_estimated_elsewhere(
+    tmp_path: Path, source: random.Random
+) -> None:
     texts = [sentence(source, 100) for _ in range(40)]
     dataset = classification("reviews", texts, [0] * 40)
     lookup = lookup_of(tmp_path, dataset)
@@ -120,8 +123,7 @@ def jaccard(texts: list[str], corpus: TextBatch, match: Mapping[str, Any]) -> fl
     return len(runs[0] & runs[1]) / len(runs[0] | runs[1])
 
 
-def test_planted_leaks_are_all_found_and_nothing_else(tmp_path: Path, texts: list[str]) -> None:
-    source = random.Random(6)
+def test_planted_leaks_are_all_found_and_nothing_else(tmp_path: Path, texts: list[str], source: random.Random) -> None:
     dataset = classification("reviews", texts, [0] * len(texts))
     lookup = lookup_of(tmp_path, dataset)
     rows, expected = [], set()
@@ -161,8 +163,7 @@ def test_whatever_is_around_a_text_of_eight_words_it_is_contained(tmp_path_facto
     assert matches["kind"].to_list() == ["contained"]
 
 
-def test_a_text_of_seven_words_is_not_looked_for_inside_others(tmp_path: Path) -> None:
-    source = random.Random(4)
+def test_a_text_of_seven_words_is_not_looked_for_inside_others(tmp_path: Path, source: random.Random) -> None:
     text = sentence(source, 7)
     lookup = lookup_of(tmp_path, classification("reviews", [text], [0]))
     assert find_matches(lookup, batch([{"text": f"{text} {sentence(source, 30)}"}])).matches.is_empty()
@@ -176,8 +177,7 @@ def test_words_that_only_begin_alike_are_not_the_same(tmp_path: Path) -> None:
     assert find_matches(lookup, corpus).matches.filter(pl.col("kind") != "near").is_empty()
 
 
-def test_a_text_split_over_two_fields_of_a_row_is_contained(tmp_path: Path) -> None:
-    source = random.Random(4)
+def test_a_text_split_over_two_fields_of_a_row_is_contained(tmp_path: Path, source: random.Random) -> None:
     title, text = sentence(source, 3), sentence(source, 20)
     dataset = classification("reviews", [f"{title} {text}"], [0])
     lookup = lookup_of(tmp_path, dataset)
@@ -188,8 +188,9 @@ def test_a_text_split_over_two_fields_of_a_row_is_contained(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("fields", [("sentence1", "sentence2"), ("sentence2", "sentence1"), ("anchor", "negative")])
-def test_a_pair_in_one_row_is_a_unit_in_either_order(tmp_path: Path, fields: tuple[str, str]) -> None:
-    source = random.Random(4)
+def test_a_pair_in_one_row_is_a_unit_in_either_order(
+    tmp_path: Path, fields: tuple[str, str], source: random.Random
+) -> None:
     one, other = sentence(source, 9), sentence(source, 9)
     lookup = lookup_of(tmp_path, similarity("pairs", [(one, other), (one, sentence(source, 9))], [3.0, 1.0]))
     rows = [{fields[0]: one, fields[1]: other}, {fields[0]: one, fields[1]: sentence(source, 9)}]
@@ -215,8 +216,7 @@ def test_a_pair_of_equal_texts_needs_two_texts(tmp_path: Path) -> None:
     assert set(found(matches, "corpus_row", "unit")) == {(0, "text"), (1, "pair")}
 
 
-def test_a_query_with_one_of_its_relevant_documents_is_a_unit(tmp_path: Path) -> None:
-    source = random.Random(4)
+def test_a_query_with_one_of_its_relevant_documents_is_a_unit(tmp_path: Path, source: random.Random) -> None:
     documents = [sentence(source, 20) for _ in range(4)]
     query = sentence(source, 6)
     lookup = lookup_of(tmp_path, retrieval("facts", documents, [(query, [1, 2])]))
@@ -258,8 +258,7 @@ def test_short_texts_are_listed_with_their_whole_unit(tmp_path: Path) -> None:
     ]
 
 
-def test_a_short_text_of_many_rows_costs_nothing(tmp_path: Path) -> None:
-    source = random.Random(4)
+def test_a_short_text_of_many_rows_costs_nothing(tmp_path: Path, source: random.Random) -> None:
     pairs = [(sentence(source, 6), "yes") for _ in range(300)]
     lookup = lookup_of(tmp_path, similarity("pairs", pairs, [0.0] * 300))
     result = find_matches(
@@ -288,9 +287,8 @@ def test_texts_without_words_do_not_match_each_other(tmp_path: Path, text: str) 
 
 
 def test_matches_do_not_depend_on_chunks_and_batches(
-    tmp_path: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch, source: random.Random
 ) -> None:
-    source = random.Random(8)
     pairs = list(zip(texts[:40], texts[40:80], strict=True))
     lookup = lookup_of(tmp_path, similarity("pairs", pairs, [1.0] * 40), classification("one", texts, [0] * len(texts)))
     rows = [{"a": edit(one, 0.01, source), "b": other} for one, other in pairs]
@@ -310,7 +308,7 @@ def test_an_empty_batch_and_an_empty_index_have_no_matches(tmp_path: Path) -> No
     assert dict(find_matches(some, batch([])).matches.schema) == MATCH_SCHEMA
 
 
-def test_texts_that_are_not_those_of_the_index_are_not_at_hand(tmp_path: Path) -> None:
+def test_texts_that_are_not_those_of_the_index_are_not_available(tmp_path: Path) -> None:
     texts = [f"one two three four five {number}" for number in range(4)]
     lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 4), similarity("pairs", [("a", "b")], [1.0]))
     changed = classification("reviews", [texts[0], "other", texts[2]], [0] * 3)
@@ -333,8 +331,7 @@ def test_contained_comes_before_a_similarity_that_is_only_estimated(tmp_path: Pa
     assert found(matches, "kind", "is_estimated") == [("contained", False)]
 
 
-def test_a_text_of_a_template_is_compared_with_the_most_similar_ones(tmp_path: Path) -> None:
-    source = random.Random(9)
+def test_a_text_of_a_template_is_compared_with_the_most_similar_ones(tmp_path: Path, source: random.Random) -> None:
     template = sentence(source, 110)
     texts = [f"{template} {sentence(source, 2)}" for _ in range(300)]
     lookup = lookup_of(tmp_path, classification("reviews", texts, [0] * 300))

@@ -17,6 +17,7 @@ from pipelines.decontamination.indexing import index_tables
 from pipelines.decontamination.matching import MATCH_SCHEMA
 from pipelines.decontamination.scans import read_scan, scan_partition
 from tests.support.benchmark_tables import sentence, similarity, store_texts
+from tests.support.foreign import write_json_lines
 
 needs_ray = pytest.mark.extra("ray")
 
@@ -32,9 +33,8 @@ def corpus(tmp_path: Path) -> Path:
         for number in range(300)
     ]
     folder = tmp_path / "corpus"
-    folder.mkdir()
     anchors = [{"anchor": one, "positive": other, "score": 1.5} for one, other in rows]
-    (folder / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in anchors), "utf-8")
+    write_json_lines(folder / "a.jsonl", *anchors)
     bge = [{"query": one.upper(), "pos": [sentence(source, 5), other], "neg": []} for one, other in rows]
     (folder / "b.jsonl.gz").write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in bge).encode()))
     pl.DataFrame(anchors).rename({"anchor": "sentence1"}).write_parquet(folder / "c.parquet", row_group_size=50)
@@ -71,7 +71,7 @@ def test_matches_do_not_depend_on_how_the_corpus_is_divided(tmp_path: Path, corp
     assert scan(tmp_path, corpus, Engine(), 10_000).equals(scan(tmp_path, corpus, Engine(), 1 << 30))
 
 
-def test_texts_at_hand_are_read_from_their_file(tmp_path: Path, corpus: Path) -> None:
+def test_available_texts_are_read_from_their_file(tmp_path: Path, corpus: Path) -> None:
     index, [part, *_] = read_index(tmp_path / "index"), open_corpus([str(corpus)]).partitions
     store_texts(index, [], tmp_path)
     found = scan_partition(part, index=tmp_path / "index", texts=tmp_path / "texts.arrow")

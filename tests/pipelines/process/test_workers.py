@@ -36,6 +36,15 @@ def test_results_are_in_the_order_of_the_pieces_and_a_killed_process_is_replaced
     assert not active_children()
 
 
+def test_one_process_is_this_one(tmp_path: Path) -> None:
+    ended: list[int] = []
+    results = run_in_processes(partial(square, log=str(tmp_path)), [4, 3, 7], 1, killed=killed, on_end=ended.append)
+    assert [next(results), next(results), active_children()] == [16, 9, []]
+    with pytest.raises(DatasetError, match="seven"):
+        next(results)
+    assert ended == [4, 3]
+
+
 @pytest.mark.parametrize(("number", "words"), [(5, "5 was killed 4 times: signal 9"), (7, "seven")])
 def test_an_error_comes_after_the_results_before_it_and_ends_the_processes(
     tmp_path: Path, number: int, words: str
