@@ -208,7 +208,7 @@ def choose() -> list[Mutant]:
 def measure(folder: Path) -> int:
     """Run the suite with coverage; `durations.json` and `coverage` in the folder are what `run` reads."""
     folder.mkdir(parents=True, exist_ok=True)
-    settings = folder / "coverage.ini"
+    settings = folder / "settings.ini"  # coverage removes files whose names begin with that of its data file
     settings.write_text(SETTINGS.format(packages="\n    ".join(PACKAGES), folder=folder.resolve()), "utf-8")
     options = ["--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report="]
     environment = os.environ | {"MUTANTS_DURATIONS": str(folder.resolve() / "durations.json")}
