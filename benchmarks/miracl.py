@@ -20,20 +20,18 @@ import argparse
 import gzip
 import itertools
 import json
-import os
 import random
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from programs import Measurement, measure
 
-from builders.spec import Tables
+if TYPE_CHECKING:
+    from builders.spec import Tables  # not imported: the programs are measured with what they need
 
 ROOT = Path(__file__).parents[1]
 RAW = Path("raw", "miracl")
@@ -82,7 +80,9 @@ def main() -> None:
         folder = options.folder or Path(temporary)
         make_raw(folder / RAW, options.passages, options.questions)
         print(describe_raw(folder))
-        measurements = {name: measure(name, folder) for name in RUNS if name not in options.skip}
+        measurements = {
+            name: measure(__file__, "--run", name, "--folder", str(folder)) for name in RUNS if name not in options.skip
+        }
         print(table(measurements, options.passages))
         if {"rank", "bm25s"} <= set(measurements):
             print(agreement(folder))
@@ -199,7 +199,7 @@ def build(folder: Path, name: str) -> None:
     print(f"{name}:", "; ".join(f"{count:,} {name}" for name, count in outcome.manifest.observed.items()))
 
 
-def recipe(folder: Path, name: str, scratch: Path, limit: int | None = None, **options: Any) -> Tables:
+def recipe(folder: Path, name: str, scratch: Path, limit: int | None = None, **options: Any) -> "Tables":
     """Run the recipe of one dataset on a folder with all raw files, without checks or output files."""
     sys.path.insert(0, str(ROOT))
     from builders import catalogue
@@ -282,27 +282,6 @@ RUNS: dict[str, Callable[[Path], None]] = {
 
 
 # --- results
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """seconds: wall time; processor: CPU seconds of all cores; memory: peak resident memory in bytes."""
-
-    seconds: float
-    processor: float
-    memory: int
-
-
-def measure(name: str, folder: Path) -> Measurement:
-    """Run one program in a separate process and measure it."""
-    start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, __file__, "--run", name, "--folder", str(folder)])
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    if status:
-        sys.exit(f"{name} failed")
-    print(f"{name}: {seconds:.1f} s")
-    return Measurement(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 def describe_raw(folder: Path) -> str:

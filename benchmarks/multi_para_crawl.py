@@ -13,18 +13,17 @@ invented. Three programs run, each in a separate process:
 """
 
 import argparse
-import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from programs import measure
 
 ROOT = Path(__file__).parents[1]
 REAL_PAIRS = 5_400_000
@@ -49,8 +48,8 @@ def main() -> None:
         print(f"{options.pairs:,} pairs, {packed / 1e6:,.0f} MB packed, {size / 1e6:,.0f} MB of text\n")
         print("| program | seconds | processor seconds | peak memory |\n| --- | ---: | ---: | ---: |")
         for name in RUNS:
-            seconds, processor, memory = measure(name, folder)
-            print(f"| {name} | {seconds:,.0f} | {processor:,.0f} | {memory / 1e6:,.0f} MB |", flush=True)
+            took = measure(__file__, "--run", name, "--folder", str(folder), show=False)
+            print(f"| {name} | {took.seconds:,.0f} | {took.processor:,.0f} | {took.memory / 1e6:,.0f} MB |", flush=True)
         outputs = sum(path.stat().st_size for path in (folder / "outputs").rglob("*") if path.is_file())
         print(f"\nthe release: {outputs / 1e6:,.0f} MB")
 
@@ -149,17 +148,6 @@ def load() -> Any:
 
 
 RUNS: dict[str, Callable[[Path], None]] = {"tokens": write_tokens, "cosines": write_cosines, "build": build}
-
-
-def measure(name: str, folder: Path) -> tuple[float, float, int]:
-    """Run one program in a separate process: wall seconds, processor seconds, peak resident memory in bytes."""
-    start = time.perf_counter()
-    command = [sys.executable, __file__, "--run", name, "--folder", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(f"{name} failed")
-    return time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 if __name__ == "__main__":

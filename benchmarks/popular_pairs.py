@@ -16,17 +16,15 @@ For each source three programs run, each in a separate process:
 
 import argparse
 import json
-import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from programs import measure
 
 ROOT = Path(__file__).parents[1]
 REAL_RECORDS = {"pikabu": 6_907_622, "ru_news": 4_304_330}
@@ -60,7 +58,7 @@ def main() -> None:
             packed = sum((folder / "raw" / source / name).stat().st_size for name in FILES[source])
             sizes = f"{source} | {records:,} | {packed / 1e9:.2f} GB | {json_bytes / 1e9:.2f} GB"
             for name in RUNS:
-                took = measure(name, source, folder)
+                took = measure(__file__, "--run", name, "--source", source, "--folder", str(folder), show=False)
                 cells = f"{took.seconds:,.0f} | {took.processor:,.0f} | {took.memory / 1e6:,.0f} MB"
                 print(f"| {sizes} | {name} | {cells} |", flush=True)
 
@@ -192,26 +190,6 @@ RUNS: dict[str, Callable[[Path, str], None]] = {"measure": measure_texts, "recip
 
 
 # --- results
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """seconds: wall time; processor: CPU seconds of all cores; memory: peak resident memory in bytes."""
-
-    seconds: float
-    processor: float
-    memory: int
-
-
-def measure(name: str, source: str, folder: Path) -> Measurement:
-    """Run one program in a separate process and measure it."""
-    start = time.perf_counter()
-    command = [sys.executable, __file__, "--run", name, "--source", source, "--folder", str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(f"{name} failed")
-    return Measurement(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 if __name__ == "__main__":

@@ -17,17 +17,15 @@ The script requires pandas (the extra `benchmarks`). The floor uses one thread, 
 
 import argparse
 import gzip
-import os
 import re
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from extras import require_modules
+from programs import Measurement, measure
 from ria_articles import write_articles
 
 ROOT = Path(__file__).parents[1]
@@ -64,7 +62,9 @@ def main() -> None:
         print(
             f"{options.articles:,} articles of {mean_bytes:,.0f} bytes, compressed (real articles: 1,021)", flush=True
         )
-        measurements = {name: measure(name, folder) for name in RUNS if name not in options.skip}
+        measurements = {
+            name: measure(__file__, "--run", name, "--folder", str(folder)) for name in RUNS if name not in options.skip
+        }
         if {"build", "script"} <= set(measurements):
             compare(folder)
         print(table(measurements, options.articles))
@@ -128,27 +128,6 @@ def script(folder: Path) -> None:
 
 
 RUNS: dict[str, Callable[[Path], None]] = {"floor": floor, "build": build, "script": script}
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """seconds: wall time; processor: CPU seconds of all cores; memory: peak resident memory in bytes."""
-
-    seconds: float
-    processor: float
-    memory: int
-
-
-def measure(name: str, folder: Path) -> Measurement:
-    """Run one program in a separate process and measure it."""
-    start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, __file__, "--run", name, "--folder", str(folder)])
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    if status:
-        sys.exit(f"{name} failed")
-    print(f"{name}: {seconds:.1f} s", flush=True)
-    return Measurement(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 def compare(folder: Path) -> None:

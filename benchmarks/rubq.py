@@ -16,18 +16,18 @@ number of rows per table follows from it, not from the recipe. Then these progra
 
 import argparse
 import json
-import os
 import random
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from builders.spec import Tables
+from programs import Measurement, measure
+
+if TYPE_CHECKING:
+    from builders.spec import Tables  # not imported: the programs are measured with what they need
 
 ROOT = Path(__file__).parents[1]
 RAW = Path("raw", "rubq")
@@ -98,7 +98,7 @@ def main() -> None:
             f"{name} {(folder / RAW / name).stat().st_size / 1e6:,.1f} MB" for name in (QUESTIONS, PARAGRAPHS)
         )
         print(f"raw: {sizes}")
-        measurements = {name: measure(name, folder) for name in RUNS}
+        measurements = {name: measure(__file__, "--run", name, "--folder", str(folder)) for name in RUNS}
         print(rows(folder, planted))
         print(table(measurements))
 
@@ -259,7 +259,7 @@ def recipe(folder: Path) -> None:
         made(folder / RAW, name)
 
 
-def made(folder: Path, name: str, limit: int | None = None, **options: Any) -> Tables:
+def made(folder: Path, name: str, limit: int | None = None, **options: Any) -> "Tables":
     """Run the recipe of one dataset on a folder with both raw files."""
     sys.path.insert(0, str(ROOT))
     from builders import catalogue
@@ -319,26 +319,6 @@ RUNS: dict[str, Callable[[Path], None]] = {"script": script, "recipe": recipe, "
 
 
 # --- results
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """seconds: wall time; processor: CPU seconds of all cores; memory: peak resident memory in bytes."""
-
-    seconds: float
-    processor: float
-    memory: int
-
-
-def measure(name: str, folder: Path) -> Measurement:
-    """Run one program in a separate process and measure it."""
-    start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, __file__, "--run", name, "--folder", str(folder)])
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    if status:
-        sys.exit(f"{name} failed")
-    return Measurement(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
 def rows(folder: Path, planted: Planted) -> str:

@@ -11,15 +11,14 @@ file to the tables, without writing and checking a release.
 
 import argparse
 import json
-import os
 import random
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 from pathlib import Path
+
+from programs import measure
 
 ROOT = Path(__file__).parents[1]
 OMNIA = "dummy/wikiomnia_ruT5_filtered/wikiomnia_ruT5_filtered_train.json"
@@ -46,14 +45,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             size = make_raw(source, folder, int(REAL[source] * share * options.factor))
-            start = time.perf_counter()
-            command = [sys.executable, __file__, "--build", source, "--folder", str(folder)]
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-            _, status, usage = os.wait4(process.pid, 0)
-            if status:
-                sys.exit(f"the recipe of {source} failed")
-            seconds, processor = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
-            cells = f"{seconds:,.0f} | {processor:,.0f} | {usage.ru_maxrss / 1024:,.0f} MB |"
+            took = measure(__file__, "--build", source, "--folder", str(folder), show=False)
+            cells = f"{took.seconds:,.0f} | {took.processor:,.0f} | {took.memory / 2**20:,.0f} MB |"
             print(f"| {source} | {size / REAL[source]:.3f} | {size / 1e9:.2f} GB | {cells}", flush=True)
 
 
