@@ -28,12 +28,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from programs import Measurement, measure
 
 if TYPE_CHECKING:
     from builders.spec import Tables  # not imported: the programs are measured with what they need
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.programs import Measurement, measure  # noqa: E402
+
 RAW = Path("raw", "miracl")
 TOPICS, QRELS = "topics.miracl-v1.0-ru-dev.tsv", "qrels.miracl-v1.0-ru-dev.tsv"
 SHARD = "miracl-corpus-v1.0-ru/docs-{}.jsonl.gz"
@@ -183,7 +186,6 @@ def reranking(folder: Path) -> None:
 
 def build(folder: Path, name: str) -> None:
     """Run a complete build, without the pinned digests, which generated files do not have."""
-    sys.path.insert(0, str(ROOT))
     from dataclasses import replace
 
     from builders import catalogue
@@ -201,7 +203,6 @@ def build(folder: Path, name: str) -> None:
 
 def recipe(folder: Path, name: str, scratch: Path, limit: int | None = None, **options: Any) -> "Tables":
     """Run the recipe of one dataset on a folder with all raw files, without checks or output files."""
-    sys.path.insert(0, str(ROOT))
     from builders import catalogue
     from builders.spec import Raw, RawFiles
 
@@ -215,7 +216,6 @@ def recipe(folder: Path, name: str, scratch: Path, limit: int | None = None, **o
 
 def rank(folder: Path) -> None:
     """Run only our BM25 step."""
-    sys.path.insert(0, str(ROOT))
     import polars as pl
 
     from builders.rumteb.miracl import bm25
@@ -228,7 +228,6 @@ def rank(folder: Path) -> None:
 
 def bm25s(folder: Path) -> None:
     """Run the BM25 step with bm25s."""
-    sys.path.insert(0, str(ROOT))
     texts = list(itertools.chain.from_iterable(batches(folder)))
     library(questions(folder), texts, DEPTH).write_parquet(folder / "bm25s.parquet")
 

@@ -23,9 +23,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from programs import measure
-
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.programs import measure  # noqa: E402
+
 REAL_PAIRS = 5_400_000
 NAME = "multi_para_crawl"
 LETTERS = {"en": ("bcdfghklmnprst", "aeiou"), "ru": ("бвгджзклмнпрст", "аеиоу")}
@@ -141,7 +143,6 @@ def build(folder: Path) -> None:
 
 def load() -> Any:
     """The definition of the dataset."""
-    sys.path.insert(0, str(ROOT))
     from builders import catalogue
 
     return catalogue.load(catalogue.entries()["multi-para-crawl-contrastive"])

@@ -24,9 +24,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from programs import measure
-
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.programs import measure  # noqa: E402
+
 REAL_RECORDS = {"pikabu": 6_907_622, "ru_news": 4_304_330}
 DATASETS = {"pikabu": "pikabu-contrastive", "ru_news": "ru-news-contrastive"}
 VERSION = "2.0.0"  # cleaned, without mined negatives
@@ -180,7 +182,6 @@ def options_of(folder: Path, source: str) -> dict[str, int]:
 
 def load(source: str) -> Any:
     """The definition of a dataset of the catalogue."""
-    sys.path.insert(0, str(ROOT))
     from builders import catalogue
 
     return catalogue.load(catalogue.entries()[DATASETS[source]])

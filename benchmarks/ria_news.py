@@ -25,10 +25,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from extras import require_modules
-from programs import Measurement, measure
 from ria_articles import write_articles
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.programs import Measurement, measure  # noqa: E402
+
 RAW = Path("raw", "ria_news", "ria.json.gz")
 RELEASE = Path("outputs", "ria-news-retrieval", "2.0.0")
 MAX_LENGTH, QUERIES = 2_000, 10_000
@@ -89,7 +92,6 @@ def floor(folder: Path) -> None:
 
 def build(folder: Path) -> None:
     """Run a complete build, without the pinned digest, which generated articles do not have."""
-    sys.path.insert(0, str(ROOT))
     from builders import catalogue
     from pipelines.make import BuildSettings, make
     from pipelines.raw.settings import RawSettings

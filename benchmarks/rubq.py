@@ -24,12 +24,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from programs import Measurement, measure
-
 if TYPE_CHECKING:
     from builders.spec import Tables  # not imported: the programs are measured with what they need
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.programs import Measurement, measure  # noqa: E402
+
 RAW = Path("raw", "rubq")
 QUESTIONS, PARAGRAPHS = "RuBQ_2.0_test.json", "RuBQ_2.0_paragraphs.json"
 DATASETS = ("rubq-reranking", "rubq-retrieval")
@@ -238,7 +240,6 @@ def make_answer(rng: random.Random, label: str, entity: int) -> dict[str, Any]:
 
 def build(folder: Path) -> None:
     """Run both builds, without the pinned digests, which generated files do not have."""
-    sys.path.insert(0, str(ROOT))
     from dataclasses import replace
 
     from builders import catalogue
@@ -261,7 +262,6 @@ def recipe(folder: Path) -> None:
 
 def made(folder: Path, name: str, limit: int | None = None, **options: Any) -> "Tables":
     """Run the recipe of one dataset on a folder with both raw files."""
-    sys.path.insert(0, str(ROOT))
     from builders import catalogue
     from builders.spec import Raw, RawFiles
 

@@ -18,9 +18,11 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from programs import measure
-
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.programs import measure  # noqa: E402
+
 OMNIA = "dummy/wikiomnia_ruT5_filtered/wikiomnia_ruT5_filtered_train.json"
 DATASETS = {"wikiomnia": "wikiomnia-contrastive", "bge_m3_data": "bge-m3-contrastive"}
 REAL = {"wikiomnia": 4_278_635_364, "bge_m3_data": 24_000_000_000}  # bytes of the files
@@ -120,7 +122,6 @@ def write_archive(path: Path, folder: Path, rng: random.Random, words: list[str]
 
 def build(source: str, folder: Path) -> None:
     """Run a recipe."""
-    sys.path.insert(0, str(ROOT))
     from builders import catalogue
     from builders.spec import Raw, RawFiles
 

@@ -45,7 +45,7 @@ def test_a_workflow_may_only_read_and_ends_by_itself(workflow: Path) -> None:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
-def test_values_of_others_reach_a_shell_only_as_variables(workflow: Path) -> None:
+def test_untrusted_values_reach_a_shell_only_as_variables(workflow: Path) -> None:
     assert not [step["run"] for step in steps(workflow) if "${{" in step.get("run", "")]
 
 
