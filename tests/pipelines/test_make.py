@@ -18,7 +18,7 @@ import pytest
 
 from builders.catalogue import Definition
 from builders.errors import FindingsError, RecipeError, ReleaseError, SourceError, UsageError
-from builders.spec import Dataset, Tables, Version
+from builders.spec import Dataset, RawFiles, Tables, Version
 from cards.kinds import SAMPLE
 from cards.manifest import encode
 from pipelines.checking.checks import check_release
@@ -106,6 +106,20 @@ def with_recipe(name: str, recipe: Callable[..., Tables], version: str = "1.0.0"
     """Return a catalogue dataset with its recipe replaced."""
     dataset: Dataset = replace(definition_of(name).dataset, recipe=recipe, versions={version: Version("A test.")})
     return replace(definition_of(name), dataset=dataset)
+
+
+def test_a_recipe_may_keep_rows_in_a_scratch_folder_that_is_not_in_the_release(settings: BuildSettings) -> None:
+    original = definition_of(NAME).dataset.recipe
+
+    def recipe(raw: RawFiles) -> Tables:
+        assert list(raw.scratch.iterdir()) == []
+        tables = original(raw)
+        tables.frames["default"]["dev"].lazy().collect().write_parquet(raw.scratch / "dev.parquet")
+        return replace(tables, frames={"default": {"dev": pl.scan_parquet(raw.scratch / "dev.parquet")}})
+
+    outcome = make(with_recipe(NAME, recipe), "1.0.0", settings)
+    assert outcome.manifest.content_sha256 == build(replace(settings, force=True)).manifest.content_sha256
+    assert not [path for path in tree(outcome.release_dir) if path.endswith("dev.parquet")]
 
 
 def test_a_version_never_gets_different_rows_without_force(

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -95,3 +96,35 @@ def test_the_files_of_a_model_in_a_folder_are_its_weights_and_settings(tmp_path:
 def test_weights_that_are_missing_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="the weights of the model cannot be read"):
         weights_digest([tmp_path / "weights.bin"], tmp_path / "cache")
+
+
+E5_COMMIT = "fd1525a9fd15316a2d503bf26ab031a61d056e98"
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "revision"),
+    [
+        ("intfloat/multilingual-e5-small", E5_COMMIT, E5_COMMIT),
+        ("org/model", None, "7" * 40),
+    ],
+)
+def test_a_model_of_the_hub_has_its_pinned_revision_or_the_commit_that_was_loaded(
+    name: str, asked: str | None, revision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in for sentence-transformers: no test reaches the Hub."""
+    loaded = []
+
+    class Network(list[SimpleNamespace]):
+        max_seq_length = 2_000
+
+        def __init__(self, name: str, **options: object) -> None:
+            loaded.append((name, options["revision"]))
+            config = SimpleNamespace(_commit_hash="7" * 40)
+            network = SimpleNamespace(auto_model=SimpleNamespace(config=config))
+            super().__init__([network, SimpleNamespace(pooling_mode="mean")])
+
+    monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(SentenceTransformer=Network))
+    monkeypatch.setattr("pipelines.models.loading.package_versions", lambda *_, **__: {"torch": "2"})
+    embedder = loading.load_embedder(name, tmp_path)
+    assert loaded == [(name, asked)]
+    assert (embedder.model, embedder.revision, embedder.pooling) == (name, revision, "mean, normalized")
