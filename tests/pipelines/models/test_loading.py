@@ -111,7 +111,7 @@ E5_COMMIT = "fd1525a9fd15316a2d503bf26ab031a61d056e98"
 def test_a_model_of_the_hub_has_its_pinned_revision_or_the_commit_that_was_loaded(
     name: str, asked: str | None, revision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stand-in for sentence-transformers: no test reaches the Hub."""
+    """With a substitute for sentence-transformers, because no test reaches the Hub."""
     loaded = []
 
     class Network(list[SimpleNamespace]):
