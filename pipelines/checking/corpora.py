@@ -35,7 +35,6 @@ from pipelines.checking.rows import (
 from pipelines.checking.targets import locate_target, resolve_targets
 from pipelines.hub import client, repository
 from pipelines.hub.client import HubClient
-from pipelines.hub.inspection import COMMIT
 from pipelines.process.stages import BYTES, stage
 from pipelines.raw.digests import default_cache
 from pipelines.release.resolution import is_inside
@@ -243,17 +242,17 @@ def _list_repository(
     repo, revision = at_revision
     hub = hub or client.connect()
     at = repository.require_snapshot(hub, repo, revision)
-    if not COMMIT.fullmatch(at.sha):  # it becomes the name of a folder
-        raise SourceError(
-            "the Hub names no commit", where=name, found=repr(at.sha[:60]), expected="40 hexadecimal digits"
-        )
-    paths = sorted(one for one in at.digests if _is_at(one, path) and is_inside(one))
-    wanted = [one for one in paths if data_format(one)]
+    paths = sorted(listed for listed in at.digests if _is_at(listed, path) and is_inside(listed))
+    wanted = [listed for listed in paths if data_format(listed)]
     if not wanted:
         raise SourceError("no file that a corpus may have", where=name, found=_list_files(paths), expected=READABLE)
     folder = repository.fetch_files(hub, repo, at, wanted, cache or default_cache())
     listing = files_below(folder, name, wanted, dict(at.digests))
-    others = [f"{name}/{one}" for one in paths if one not in wanted and not PurePosixPath(one).name.startswith(".")]
+    others = [
+        f"{name}/{listed}"
+        for listed in paths
+        if listed not in wanted and not PurePosixPath(listed).name.startswith(".")
+    ]
     return Listing(listing.files, (*listing.skipped, *others))
 
 

@@ -4,7 +4,6 @@ What counts is what a reader gets: the files that `load_dataset` reads there, th
 """
 
 import logging
-import re
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -103,8 +102,6 @@ def _compare_digests(at: Snapshot, manifest: Manifest) -> list[str]:
     return faults
 
 
-COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
-
 logger = logging.getLogger(__name__)
 
 
@@ -174,7 +171,7 @@ def explain_failure(error: DatasetError) -> str:
 def _read(hub: HubClient, repo: str, name: str, commit: str, expected: Expectations) -> Content:
     try:
         at = repository.require_snapshot(hub, repo, commit)
-        if at.sha != commit or not COMMIT.fullmatch(commit):  # it becomes the name of a folder
+        if at.sha != commit or not repository.COMMIT.fullmatch(commit):  # it becomes the name of a folder
             return Content(failure="the Hub answers with another commit than its tag names")
         if folder.MANIFEST not in at.digests:
             return Content(faults=(f"not a release of this package: no {folder.MANIFEST}",))

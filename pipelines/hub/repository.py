@@ -28,6 +28,7 @@ from pipelines.raw.digests import hash_content
 from pipelines.release import folder
 
 VERSION_TAG = re.compile(r"v(\d+\.\d+\.\d+)", re.ASCII)
+COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
 MAIN = "main"
 
 
@@ -201,6 +202,10 @@ def fetch_files(hub: HubClient, repo: str, at: Snapshot, paths: Iterable[str], c
 
 
 def _commit_dir(repo: str, at: Snapshot, cache: Path) -> Path:
+    if not COMMIT.fullmatch(at.sha):
+        raise SourceError(
+            "the Hub names no commit", where=repo, found=repr(at.sha[:60]), expected="40 hexadecimal digits"
+        )
     return cache / "hub" / repo / at.sha
 
 

@@ -3,16 +3,18 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from builders.errors import PublishError
+from builders.errors import PublishError, SourceError
 from cards.front_matter import metadata
 from cards.manifest import decode, encode
+from pipelines.hub import client
 from pipelines.hub.planning import PublishOptions
-from pipelines.hub.repository import OUR_KEYS
+from pipelines.hub.repository import OUR_KEYS, Snapshot, fetch_files
 from pipelines.make import BuildResult, BuildSettings, make
 from tests.support.loopback_hub import LoopbackHub
 from tests.support.publishing import (
@@ -125,3 +127,11 @@ def test_a_card_edited_on_the_hub_does_not_keep_the_next_version_from_being_comp
     planned = plan(hub, dataset, outcomes["2.0.0"], options)
     assert [change.state for change in planned.changes] == ["changed"]
     assert publish(hub, dataset, outcomes["1.0.0"], options).state == "already published"
+
+
+@pytest.mark.parametrize("commit", ["../../outside", "main", "0" * 39, "0" * 40 + "/.."])
+def test_what_the_hub_calls_a_commit_names_no_folder(hub: LoopbackHub, tmp_path: Path, commit: str) -> None:
+    connection = client.connect(endpoint=hub.url)
+    with pytest.raises(SourceError, match="the Hub names no commit"):
+        fetch_files(connection, REPO, Snapshot(commit, False, {}), ["train.jsonl"], tmp_path / "cache")
+    assert not list(tmp_path.rglob("*")), "nothing is written, in the cache or beside it"
