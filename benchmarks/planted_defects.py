@@ -276,7 +276,7 @@ def drop_rows(task_type: str, config: str, location: str, column: str) -> Plante
         if config == "qrels":
             keep |= pl.col("score") == 0
         tables[config]["test"] = tables[config]["test"].filter(keep)
-        return Planted(TASKS[task_type], tables, frozenset((location, "test", drop) for drop in dropped))
+        return Planted(TASKS[task_type], tables, frozenset((location, "test", name) for name in dropped))
 
     return Planter(task_type, plant)
 

@@ -190,8 +190,5 @@ def load(source: str) -> Any:
 RUNS: dict[str, Callable[[Path, str], None]] = {"measure": measure_texts, "recipe": recipe, "build": build}
 
 
-# --- results
-
-
 if __name__ == "__main__":
     main()

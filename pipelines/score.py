@@ -64,12 +64,12 @@ def main() -> int:
 
 def _find_releases(names: Sequence[str], output: Path) -> list[tuple[Definition, str, Path]]:
     """The releases that names mean, with their versions: those in folders as they are, of the catalogue those below `output`."""
-    from pipelines.checking.targets import define_release, newest_release, resolve_targets
+    from pipelines.checking.targets import define_release, locate_target, resolve_targets
 
     found = []
     for name in (name for name in names if Path(name).is_dir()):
         for target in resolve_targets(name, output):
-            release_dir = newest_release(Path(target.name))
+            release_dir, _ = locate_target(target)
             manifest, definition = define_release(release_dir)
             found.append((definition, manifest.version, release_dir))
     if others := [name for name in names if not Path(name).is_dir()]:

@@ -22,7 +22,7 @@ from pipelines.audit.shortcuts import number_groups
 from pipelines.audit.statistics import count_labels
 from pipelines.audit.survey import Surveys, texts_key
 from pipelines.audit.tables import Frames, Location, model_input, read_column, row_id
-from pipelines.audit.texts import CHARACTER, TEXT_CONDITIONS, TextForms, suspects
+from pipelines.audit.texts import CHARACTER, TEXT_CONDITIONS, TEXT_KINDS, TextForms, suspects
 
 ANY_ORDER_DETAIL = "with the two texts in either order"
 
@@ -340,7 +340,7 @@ def _find_text_conditions(
     marked = distinct.select("text", **conditions).filter(pl.any_horizontal(list(conditions)))
     marked = documents.select("position", "text").join(marked, on="text").drop("text")
     findings = []
-    for kind in dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS):
+    for kind in TEXT_KINDS:
         columns = [column for column in conditions if column.startswith(f"{kind} ")]
         positions = marked.filter(pl.any_horizontal(columns))["position"].unique()
         findings += findings_where(kind, location, rows, _is_in(positions), detail=detail)

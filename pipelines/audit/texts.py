@@ -201,6 +201,7 @@ TEXT_CONDITIONS = (
         test=lambda text: text.suspect.str.contains(ROLE) & ~text.suspect.str.contains(TRANSCRIPT),
     ),
 )
+TEXT_KINDS = tuple(dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS))
 PATTERNS = {
     kind: "|".join(other.pattern for other in TEXT_CONDITIONS if other.kind == kind)
     for kind in dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS if condition.pattern)
@@ -223,7 +224,7 @@ def audit_texts(layout: tasks.Layout, split: str, survey: pl.DataFrame) -> list[
     findings = []
     for column in layout.text:
         location = (layout.config, split, column)
-        for kind in dict.fromkeys(condition.kind for condition in TEXT_CONDITIONS):
+        for kind in TEXT_KINDS:
             findings += _find_condition(kind, survey, location)
         findings += _find_length_outliers(survey, f"length {column}", location)
     return findings

@@ -158,7 +158,7 @@ def resolve_tables(
     if inferred:
         return {name: inferred[name] for name in selected}
     if declared:
-        configs = [one for one in front_matter["configs"] if one["config_name"] in selected]
+        configs = [config for config in front_matter["configs"] if config["config_name"] in selected]
         files = resolve_files(paths, {"configs": configs}, where)
     else:
         files = _resolve_without_configs(paths, where)
@@ -423,16 +423,16 @@ def _paths(name: str) -> list[tuple[Path, Path, Kind]]:
     """The files that a name leads to: the folder that their paths are relative to, the path, and what the name is."""
     path = Path(name)
     if path.is_dir():
-        return [(path, one, "folder") for one in _below(path)]
+        return [(path, file, "folder") for file in _below(path)]
     if path.exists():
         return [(path.parent, path, "file")]
     base = Path(*takewhile(lambda part: not glob.has_magic(part), path.parts))
     matches = map(Path, sorted(glob.glob(name, recursive=True)))  # noqa: PTH207  as the name is written
-    files = [file for one in matches for file in (_below(one) if one.is_dir() else [one])]
+    files = [file for found in matches for file in (_below(found) if found.is_dir() else [found])]
     if not files:
         todo = "see that the folder is right, and that the shell leaves the glob alone: put it in quotes"
         raise UsageError("the glob matches no file", where=name, todo=todo)
-    return [(base, one, "glob") for one in dict.fromkeys(files)]
+    return [(base, file, "glob") for file in dict.fromkeys(files)]
 
 
 def _below(folder: Path) -> list[Path]:
