@@ -100,7 +100,7 @@ def measure_kind(kind: str, *, rows: int, rate: float, seed: int, texts: list[st
     task = planted.task
     start = time.perf_counter()
     found = audit_integrity(task, frames, task.splits)
-    if not any(one.finding.severity == "error" for one in found):
+    if not any(each.finding.severity == "error" for each in found):
         found += audit_tables(task, frames, task.splits, ("rus-Cyrl",))
     seconds = time.perf_counter() - start
     total = sum(table.height for splits in planted.tables.values() for table in splits.values())
@@ -112,11 +112,11 @@ def measure_kind(kind: str, *, rows: int, rate: float, seed: int, texts: list[st
 def found_rows(kind: str, found: list[FindingRows], planted: Planted) -> set[tuple[Any, ...]]:
     """The rows that the findings of a kind name, as the planter names them."""
     rows: set[tuple[Any, ...]] = set()
-    for one in found:
-        if one.finding.kind != kind:
+    for finding_rows in found:
+        if finding_rows.finding.kind != kind:
             continue
-        location = (one.finding.config, one.finding.split)
-        frame = one.rows.collect()
+        location = (finding_rows.finding.config, finding_rows.finding.split)
+        frame = finding_rows.rows.collect()
         if planted.counts_once or frame.is_empty():
             rows.add(location)
         else:
@@ -194,7 +194,7 @@ def all_pairs(texts: list[str], splits: np.ndarray[Any, Any]) -> dict[tuple[int,
         size = SHINGLE_WORDS if by_words else SHINGLE_CHARACTERS
         sets = [{unit[start : start + size] if isinstance(unit, str) else tuple(unit[start : start + size])
                  for start in range(max(1, len(unit) - size + 1))} for unit in units]  # fmt: skip
-        sizes = np.array([len(one) for one in sets])
+        sizes = np.array([len(elements) for elements in sets])
         for later, earlier, shared in _shared(sets):
             is_near = 10 * shared >= 9 * (sizes[later] + sizes[earlier] - shared)
             is_near &= (long[later] & long[earlier]) == by_words
@@ -206,8 +206,8 @@ def all_pairs(texts: list[str], splits: np.ndarray[Any, Any]) -> dict[tuple[int,
 def _shared(sets: list[set[Any]]) -> Any:
     """All pairs of sets, a block at a time: later, earlier, and the number of elements that they share."""
     counts: dict[Any, int] = {}
-    for one in sets:
-        for element in one:
+    for elements in sets:
+        for element in elements:
             counts[element] = counts.get(element, 0) + 1
     numbers = {
         element: number for number, element in enumerate(element for element, count in counts.items() if count > 1)

@@ -5,7 +5,7 @@
     python benchmarks/contamination.py --programs ours --documents 1000000 --texts 400000   ours alone
 
 Benchmarks and a corpus are generated (benchmarks/planted_leaks.py): documents of about 1,000 characters, one row in a hundred
-with a planted leak. In each round the programs read the same Parquet file, one after the other, each in a process of its own:
+with a planted leak. In each round the programs read the same Parquet file, one after the other, each in a separate process:
 
 - ours: what `embedding-datasets contamination scan --matches` does, on two threads; the texts of the benchmarks are available;
 - ours, one thread: the same, with POLARS_MAX_THREADS=1;
@@ -151,7 +151,7 @@ class Watch:
     def now(self) -> tuple[float, float, int]:
         """Wall seconds, processor seconds and peak memory of this process and of those that it waited for."""
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-        cpu = sum(one.ru_utime + one.ru_stime for one in used)
+        cpu = sum(usage.ru_utime + usage.ru_stime for usage in used)
         return time.perf_counter(), cpu, max(peak_memory(), used[1].ru_maxrss * 1024)
 
     def lap(self) -> None:
@@ -187,7 +187,7 @@ def run_ours(folder: Path, name: str = "ours", workers: int = 1) -> Cost:
         tables = read_index_tables(index)
         write_texts(tables, datasets, texts)
         work = partial(scan_partition, index=index, texts=texts)
-        head, corpus = (open_corpus([str(folder / f"{one}.parquet")]) for one in ("head", "corpus"))
+        head, corpus = (open_corpus([str(folder / f"{part}.parquet")]) for part in ("head", "corpus"))
         if workers == 1:
             run_partitions(head.partitions, work, engine, scratch / "head")
         watch.lap()
@@ -203,8 +203,8 @@ def run_ours(folder: Path, name: str = "ours", workers: int = 1) -> Cost:
 def scratch_folder(folder: Path, name: str) -> Iterator[Path]:
     """A folder with the folders of results, for the time of the block."""
     scratch = folder / f"scratch-{name}"
-    for one in ("head", "results"):
-        (scratch / one).mkdir(parents=True)
+    for part in ("head", "results"):
+        (scratch / part).mkdir(parents=True)
     try:
         yield scratch
     finally:
@@ -298,7 +298,7 @@ def is_installed(name: str) -> bool:
 
 
 def measure(name: str, folder: Path) -> Cost:
-    """Run a program in a process of its own."""
+    """Run a program in a separate process."""
     command = [sys.executable, __file__, "--folder", str(folder.resolve())]
     if name == "datatrove" and not (folder / HASHES).exists():
         subprocess.run([*command, "--index"], cwd=ROOT, check=True)

@@ -115,7 +115,7 @@ def readers() -> dict[str, Reader]:
         "zip": tuple(
             zipped(members, method) for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA)
         ),
-        "tar": tuple(tarred(members, one) for one in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT)),
+        "tar": tuple(tarred(members, version) for version in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT)),
     }
     xml = "".join(f'<r><value name="a">{n}x</value><value name="b">{n}</value></r>\n' for n in range(4))
     yaml = (

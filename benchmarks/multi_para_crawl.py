@@ -116,7 +116,7 @@ def write(folder: Path, key: str, numbers: Callable[[Any], list[int]]) -> None:
 
     measurement = next(measurement for measurement in definition.source.measurements if measurement.key == key)
     raw, files = folder / "raw" / NAME, definition.source.files
-    inputs = {one: Raw(f"{NAME}/{one}", raw / files[one].name) for one in measurement.inputs}
+    inputs = {key: Raw(f"{NAME}/{key}", raw / files[key].name) for key in measurement.inputs}
     for side in ("en", "ru"):
         inputs[side] = Raw(f"{NAME}/{side}", raw / "en-ru.txt.zip", files[side].name)
     model = MeasuringModel(measurement.kind, f"{measurement.model}@{measurement.revision or '0' * 40}", numbers)

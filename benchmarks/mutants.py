@@ -151,9 +151,9 @@ def list_functions() -> list[Function]:
             members = node.body if isinstance(node, ast.ClassDef) else [node]
             prefix = f"{module}.{node.name}" if isinstance(node, ast.ClassDef) else module
             found += [
-                Function(f"{prefix}.{one.name}", path, one)
-                for one in members
-                if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+                Function(f"{prefix}.{member.name}", path, member)
+                for member in members
+                if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef)
             ]
     return found
 
@@ -169,10 +169,10 @@ def executed_nodes(node: ast.AST) -> Iterator[ast.AST]:
     for field, value in ast.iter_fields(node):
         if field in {"annotation", "returns", "decorator_list", "args"}:
             continue
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, ast.AST):
-                yield one
-                yield from executed_nodes(one)
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield child
+                yield from executed_nodes(child)
 
 
 def places(function: Function, operator: str) -> list[tuple[ast.AST, ast.AST]]:
@@ -191,15 +191,15 @@ def places(function: Function, operator: str) -> list[tuple[ast.AST, ast.AST]]:
 def choose() -> list[Mutant]:
     """COUNT mutants, as many in each package, of the functions whose names have the smallest hashes."""
     functions = list_functions()
-    names = Counter(short_name(one.name) for one in functions)
+    names = Counter(short_name(function.name) for function in functions)
     packages = defaultdict(list)
-    for one in sorted(functions, key=lambda one: hashlib.sha256(one.name.encode()).digest()):
-        applying = [operator for operator in (NEGATE, *OPERATORS) if places(one, operator)]
+    for function in sorted(functions, key=lambda function: hashlib.sha256(function.name.encode()).digest()):
+        applying = [operator for operator in (NEGATE, *OPERATORS) if places(function, operator)]
         if len(applying) > 1:
             applying = [operator for operator in applying if operator != "return"]  # nearly every test notices that
-        if applying and names[short_name(one.name)] == 1:
-            seed = int.from_bytes(hashlib.sha256(one.name.encode()).digest()[:4])
-            packages[one.package].append(Mutant(one.name, applying[seed % len(applying)], seed))
+        if applying and names[short_name(function.name)] == 1:
+            seed = int.from_bytes(hashlib.sha256(function.name.encode()).digest()[:4])
+            packages[function.package].append(Mutant(function.name, applying[seed % len(applying)], seed))
     rounds = zip_longest(*(packages[name] for name in sorted(packages)))
     chosen = [mutant for several in rounds for mutant in several if mutant is not None][:COUNT]
     return sorted(chosen, key=lambda mutant: mutant.function)
@@ -308,7 +308,7 @@ def test_mutant(mutant: Mutant, function: Function, tests: list[str], clone: Pat
 def run(folder: Path, workers: int) -> dict[str, dict[str, Any]]:
     """Test all chosen mutants; the results, by function, are written after each one and are not computed again."""
     to = folder / "results.json"
-    functions = {one.name: one for one in list_functions()}
+    functions = {function.name: function for function in list_functions()}
     by_short_name = {short_name(name): one for name, one in functions.items()}
     covered = covering_tests(folder)
     durations = json.loads((folder / "durations.json").read_text("utf-8"))
@@ -352,12 +352,12 @@ def run(folder: Path, workers: int) -> dict[str, dict[str, Any]]:
 
 def read_chosen() -> list[Mutant]:
     """The mutants of mutants.json."""
-    return [Mutant(**one) for one in json.loads(CHOSEN.read_text("utf-8"))]
+    return [Mutant(**fields) for fields in json.loads(CHOSEN.read_text("utf-8"))]
 
 
 def write_chosen(mutants: list[Mutant]) -> None:
     """Write mutants.json, a line for each mutant."""
-    lines = ",\n ".join(json.dumps(asdict(one)) for one in mutants)
+    lines = ",\n ".join(json.dumps(asdict(mutant)) for mutant in mutants)
     CHOSEN.write_text(f"[{lines}]\n", "utf-8")
 
 
@@ -398,7 +398,7 @@ def main() -> int:
     lost = compare(results)
     if arguments.update:
         states = {function: result["state"].startswith("killed") for function, result in results.items()}
-        write_chosen([replace(one, noticed=states[one.function]) for one in read_chosen()])
+        write_chosen([replace(mutant, noticed=states[mutant.function]) for mutant in read_chosen()])
     return 1 if lost else 0
 
 

@@ -194,7 +194,7 @@ def copy_rows(
                     values["label_text"][position] = LABELS[values[name][position]]
         tables["default"]["test"] = pl.DataFrame(values, schema=target.schema)
         found = originals if label and source == "test" else positions
-        return Planted(TASKS[task_type], tables, frozenset(("default", "test", one) for one in found))
+        return Planted(TASKS[task_type], tables, frozenset(("default", "test", name) for name in found))
 
     return Planter(task_type, plant)
 
@@ -408,7 +408,7 @@ def plant_shared_ids(tables: Tables, count: int, rng: random.Random) -> Planted:
     ids = {one: f"d{one if number % 2 else last - int(one)}" for number, one in enumerate(chosen)}
     for config, column in (("queries", "id"), ("qrels", "query-id")):
         tables[config]["test"] = tables[config]["test"].with_columns(pl.col(column).replace(ids))
-    return Planted(TASKS["Retrieval"], tables, frozenset(("queries", "test", one) for one in ids.values()))
+    return Planted(TASKS["Retrieval"], tables, frozenset(("queries", "test", query) for query in ids.values()))
 
 
 def judge_again(tables: Tables, count: int, rng: random.Random) -> list[dict[str, Any]]:
@@ -429,7 +429,7 @@ def judge_unlisted(tables: Tables, count: int, rng: random.Random) -> list[dict[
 
 def keep_relevant(value: list[str], rng: random.Random) -> list[str]:
     """Of the two candidates of a query, the relevant one: the other is the document after it, that of the last is the first."""
-    lower, higher = sorted(int(one.removeprefix("d")) for one in value)
+    lower, higher = sorted(int(name.removeprefix("d")) for name in value)
     return [f"d{lower if higher == lower + 1 else higher}"]
 
 

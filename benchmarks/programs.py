@@ -1,4 +1,4 @@
-"""Measures a program for a benchmark, in a process of its own."""
+"""Measures a program for a benchmark, in a separate process."""
 
 import os
 import subprocess

@@ -11,7 +11,7 @@ number of rows per table follows from it, not from the recipe. Then these progra
 - build: what `embedding-datasets build rubq` does, from raw files to two releases, including all checks;
 - recipe: only the part that the script does too, from raw files to frames, once per dataset;
 - script: a simple script with json, pandas and `to_parquet`. It writes the same rows (which the benchmark verifies), without
-  any checks of its own. It requires pandas (the extra `benchmarks`).
+  any checks. It requires pandas (the extra `benchmarks`).
 """
 
 import argparse

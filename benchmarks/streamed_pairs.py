@@ -5,7 +5,7 @@
 
 The raw files are generated in the real format with about as many bytes a record as the real ones; words and texts are invented.
 WikiOmnia is one JSON array. In the archive, most bytes are files of other languages, which are passed over, and the wanted
-files have their true number of rows at any share. Each recipe of the newest version runs in a process of its own, from the raw
+files have their true number of rows at any share. Each recipe of the newest version runs in a separate process, from the raw
 file to the tables, without writing and checking a release.
 """
 

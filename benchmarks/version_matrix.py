@@ -137,7 +137,7 @@ def main() -> int:
         options.environments.mkdir(parents=True, exist_ok=True)
         wanted = [(python, "") for python in (sys.executable, *options.python)]
         wanted += [(sys.executable, libraries) for libraries in LIBRARIES]
-        pythons = [make_environment(options.environments.resolve(), *one) for one in wanted]
+        pythons = [make_environment(options.environments.resolve(), *names) for names in wanted]
     failed = False
     print("| environment | golden samples | real sets | different | not built |\n| --- | ---: | ---: | --- | --- |")
     for python, flags in [*((python, ()) for python in pythons), (pythons[0], ("-O",))]:

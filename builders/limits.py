@@ -1,6 +1,6 @@
 """The limits of everything that reads: what exceeds one is refused with an error that names it.
 
-A raw file, a card or a manifest may be damaged, or written to exhaust whoever reads it. These numbers bound the time, the memory
+A raw file, a card or a manifest may be damaged, or written to exhaust the reader. These numbers bound the time, the memory
 and the depth that reading one takes. Each is far above what real datasets need; the comment says by how much.
 """
 

@@ -10,7 +10,7 @@ HEX = re.compile(r"[0-9a-f]+")
 
 @dataclass(frozen=True)
 class Https:
-    """A file at an address of its own."""
+    """A file at its own address."""
 
     url: str
 

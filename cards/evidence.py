@@ -1,7 +1,7 @@
 """What a card says beside manifest and statistics: rows to look at, shared texts, agreement with figures, who built it again.
 
 They are kept as `reproductions/<source>/<dataset>-<version>-<name>.json`, as `embedding-datasets reproduce --attest` writes them,
-signed or not. No signature is verified here: whoever has the public key of a rebuilder can (docs/reproducibility.md).
+signed or not. No signature is verified here: anyone who has the public key of a rebuilder can (docs/reproducibility.md).
 """
 
 import base64
@@ -86,14 +86,14 @@ def describe_comparison(comparison: Comparison | None) -> list[str]:
     return [f"Compared with {others}, which share texts with it:", "", *map(_describe, comparison.shared)]
 
 
-def _describe(one: SharedTexts) -> str:
+def _describe(shared: SharedTexts) -> str:
     """`- 1 row of `train.sentence2` is in `cedr-classification` 1.0.0, `test.text` (1 folded)`."""
-    rows = sum(one.kinds.values())
-    kinds = ", ".join(f"{markdown.number(count)} {kind}" for kind, count in one.kinds.items())
+    rows = sum(shared.kinds.values())
+    kinds = ", ".join(f"{markdown.number(count)} {kind}" for kind, count in shared.kinds.items())
     subject = "1 row of" if rows == 1 else f"{markdown.number(rows)} rows of"
-    other = f"{markdown.code(one.dataset)} {one.version}".rstrip()
+    other = f"{markdown.code(shared.dataset)} {shared.version}".rstrip()
     verb = "is" if rows == 1 else "are"
-    return f"- {subject} {markdown.code(one.table)} {verb} in {other}, {markdown.code(one.other_table)} ({kinds})"
+    return f"- {subject} {markdown.code(shared.table)} {verb} in {other}, {markdown.code(shared.other_table)} ({kinds})"
 
 
 FOLDER = Path(__file__).parent / "reproductions"

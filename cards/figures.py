@@ -159,7 +159,7 @@ def statistics_table(task: Task, statistics: Mapping[str, Any], *, labels: bool 
 
 def _label_counts(values: Mapping[str, Any]) -> dict[str, int]:
     labels = (values.get("label_statistics") or values.get("labels_statistics") or {}).get("labels") or {}
-    return {key: one["count"] for key, one in labels.items()}
+    return {key: value["count"] for key, value in labels.items()}
 
 
 def _share(count: int, rows: int, largest: float, width: int) -> str:

@@ -71,7 +71,7 @@ def load(
     from the golden sample, a few rows, without network. raw_dir: local raw files, `<raw_dir>/<source>/<file>`. offline: never
     download. output: the folder of releases; without it, outputs/ of the current folder if there is one, and the user's cache.
 
-    A sample never takes the place of a release: it is built in a folder of its own below the cache. Intact means that all files
+    A sample never takes the place of a release: it is built in a separate folder below the cache. Intact means that all files
     are there in their sizes; `check` reads their bytes.
 
     Raises UsageError for an unknown name or version and for a name of several datasets, SourceError, which lists them, where raw

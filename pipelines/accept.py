@@ -42,9 +42,9 @@ def main() -> int:
     shown = [dataset for dataset in report.datasets if names is None or dataset.dataset in names]
     rows = [["dataset", "state", "files", "new digests", "figures that agree"], *map(_row, shown)]
     command.print_page(table(rows, width=command.width()).splitlines())
-    for one in shown:
-        for error in one.errors:
-            print(f"{one.name}: {error.what}; {', '.join(filter(None, (error.where, error.found)))}")
+    for outcome in shown:
+        for error in outcome.errors:
+            print(f"{outcome.name}: {error.what}; {', '.join(filter(None, (error.where, error.found)))}")
     for name, reason in entries.left_out:
         print(f"{name}: not for the ledger: {reason}")
     if not options.dry_run:

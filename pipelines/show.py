@@ -88,8 +88,8 @@ def _show_overlaps(datasets: Sequence[tuple[Definition, str]], output: Path, *, 
     with show_stages("overlaps"):
         shared = find_shared_pairs(sets)
     if as_json:
-        for one in shared:
-            command.print_json(shared_texts.to_json(one))
+        for pair in shared:
+            command.print_json(shared_texts.to_json(pair))
     else:
         command.print_page(shared_texts.shared_pairs_page(shared, sets, missing, command.width()))
     return 0
@@ -127,7 +127,7 @@ def describe(definition: Definition, version: str, output: Path) -> dict[str, An
         **_known_content(definition, version, output / dataset.name / version),
         "homepage": source.homepage,
         "raw": [{"name": file.name, "digest": file.sha256 or file.git_blob} for file in source.files.values()],
-        "needs": {key: asdict(one) for key, one in file_needs(source, keys, RawSettings().lock_files).items()},
+        "needs": {key: asdict(need) for key, need in file_needs(source, keys, RawSettings().lock_files).items()},
     }
 
 
@@ -154,7 +154,7 @@ def _known_content(definition: Definition, version: str, release_dir: Path) -> d
         }
     entry = ledger.find_entry(definition.dataset.name, version)
     rows = {table.location: table.rows for table in entry.tables} if entry else None
-    known = [asdict(one) for one in definition.dataset.versions[version].known]
+    known = [asdict(kept) for kept in definition.dataset.versions[version].known]
     return {
         "rows": rows,
         "dropped": None,
@@ -243,7 +243,8 @@ def _content_facts(row: dict[str, Any]) -> dict[str, str]:
             for finding in row["findings"]
         ]
         found = [
-            f"{one['kind']} {one['count']:,} ({place})" for one, place in zip(row["findings"], places, strict=True)
+            f"{finding['kind']} {finding['count']:,} ({place})"
+            for finding, place in zip(row["findings"], places, strict=True)
         ]
         facts["findings"] = "; ".join(found) or "none"
     if row["scores"] is not None:

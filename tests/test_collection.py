@@ -11,7 +11,7 @@ from tests.support.paths import ROOT
 
 
 def collect(hash_seed: str) -> list[str]:
-    """The ids of all tests, collected in a process of its own."""
+    """The ids of all tests, collected in a separate process."""
     command = [
         sys.executable,
         "-m",

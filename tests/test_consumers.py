@@ -14,7 +14,7 @@ from tests.support.releases import FIRST_OF_EACH_TASK_TYPE, NAMES, definition_of
 
 MTEB = pytest.mark.extra("mteb")
 BARE = {"ru-scibench-grnti-classification", "ru-scibench-oecd-classification"}
-# One of each task type, and those whose labels or configs have no names, or names of their own.
+# One of each task type, and those whose labels or configs have no names, or their own names.
 IN_CI = {*FIRST_OF_EACH_TASK_TYPE, *BARE, "massive-intent-classification"}
 EVERY = [pytest.param(name, marks=() if name in IN_CI else pytest.mark.slow) for name in NAMES]
 

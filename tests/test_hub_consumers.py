@@ -62,7 +62,7 @@ def config_names_of(outcome: BuildResult) -> dict[str, str]:
     return config_names(definition_of(outcome.dataset).dataset, (table.config for table in outcome.manifest.tables))
 
 
-SUBSETS = ("miracl-retrieval-ru", "massive-intent-classification")  # whose configs have names of their own
+SUBSETS = ("miracl-retrieval-ru", "massive-intent-classification")  # whose configs have their own names
 
 
 @pytest.mark.parametrize(

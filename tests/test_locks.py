@@ -1,4 +1,4 @@
-"""The exact versions that CI installs, and those with hashes for whoever rebuilds in later years."""
+"""The exact versions that CI installs, and those with hashes for those who rebuild in later years."""
 
 import re
 import tomllib

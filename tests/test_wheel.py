@@ -1,4 +1,4 @@
-"""A wheel in an environment of its own: its commands work beside packages of the same names, and never change it."""
+"""A wheel in a separate environment: its commands work beside packages of the same names, and never change it."""
 
 import hashlib
 import json

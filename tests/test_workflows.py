@@ -1,4 +1,4 @@
-"""The jobs for whoever hosts the project: their commands exist, and take the options that they are given."""
+"""The jobs for those who host the project: their commands exist, and take the options that they are given."""
 
 import re
 import shlex

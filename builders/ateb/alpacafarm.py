@@ -41,7 +41,7 @@ SOURCE = Source(
 def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Rank the better of two answers to an instruction first.
 
-    Every pair is a query with two documents of its own, in source order. corpus: id (String: `<pair>-0` and `<pair>-1`, numbered
+    Every pair is a query with its own two documents, in source order. corpus: id (String: `<pair>-0` and `<pair>-1`, numbered
     by hash), title (""), text: the answers; queries: id (String: the pair, i.e. its 0-based record number), text (String: the
     instruction, followed by an empty line and the input if there is one); qrels: query-id, corpus-id, score (Int64: 1 preferred,
     0 not); top_ranked: query-id, corpus-ids (List(String): the two answers). clean: drop pairs that would distort scores

@@ -74,6 +74,6 @@ def _read_ratings(raw: Raw) -> pl.DataFrame:
         raw,
         "a second response of the same system to the same prompt",
         found=pl.format("{}: {}", "system", "response"),
-        expected="one response per system and prompt: give variants of a system names of their own",
+        expected="one response per system and prompt: give variants of a system their own names",
     )
     return rows

@@ -110,7 +110,7 @@ def _label_answers(raw: Raw, split: str) -> tuple[pl.DataFrame, tuple[Dropped, .
 def helpfulness(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Rank the more helpful of two answers in a dialogue first.
 
-    Every pair is a query with two documents of its own, in source order. corpus: id (String: `<pair>-0` and `<pair>-1`, numbered
+    Every pair is a query with its own two documents, in source order. corpus: id (String: `<pair>-0` and `<pair>-1`, numbered
     by hash), title (""), text: the answers; queries: id (String: the pair, `<split>-<line, 0-based>`), text (String: the dialogue
     up to the answer); qrels: query-id, corpus-id, score (Int64: 1 chosen, 0 rejected); top_ranked: query-id, corpus-ids
     (List(String): the two answers). clean: drop pairs that would distort scores (builders.shaping.preferences).

@@ -45,7 +45,7 @@ SOURCE = Source(
 def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Rank the better of two summaries of an article first.
 
-    Every two systems on the same article make a pair, and every pair is a query with two documents of its own, in source order.
+    Every two systems on the same article make a pair, and every pair is a query with its own two documents, in source order.
     corpus: id (String: `<pair>-0` and `<pair>-1`, numbered by hash), title (""), text: the summaries; queries: id (String: the
     pair, `<article's record, 0-based>-<0 to 9>`), text (String: the article, an empty line, the requirement); qrels: query-id,
     corpus-id, score (Int64: 1 higher overall rating, 0 lower); top_ranked: query-id, corpus-ids (List(String): the two

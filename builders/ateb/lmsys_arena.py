@@ -65,7 +65,7 @@ SOURCE = Source(
 def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Rank the answer that a chatbot's user voted for first.
 
-    Every battle is a query with two documents of its own, in source order. corpus: id (String: `<battle>-0` and `<battle>-1`,
+    Every battle is a query with its own two documents, in source order. corpus: id (String: `<battle>-0` and `<battle>-1`,
     numbered by hash), title (""), text: the answers; queries: id (String: the battle, i.e. its 0-based record number), text
     (String: the user's message), question_id (String: upstream's, not unique), language (String: its English name, as upstream
     detected it); qrels: query-id, corpus-id, score (Int64: 1 voted for, 0 not); top_ranked: query-id, corpus-ids (List(String):

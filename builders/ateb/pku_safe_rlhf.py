@@ -48,7 +48,7 @@ SOURCE = Source(
 def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Rank the more helpful of two answers to a question first.
 
-    Every pair is a query with two documents of its own, in source order. corpus: id (String: `<pair>-0` and `<pair>-1`, numbered
+    Every pair is a query with its own two documents, in source order. corpus: id (String: `<pair>-0` and `<pair>-1`, numbered
     by hash), title (""), text: the answers; queries: id (String: the pair, `<split>-<record, 0-based>`), text (String: the
     question); qrels: query-id, corpus-id, score (Int64: 1 more helpful, 0 less); top_ranked: query-id, corpus-ids (List(String):
     the two answers). clean: drop pairs that would distort scores (builders.shaping.preferences).

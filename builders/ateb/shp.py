@@ -82,7 +82,7 @@ SOURCE = Source(
 def reranking(raw: RawFiles, *, clean: bool = False) -> Tables:
     """Rank the better of two comments on a Reddit post first.
 
-    Every pair is a query with two documents of its own, in source order: subreddits alphabetically, then lines. corpus: id
+    Every pair is a query with its own two documents, in source order: subreddits alphabetically, then lines. corpus: id
     (String: `<pair>-0` and `<pair>-1`, numbered by hash), title (""), text: the comments; queries: id (String: the pair,
     `<subreddit>-<split>-<line, 0-based>`), text (String: the instruction, a space and the post), domain (String: the subreddit),
     post_id (String: Reddit's); qrels: query-id, corpus-id, score (Int64: 1 preferred, 0 not); top_ranked: query-id, corpus-ids

@@ -238,7 +238,7 @@ def _readings(lines: list[str], start: int, separator: str, count: int) -> list[
         return len(fields) == count if count else True
 
     def unquote(text: str) -> list[str]:
-        return [one[1:-1].replace('""', '"') if one.startswith('"') else one for one in each.findall(text)]
+        return [field[1:-1].replace('""', '"') if field.startswith('"') else field for field in each.findall(text)]
 
     line = lines[start]
     if quoted.fullmatch(line) and fits(fields := unquote(line)):

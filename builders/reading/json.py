@@ -3,7 +3,7 @@
 Not ijson: its fast backend silently replaces a lone surrogate with "?".
 
 `datasets` turns a list of objects, [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}], into an object of lists of equal lengths,
-{"id": [1, 2], "text": ["a", "b"]}, and whoever writes its rows as JSON publishes the second shape.
+{"id": [1, 2], "text": ["a", "b"]}, and a program that writes its rows as JSON publishes the second shape.
 """
 
 import codecs

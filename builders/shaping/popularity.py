@@ -72,11 +72,11 @@ def build_sets(
     dropped: list[Dropped] = []
     observed: dict[str, int] = {}
     reported: list[Reported] = []
-    for one in sets:
-        pool = select_pool(one, raw.files, source, tokens, raw.scratch, times=times, limit=limit)
-        made = make_pairs(pool.rows, one.config, index, size=one.rows, clean=clean, deduplicate=False)
-        frames[one.config] = {SPLIT: made.rows}
-        dropped += [replace(each, split=f"{one.config}/{SPLIT}") for each in (*pool.dropped, *made.dropped)]
+    for pair_set in sets:
+        pool = select_pool(pair_set, raw.files, source, tokens, raw.scratch, times=times, limit=limit)
+        made = make_pairs(pool.rows, pair_set.config, index, size=pair_set.rows, clean=clean, deduplicate=False)
+        frames[pair_set.config] = {SPLIT: made.rows}
+        dropped += [replace(each, split=f"{pair_set.config}/{SPLIT}") for each in (*pool.dropped, *made.dropped)]
         observed |= made.observed | pool.observed
         reported += made.reported
     return Tables(frames, tuple(dropped), observed, tuple(reported))
@@ -84,13 +84,13 @@ def build_sets(
 
 def texts_to_measure(sets: tuple[PairSet, ...], source: str, files: Mapping[str, Raw]) -> Iterator[pl.DataFrame]:
     """The texts of all rows that could be in a pool of these sets, in batches: text (String)."""
-    for one in sets:
-        for rows, _ in _candidates(one, files, source):
+    for pair_set in sets:
+        for rows, _ in _candidates(pair_set, files, source):
             yield texts_of(rows)
 
 
 def select_pool(
-    one: PairSet,
+    pair_set: PairSet,
     files: Mapping[str, Raw],
     source: str,
     tokens: Measurements | None,
@@ -115,42 +115,42 @@ def select_pool(
     ranking: list[pl.DataFrame] = []
     parts: list[Path] = []
     dropped: list[Dropped] = []
-    for rows, of_batch in _candidates(one, files, source):
+    for rows, of_batch in _candidates(pair_set, files, source):
         short, of_length = drop_long(rows, tokens, limit) if tokens else (rows, ())
         dropped += [*of_batch, *of_length]
         numbered = short.with_columns(row=pl.int_range(total, total + short.height, dtype=pl.UInt32))
         total += short.height
-        ranking.append(_ranked_columns(numbered, one))
-        parts.append(scratch / f"{one.config}-{len(parts)}.parquet")
+        ranking.append(_ranked_columns(numbered, pair_set))
+        parts.append(scratch / f"{pair_set.config}-{len(parts)}.parquet")
         numbered.select("row", "id", "query", "positives", "negatives").write_parquet(parts[-1])
     if not parts:
-        raise too_few("records", "none", "one", where=f"{source}, {one.config}")
+        raise too_few("records", "none", "one", where=f"{source}, {pair_set.config}")
     read = total + sum(each.count for each in dropped if not each.reason.endswith("(texts)"))
-    ranked, repeated = _rank(pl.concat(ranking), one, f"{source}:{one.config}:")
-    pool = ranked.head(times * one.rows)
+    ranked, repeated = _rank(pl.concat(ranking), pair_set, f"{source}:{pair_set.config}:")
+    pool = ranked.head(times * pair_set.rows)
     observed = {
-        f"rows of {one.config} in the source": read,
-        **({f"rows of {one.config} of at most {limit} tokens a text": total} if tokens else {}),
-        f"rows of {one.config} after deduplication": ranked.height,
-        f"rows of {one.config} in the pool": pool.height,
+        f"rows of {pair_set.config} in the source": read,
+        **({f"rows of {pair_set.config} of at most {limit} tokens a text": total} if tokens else {}),
+        f"rows of {pair_set.config} after deduplication": ranked.height,
+        f"rows of {pair_set.config} in the pool": pool.height,
     }
-    for name in one.popularity:
+    for name in pair_set.popularity:
         if pool.height and (value := pool[name][-1]) is not None:
-            observed[f"{name} of the last row in the pool of {one.config}"] = int(value)
+            observed[f"{name} of the last row in the pool of {pair_set.config}"] = int(value)
     return Pool(_take_texts(parts, pool), merge_dropped([*dropped, *repeated]), observed)
 
 
 def _candidates(
-    one: PairSet, files: Mapping[str, Raw], source: str
+    pair_set: PairSet, files: Mapping[str, Raw], source: str
 ) -> Iterator[tuple[pl.DataFrame, tuple[Dropped, ...]]]:
     """The rows of a set that its source offers, in batches: id, query, positives, negatives, number, and popularity."""
-    for batch in _gather(one.read(files)):
+    for batch in _gather(pair_set.read(files)):
         stripped = batch.with_columns(
             *(pl.col(name).str.strip_chars(WHITE_SPACE) for name in ("query", "positive")),
-            id=pl.format(f"{source}:{one.config}:{{}}", "number"),
+            id=pl.format(f"{source}:{pair_set.config}:{{}}", "number"),
         )
         conditions = {
-            **one.checks,
+            **pair_set.checks,
             "an empty query": pl.col("query").fill_null("") == "",
             "an empty positive": pl.col("positive").fill_null("") == "",
             "the positive is the query": pl.col("positive") == pl.col("query"),
@@ -163,7 +163,7 @@ def _candidates(
                 pl.concat_list("positive").alias("positives"),
                 pl.lit([], pl.List(pl.String)).alias("negatives"),
                 "number",
-                *one.popularity,
+                *pair_set.popularity,
             ),
             dropped,
         )
@@ -181,19 +181,19 @@ def _gather(batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield pl.concat(gathered)
 
 
-def _ranked_columns(rows: pl.DataFrame, one: PairSet) -> pl.DataFrame:
+def _ranked_columns(rows: pl.DataFrame, pair_set: PairSet) -> pl.DataFrame:
     """What the ranking needs of a batch: row, number, popularity or hash, and the hashes of both texts in NFC."""
     texts = rows.select("query", positive=pl.col("positives").list.first()).select(pl.all().str.normalize("NFC"))
-    order = {} if one.popularity else {"hash": hash_order(rows["id"], f"training {one.config}")}
+    order = {} if pair_set.popularity else {"hash": hash_order(rows["id"], f"training {pair_set.config}")}
     hashes = {f"{name} hash": pl.Series(hash_texts(texts[name]), dtype=pl.UInt64) for name in texts.columns}
-    return rows.select("row", "number", *one.popularity).with_columns(**order, **hashes)
+    return rows.select("row", "number", *pair_set.popularity).with_columns(**order, **hashes)
 
 
-def _rank(rows: pl.DataFrame, one: PairSet, prefix: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+def _rank(rows: pl.DataFrame, pair_set: PairSet, prefix: str) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
     """The ranking without repeated rows. prefix: of an id, before its number."""
-    descending = [*(True for _ in one.popularity), False, False]
-    ranked = rows.sort(*one.popularity, "number", "row", descending=descending, nulls_last=True)
-    before = "a row ranked above it" if one.popularity else "an earlier row"
+    descending = [*(True for _ in pair_set.popularity), False, False]
+    ranked = rows.sort(*pair_set.popularity, "number", "row", descending=descending, nulls_last=True)
+    before = "a row ranked above it" if pair_set.popularity else "an earlier row"
     conditions = {
         f"{what} of {before}": ~pl.struct(columns).is_first_distinct()
         for what, columns in (
@@ -201,10 +201,10 @@ def _rank(rows: pl.DataFrame, one: PairSet, prefix: str) -> tuple[pl.DataFrame, 
             ("the query and positive", ["query hash", "positive hash"]),
             ("the query", ["query hash"]),
         )
-        if one.unique_queries or what != "the query"
+        if pair_set.unique_queries or what != "the query"
     }
     ranked, dropped = drop_each(ranked, conditions, split=SPLIT, key="number")
-    if not one.popularity:
+    if not pair_set.popularity:
         ranked = ranked.sort("hash", "row")
     return ranked, tuple(
         replace(each, examples=tuple(f"{prefix}{number}" for number in each.examples)) for each in dropped

@@ -1,6 +1,6 @@
 """Turn preference pairs into reranking: of two responses to a query, the preferred one should rank first.
 
-Every pair becomes a query with two documents of its own, one judged 1 and one judged 0. Ids must not reveal which one is
+Every pair becomes a query with its own two documents, one judged 1 and one judged 0. Ids must not reveal which one is
 preferred: a hash of the pair's id and the response's text decides which response is number 0 and which is number 1, and all ids,
 rows and lists follow that number. Swapping the two responses of a pair therefore gives the same rows. For the same reason, a
 response that occurs in several pairs becomes several documents: as a single document, the number of lists it appears in would

@@ -50,7 +50,7 @@ def merge_dropped(parts: Iterable[Dropped]) -> tuple[Dropped, ...]:
         examples = (*total.examples, *new.examples)[:EXAMPLES]
         totals[new.split, new.reason] = Dropped(new.reason, total.count + new.count, new.split, examples)
     order = list(dict.fromkeys(split for split, _ in totals))
-    return tuple(sorted(totals.values(), key=lambda one: (order.index(one.split), one.reason)))
+    return tuple(sorted(totals.values(), key=lambda drop: (order.index(drop.split), drop.reason)))
 
 
 def refuse(

@@ -96,7 +96,7 @@ def contrastive(raw: RawFiles, *, rows: int = 15_000, distractors: bool = False,
     """
     read, dropped = _read_rows(raw["items"])
     counts = {
-        f"rows of {CONFIG} in the source": read.height + sum(one.count for one in dropped),
+        f"rows of {CONFIG} in the source": read.height + sum(drop.count for drop in dropped),
         "items with two different texts or more": read.height,
         "pairs of a query and a positive": int(read["positives"].list.len().sum()),
         "items with distractors": read.filter(pl.col("negatives").list.len() > 0).height,

@@ -109,22 +109,22 @@ def with_examples(findings: Sequence[FindingRows], frames: Frames) -> list[Findi
         pl.DataFrame() if finding.finding.examples else finding.rows.head(EXAMPLES).collect() for finding in findings
     ]
     wanted: dict[tuple[str, str], dict[int, None]] = {}  # positions by table: naming rows may read all of it, so once
-    for one, rows in zip(findings, heads, strict=True):
-        for split, position in [*_positions(rows, one.finding.split), *_twins(rows)]:
-            wanted.setdefault((one.finding.config, split), {})[position] = None
+    for found, rows in zip(findings, heads, strict=True):
+        for split, position in [*_positions(rows, found.finding.split), *_twins(rows)]:
+            wanted.setdefault((found.finding.config, split), {})[position] = None
     names = {
         (config, split): dict(zip(some, name_rows(frames[config][split], pl.Series(list(some))), strict=True))
         for (config, split), some in wanted.items()
     }
     located = []
-    for one, rows in zip(findings, heads, strict=True):
-        finding, tables = one.finding, frames.get(one.finding.config, {})
+    for found, rows in zip(findings, heads, strict=True):
+        finding, tables = found.finding, frames.get(found.finding.config, {})
         if not rows.is_empty():
             own = [names[finding.config, split][position] for split, position in _positions(rows, finding.split)]
             examples = tuple(map(str, rows["row"] if "row" in rows.columns else own))
             twins = tuple(f"{split}: {names[finding.config, split][position]}" for split, position in _twins(rows))
             finding = replace(finding, examples=examples, twins=twins)
-        located.append(replace(one, finding=finding, tables=tables))
+        located.append(replace(found, finding=finding, tables=tables))
     return located
 
 
@@ -141,7 +141,7 @@ def _twins(rows: pl.DataFrame) -> list[tuple[str, int]]:
 OWN_COLUMNS = ("row", "column", "detail", "twin_split", "twin")
 
 
-def list_rows(one: FindingRows, limit: int | None = None) -> pl.DataFrame:
+def list_rows(found: FindingRows, limit: int | None = None) -> pl.DataFrame:
     """The rows of a finding with their values and those of their twins. limit: only the first so many. Columns:
 
     - `row`: the name of the row; `column` and `detail`: those of the finding.
@@ -150,13 +150,13 @@ def list_rows(one: FindingRows, limit: int | None = None) -> pl.DataFrame:
     - `twin_split` and `twin`: the split and the name of the row that makes it a finding; `twin <column>`: the values of that row.
       Only for kinds that compare rows.
     """
-    rows = (one.rows if limit is None else one.rows.head(limit)).collect(engine="streaming")
-    head = {"column": pl.lit(one.finding.column), "detail": pl.lit(one.finding.detail)}
+    rows = (found.rows if limit is None else found.rows.head(limit)).collect(engine="streaming")
+    head = {"column": pl.lit(found.finding.column), "detail": pl.lit(found.finding.detail)}
     if "row" in rows.columns:
-        return rows.select(pl.col("row").cast(pl.String), **head).hstack(_values_by_name(one, rows["row"]))
+        return rows.select(pl.col("row").cast(pl.String), **head).hstack(_values_by_name(found, rows["row"]))
     if rows.is_empty():
         return pl.DataFrame()
-    table = one.tables[one.finding.split]
+    table = found.tables[found.finding.split]
     values = _with_free_names(_values(table, rows["position"]))
     listed = rows.select(name_rows(table, rows["position"]), **head).hstack(values)
     if "twin" not in rows.columns:
@@ -164,15 +164,15 @@ def list_rows(one: FindingRows, limit: int | None = None) -> pl.DataFrame:
     numbered = rows.select("twin", "twin_split").with_row_index("__order")
     parts = []
     for part in numbered.partition_by("twin_split", maintain_order=True):
-        table = one.tables[part["twin_split"][0]]
+        table = found.tables[part["twin_split"][0]]
         values = _values(table, part["twin"]).rename(lambda column: f"twin {column}")
         parts.append(part.select("__order", "twin_split", name_rows(table, part["twin"]).alias("twin")).hstack(values))
     return listed.hstack(pl.concat(parts, how="diagonal").sort("__order").drop("__order"))
 
 
-def _values_by_name(one: FindingRows, names: pl.Series) -> pl.DataFrame:
+def _values_by_name(found: FindingRows, names: pl.Series) -> pl.DataFrame:
     """The first row with each name, from the ids of the table; nulls for a name that it does not have."""
-    table = one.tables.get(one.finding.split, pl.LazyFrame())
+    table = found.tables.get(found.finding.split, pl.LazyFrame())
     name = row_id(table.collect_schema().names())
     if name is None:
         return pl.DataFrame()

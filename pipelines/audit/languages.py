@@ -138,7 +138,7 @@ def sample_rows(keys: pl.Series, size: int = SAMPLE) -> pl.Series:
 def text_prefix(text: pl.Expr) -> pl.Expr:
     """The start of a text, as long as the detectors need it; null if it has too few letters, and for mojibake.
 
-    Mojibake is a finding of its own, and detectors take it for some language. A text that is mostly in capitals is returned in
+    Mojibake is a separate finding, and detectors take it for some language. A text that is mostly in capitals is returned in
     lower case, which the detectors know best.
     """
     start = text.str.slice(0, MAX_CHARACTERS)

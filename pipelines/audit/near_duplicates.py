@@ -15,7 +15,7 @@ The candidates are compared by the hashes of their exact shingles, as sets of nu
 one order, and call the first of each set its prefix. Two sets of 20 numbers that are nearly the same share 19, so that they
 share one of the first 2 of each (prefix filtering; Bayardo et al. 2007, Xiao et al. 2008). Sorted from rare to frequent, few
 sets share a number of their prefixes. An example is a text that a template made. All such texts share the shingles of the
-template, but the rarest of each are those of its own words: it is compared only with texts that share some of these. A prefix
+template, but the rarest of each are its own words: it is compared only with texts that share some of these. A prefix
 may have frequent numbers all the same. So a set is compared with at most MAX_NEIGHBOURS sets for each number of its prefix, the
 nearest first, and with none after the first that is nearly the same.
 

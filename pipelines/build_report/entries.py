@@ -47,7 +47,7 @@ def new_entries(
         for dataset in report.datasets
         if dataset.dataset in known and (datasets is None or dataset.dataset in datasets)
     ]
-    definitions = {one.dataset: catalogue.load(known[one.dataset]) for one in chosen}
+    definitions = {entry.dataset: catalogue.load(known[entry.dataset]) for entry in chosen}
     for entry in chosen:
         for name, digest in _lock_entries(entry, definitions[entry.dataset]).items():
             before = recorded.get(name) or found.lock.get(name)

@@ -190,7 +190,7 @@ def _present_file(source: Source, file: ReportedFile, raw: RawSettings) -> Repor
 
 
 def _key(source: Source, file: ReportedFile) -> str:
-    return next(key for key, one in source.files.items() if f"{source.name}/{one.name}" == file.name)
+    return next(key for key, raw_file in source.files.items() if f"{source.name}/{raw_file.name}" == file.name)
 
 
 def _figures(release_dir: Path, version: str) -> ReportedFigures | None:

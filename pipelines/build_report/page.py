@@ -30,8 +30,8 @@ def page(result: BuildResult, publication: Publication[Plan] | None, *, timed: b
     lines = [f"{result.dataset} {result.version}: {', '.join([state, *marks])}"]
     lines += fact("rows", ", ".join(f"{location} {count:,}" for location, count in manifest.rows.items()))
     lines += fact("content", manifest.content_sha256)
-    for number, one in enumerate(manifest.dropped):
-        lines += fact("" if number else "dropped", f"{one.count:,} {one.split}: {one.reason}")
+    for number, drop in enumerate(manifest.dropped):
+        lines += fact("" if number else "dropped", f"{drop.count:,} {drop.split}: {drop.reason}")
     lines.append(f"  in        {result.release_dir}")
     if publication is not None:
         lines.append(f"  on Hub    {publication.state}: {publication.url}, {publication.plan.tag}")

@@ -44,7 +44,7 @@ def record_build(
     Raises ReleaseError where the file holds anything but a report.
     """
     pending = [_expect(definition, version, splits, raw, limit) if report else None for definition, version in datasets]
-    begun = [one for one in pending if one is not None]
+    begun = [expected for expected in pending if expected is not None]
     report = report if begun else None
     if report is not None:
         _prepare(report)

@@ -1,6 +1,6 @@
 """The report of a build: for each dataset what was fetched, what was built, how it compares, what failed; as frozen records.
 
-It is made to be sent to the maintainers by whoever has the raw files. It holds no row of data, no secret and no absolute path,
+It is made to be sent to the maintainers by anyone who has the raw files. It holds no row of data, no secret and no absolute path,
 and no time but `written_at`. A report on disk is updated dataset by dataset, so that an interrupted build leaves what is known so
 far, and later builds into the same folder complete it.
 

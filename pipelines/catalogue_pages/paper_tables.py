@@ -123,11 +123,17 @@ def training_page(descriptions: Sequence[Mapping[str, Any]], width: int | None =
     """The table. descriptions: of our training data, by `pipelines.show.describe`. width: as for tables.table."""
     datasets = {row["dataset"]: row for row in descriptions}
     rows = [["set", "part", "paper", "prefix", "source", "license", "raw", "to get", "ours"]]
-    for one in SETS:
-        paper = [one["set"], one["part"], f"{one['thousands']}K", one["prefix"], one["source"]]
-        rows.append([*paper, *_our_cells(datasets.get(one.get("dataset")), one)])
-    built = [one for one in SETS if one.get("dataset") in datasets]
-    sums = [sum(one["thousands"] for one in some) for some in (SETS, built)]
+    for paper_set in SETS:
+        paper = [
+            paper_set["set"],
+            paper_set["part"],
+            f"{paper_set['thousands']}K",
+            paper_set["prefix"],
+            paper_set["source"],
+        ]
+        rows.append([*paper, *_our_cells(datasets.get(paper_set.get("dataset")), paper_set)])
+    built = [paper_set for paper_set in SETS if paper_set.get("dataset") in datasets]
+    sums = [sum(paper_set["thousands"] for paper_set in some) for some in (SETS, built)]
     summary = (
         f"{len(SETS)} sets with {sums[0]:,}K rows; {len(built)} of them, with {sums[1]:,}K rows, have a builder:"
         f" {', '.join(datasets)}."
@@ -142,7 +148,7 @@ def describe_sets(row: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     raw_bytes: of its downloads with a known size; raw_unknown: the number of the others. by_hand, gated: keys of raw files.
     """
-    ours = [one for one in SETS if one.get("dataset") == row["dataset"]]
+    ours = [paper_set for paper_set in SETS if paper_set.get("dataset") == row["dataset"]]
     return [{**our, "license": row["license"], **_needs(row, our["config"])} for our in ours]
 
 
@@ -160,18 +166,18 @@ def _needs(row: Mapping[str, Any], config: str) -> dict[str, Any]:
     }
 
 
-def _our_cells(row: Mapping[str, Any] | None, one: Mapping[str, Any]) -> list[str]:
+def _our_cells(row: Mapping[str, Any] | None, paper_set: Mapping[str, Any]) -> list[str]:
     """Licence, raw files, what to get and our rows of a set."""
     if row is None:
         return ["-", "-", "-", NO_BUILDER]
-    needs = _needs(row, one["config"])
+    needs = _needs(row, paper_set["config"])
     known, unknown = needs["raw_bytes"], needs["raw_unknown"]
     raw = " + ".join(
         filter(None, [format_size(known) if known else "", f"{unknown if known else ''} unknown" if unknown else ""])
     )
     lists = {"by hand": needs["by_hand"], "gated": needs["gated"]}
     to_get = "; ".join(f"{name}: {', '.join(keys)}" for name, keys in lists.items() if keys)
-    return [row["license"], raw.strip(), to_get or "-", _our_rows(row, one["config"])]
+    return [row["license"], raw.strip(), to_get or "-", _our_rows(row, paper_set["config"])]
 
 
 def _our_rows(row: Mapping[str, Any], config: str) -> str:
@@ -189,8 +195,8 @@ def training_markdown() -> str:
         "| set | rows in Table 6 | dataset, config | licence | digests known | by hand |",
         "| --- | ---: | --- | --- | --- | --- |",
     ]
-    for one in SETS:
-        name, config = one.get("dataset"), one.get("config")
+    for paper_set in SETS:
+        name, config = paper_set.get("dataset"), paper_set.get("config")
         ours = ["no builder yet", "", "", ""]
         if name:
             definition = definitions[name]
@@ -201,7 +207,7 @@ def training_markdown() -> str:
             by_hand = [key.removesuffix(f"-{config}") for key, need in needs.items() if need.access == "by hand"]
             known = sum(need.digest for need in fetched)
             ours = [f"`{name}`, `{config}`", definition.license, f"{known} of {len(fetched)}", ", ".join(by_hand)]
-        cells = [one["set"], f"{one['thousands']}K", *ours]
+        cells = [paper_set["set"], f"{paper_set['thousands']}K", *ours]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

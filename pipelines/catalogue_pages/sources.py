@@ -222,7 +222,7 @@ def sources_page(sources: Sequence[SourceNeed]) -> str:
             lines += wrap(f"built: {_measured(source)}", "  ")
     lines += ["", *wrap(_measured_where(sources)), ""]
     lines += [
-        line for name, one in group_totals(sources).items() for line in wrap(_total_text(one), f"{name + ':':<8}")
+        line for name, total in group_totals(sources).items() for line in wrap(_total_text(total), f"{name + ':':<8}")
     ]
     return "\n".join(lines)
 
@@ -231,7 +231,7 @@ def render_page() -> str:
     """The page of the whole catalogue in Markdown; digests by the lock file of the repository, not by the user's cache."""
     definitions = [catalogue.load(entry) for entry in catalogue.entries().values()]
     sources = describe_sources(definitions, (LOCK_FILE,))
-    totals = [_cells(name, *_total_cells(one)) for name, one in group_totals(sources).items()]
+    totals = [_cells(name, *_total_cells(total)) for name, total in group_totals(sources).items()]
     overview = [
         _cells(f"[{source.name}]({source.homepage})", ", ".join(source.datasets), source.license, _measured(source))
         for source in sources
@@ -264,8 +264,8 @@ def _cells(*cells: object) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
 
-def _total_cells(one: Total) -> tuple[object, ...]:
-    return one.datasets, one.sources, one.files, _sum(one), one.gated, one.by_hand, one.without_digest
+def _total_cells(total: Total) -> tuple[object, ...]:
+    return total.datasets, total.sources, total.files, _sum(total), total.gated, total.by_hand, total.without_digest
 
 
 def _row(label: str, size: str, access: str, digest: str) -> str:
@@ -327,14 +327,14 @@ def _measured_where(sources: Sequence[SourceNeed]) -> str:
     return f"build times and sizes: measured on {machine()}; of {len(unmeasured)} sources, {none}"
 
 
-def _sum(one: Total) -> str:
-    return format_size(one.bytes) + (f", and {one.unknown} files of unknown size" if one.unknown else "")
+def _sum(total: Total) -> str:
+    return format_size(total.bytes) + (f", and {total.unknown} files of unknown size" if total.unknown else "")
 
 
-def _total_text(one: Total) -> str:
+def _total_text(total: Total) -> str:
     return (
-        f"{one.datasets} datasets of {one.sources} sources: {one.files} files, {_sum(one)}; "
-        f"{one.gated} gated, {one.by_hand} by hand, {one.without_digest} without a known digest"
+        f"{total.datasets} datasets of {total.sources} sources: {total.files} files, {_sum(total)}; "
+        f"{total.gated} gated, {total.by_hand} by hand, {total.without_digest} without a known digest"
     )
 
 

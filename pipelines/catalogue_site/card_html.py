@@ -43,7 +43,9 @@ def _mark_headings(tokens: list[Token]) -> None:
     names: dict[str, int] = {}
     for token, following in pairwise(tokens):
         if token.type == "heading_open":
-            words = "".join(one.content for one in following.children or () if one.type in ("text", "code_inline"))
+            words = "".join(
+                inline.content for inline in following.children or () if inline.type in ("text", "code_inline")
+            )
             name = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
             repeats = names.get(name, 0)
             names[name] = repeats + 1

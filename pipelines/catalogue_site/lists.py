@@ -83,9 +83,9 @@ def _portable(value: Any) -> Any:
         case int():
             return value if abs(value) < LARGEST_NUMBER else str(value)
         case dict():
-            return {_replace_surrogates(str(key)): _portable(one) for key, one in value.items()}
+            return {_replace_surrogates(str(key)): _portable(item) for key, item in value.items()}
         case list() | tuple():
-            return [_portable(one) for one in value]
+            return [_portable(item) for item in value]
         case _:
             return value
 
@@ -192,50 +192,50 @@ class FindingPages:
     columns: tuple[str, ...]
 
 
-def write_finding(page_dir: Path, folder: str, one: FindingRows, frames: Frames) -> FindingPages:
+def write_finding(page_dir: Path, folder: str, finding_rows: FindingRows, frames: Frames) -> FindingPages:
     """Write all rows of a finding as a list. frames: all tables of the dataset, for the texts of what a judgement names."""
-    columns = _columns(one, frames)
-    return FindingPages(write_list(page_dir, folder, _finding_records(one, frames, columns)), columns)
+    columns = _columns(finding_rows, frames)
+    return FindingPages(write_list(page_dir, folder, _finding_records(finding_rows, frames, columns)), columns)
 
 
 def named_positions(found: Iterable[FindingRows], config: str, split: str) -> pl.Series:
     """The positions of all rows of a table that findings name, as rows or as twins."""
     parts = [pl.LazyFrame(schema={"position": pl.UInt32})]
-    for one in found:
-        columns = one.rows.collect_schema().names()
-        if one.finding.config == config and one.finding.split == split and "position" in columns:
-            parts.append(one.rows.select(pl.col("position").cast(pl.UInt32)))
-        if one.finding.config == config and "twin" in columns:
-            twins = one.rows.filter(pl.col("twin_split") == split)
+    for finding_rows in found:
+        columns = finding_rows.rows.collect_schema().names()
+        if finding_rows.finding.config == config and finding_rows.finding.split == split and "position" in columns:
+            parts.append(finding_rows.rows.select(pl.col("position").cast(pl.UInt32)))
+        if finding_rows.finding.config == config and "twin" in columns:
+            twins = finding_rows.rows.filter(pl.col("twin_split") == split)
             parts.append(twins.select(position=pl.col("twin").cast(pl.UInt32)))
     positions: pl.Series = pl.concat(parts).drop_nulls().unique().collect(engine="streaming")["position"]
     return positions
 
 
-def _columns(one: FindingRows, frames: Frames) -> tuple[str, ...]:
-    table = one.tables.get(one.finding.split)
+def _columns(finding_rows: FindingRows, frames: Frames) -> tuple[str, ...]:
+    table = finding_rows.tables.get(finding_rows.finding.split)
     own = table.collect_schema().names() if table is not None else []
-    return (*own, *(f"{config}: text" for config in _judged(own, one, frames)))
+    return (*own, *(f"{config}: text" for config in _judged(own, finding_rows, frames)))
 
 
-def _judged(columns: Iterable[str], one: FindingRows, frames: Frames) -> list[str]:
+def _judged(columns: Iterable[str], finding_rows: FindingRows, frames: Frames) -> list[str]:
     """The tables whose rows the rows of a finding refer to by id."""
     return [
         config
         for config, column in JUDGED_TABLES.items()
-        if column in columns and one.finding.split in frames.get(config, {})
+        if column in columns and finding_rows.finding.split in frames.get(config, {})
     ]
 
 
-def _finding_records(one: FindingRows, frames: Frames, columns: Sequence[str]) -> Iterator[list[Any]]:
-    rows = one.rows.collect(engine="streaming")
+def _finding_records(finding_rows: FindingRows, frames: Frames, columns: Sequence[str]) -> Iterator[list[Any]]:
+    rows = finding_rows.rows.collect(engine="streaming")
     for batch in rows.iter_slices(BATCH_ROWS):
-        listed = list_rows(replace(one, rows=batch.lazy()))
+        listed = list_rows(replace(finding_rows, rows=batch.lazy()))
         positions = batch["position"].to_list() if "position" in batch.columns else [None] * len(listed)
-        if "position" not in batch.columns and one.finding.config == "qrels":
+        if "position" not in batch.columns and finding_rows.finding.config == "qrels":
             listed, positions = _with_unjudged_pairs(listed)
         own = {column: f"{column}_" if column in OWN_COLUMNS else column for column in columns}
-        texts = _judged_texts(listed, one, frames)
+        texts = _judged_texts(listed, finding_rows, frames)
         for position, row in zip(positions, listed.iter_rows(named=True), strict=True):
             judged = {column: by_id.get(row[key]) for column, (key, by_id) in texts.items()}
             values = [judged.get(column, row.get(name)) for column, name in own.items()]
@@ -260,18 +260,18 @@ def _with_unjudged_pairs(listed: pl.DataFrame) -> tuple[pl.DataFrame, list[int |
         for place, key in enumerate(keys)
     ]
     absent = listed.select(is_absent).to_series()
-    return listed.with_columns(ids), [-1 if one else None for one in absent]
+    return listed.with_columns(ids), [-1 if is_absent else None for is_absent in absent]
 
 
 def _judged_texts(
-    listed: pl.DataFrame, one: FindingRows, frames: Frames
+    listed: pl.DataFrame, finding_rows: FindingRows, frames: Frames
 ) -> dict[str, tuple[str, dict[str, str | None]]]:
     """The texts of the queries and documents that rows refer to: by column, the column with their id, and the texts by id."""
     found = {}
-    for config in _judged(listed.columns, one, frames):
+    for config in _judged(listed.columns, finding_rows, frames):
         key = JUDGED_TABLES[config]
         ids = listed[key].drop_nulls().unique()
-        rows = frames[config][one.finding.split].filter(pl.col("id").is_in(ids.implode())).select("id", "text")
+        rows = frames[config][finding_rows.finding.split].filter(pl.col("id").is_in(ids.implode())).select("id", "text")
         texts = dict(rows.collect(engine="streaming").unique("id", keep="first", maintain_order=True).iter_rows())
         found[f"{config}: text"] = (key, texts)
     return found

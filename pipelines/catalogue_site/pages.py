@@ -85,13 +85,13 @@ def label_charts(task: Task, statistics: Mapping[str, Any]) -> list[BarChart]:
     for split, values in statistics.items():
         for figures in values.values():
             if isinstance(figures, dict) and isinstance(figures.get("labels"), dict):
-                counts = {label_name(task, label): int(one["count"]) for label, one in figures["labels"].items()}
+                counts = {label_name(task, label): int(value["count"]) for label, value in figures["labels"].items()}
                 charts.append(bar_chart("labels", split, counts, int(values.get("num_samples") or 0)))
     return charts
 
 
 def bar_chart(title: str, split: str, counts: Mapping[str, int], total: int, *, by_size: bool = True) -> BarChart:
-    """Counts as bars, the largest first unless they have an order of their own. total: what the shares are of."""
+    """Counts as bars, the largest first unless they have their own order. total: what the shares are of."""
     ordered = sorted(counts.items(), key=lambda item: -item[1]) if by_size else list(counts.items())
     highest, whole = max(counts.values(), default=0) or 1, total or sum(counts.values()) or 1
     bars = [Bar(name, count, count / whole, count / highest) for name, count in ordered[:MAX_BARS]]
@@ -100,8 +100,10 @@ def bar_chart(title: str, split: str, counts: Mapping[str, int], total: int, *, 
 
 def length_charts(statistics: Mapping[str, Any]) -> list[LengthChart]:
     """The lengths of the texts in each split, those of the same texts on one scale."""
-    figures = [(title, split, one) for split, values in statistics.items() for title, one in _text_figures(values)]
-    return [_length_chart(title, split, one, _scale(title, figures)) for title, split, one in figures]
+    figures = [
+        (title, split, lengths) for split, values in statistics.items() for title, lengths in _text_figures(values)
+    ]
+    return [_length_chart(title, split, lengths, _scale(title, figures)) for title, split, lengths in figures]
 
 
 def _text_figures(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -113,7 +115,7 @@ def _text_figures(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str,
 
 def _scale(title: str, figures: list[tuple[str, str, Mapping[str, Any]]]) -> int:
     """The right end of the scale of some texts: the longest 99th percentile of their splits. Outliers would squeeze the rest."""
-    return max(one["text_length_quantiles"]["p99"] for name, _, one in figures if name == title) or 1
+    return max(lengths["text_length_quantiles"]["p99"] for name, _, lengths in figures if name == title) or 1
 
 
 def _length_chart(title: str, split: str, figures: Mapping[str, Any], scale: int) -> LengthChart:
@@ -191,8 +193,8 @@ def write_changes_page(
     before, after = old.release.manifest, new.release.manifest
     dropped: dict[tuple[str, str], list[int]] = {}
     for column, manifest in enumerate((before, after)):
-        for one in manifest.dropped:
-            dropped.setdefault((one.split, one.reason), [0, 0])[column] = one.count
+        for drop in manifest.dropped:
+            dropped.setdefault((drop.split, drop.reason), [0, 0])[column] = drop.count
     texts = {layout.config: layout.text for layout in tasks.layouts(new.release.definition.dataset.task)}
     listed = [asdict(change) | {"texts": texts.get(change.config, ())} for change in changes]
     write_page(
@@ -205,11 +207,18 @@ def write_changes_page(
         new=after.version,
         changes=changes,
         dropped=[(split, reason, *counts) for (split, reason), counts in dropped.items()],
-        figures=[(name, _figure(one), _figure(other)) for name, one, other in figures if name.startswith("statistics")],
-        others=[(name, _figure(one), _figure(other)) for name, one, other in figures if name.startswith(("option", "finding"))],
+        figures=list(_shown(figures, ("statistics",))),
+        others=list(_shown(figures, ("option", "finding"))),
         viewer={"old": before.version, "new": after.version, "changes": listed, **_viewer_values(new)},
         **_common_values(new, versions, older),
     )  # fmt: skip
+
+
+def _shown(figures: Sequence[tuple[str, Any, Any]], groups: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """The figures whose names begin with one of these, old and new value in words."""
+    for name, old, new in figures:
+        if name.startswith(groups):
+            yield name, _figure(old), _figure(new)
 
 
 def version_standings(definition: Definition, built: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -288,7 +297,7 @@ def _overview_values(data: ReleaseData, built: Mapping[str, str]) -> dict[str, A
         ],
         "problems": data.problems,
         "notes": data.notes,
-        "findings": [(number, one) for number, one in enumerate(data.findings, 1)][:FIRST_FINDINGS],
+        "findings": [(number, finding_data) for number, finding_data in enumerate(data.findings, 1)][:FIRST_FINDINGS],
         "severities": {
             severity: sum(finding.finding.severity == severity for finding in data.findings) for severity in SEVERITIES
         },
@@ -314,14 +323,14 @@ def _positives_chart(split: str, positives: Mapping[int, int]) -> BarChart:
     return bar_chart("positives of a query", split, counts, sum(counts.values()), by_size=False)
 
 
-def _finding_values(one: FindingData) -> dict[str, Any]:
+def _finding_values(finding_data: FindingData) -> dict[str, Any]:
     return {
-        "kind": one.finding.kind,
-        "config": one.finding.config,
-        "split": one.finding.split,
-        "columns": one.columns,
-        "list": asdict(one.list) if one.list else None,
-        "texts": [one.finding.column] if one.finding.column else [],
+        "kind": finding_data.finding.kind,
+        "config": finding_data.finding.config,
+        "split": finding_data.finding.split,
+        "columns": finding_data.columns,
+        "list": asdict(finding_data.list) if finding_data.list else None,
+        "texts": [finding_data.finding.column] if finding_data.finding.column else [],
     }
 
 

@@ -299,12 +299,12 @@ def _label_filters(task: tasks.Task, frame: pl.LazyFrame, column: str) -> tuple[
 
 def _write_findings(result: CheckResult, page_dir: Path, *, with_rows: bool) -> tuple[FindingData, ...]:
     written = []
-    for number, one in enumerate(result.found, 1):
-        definition = KINDS[one.finding.kind].definition
+    for number, found in enumerate(result.found, 1):
+        definition = KINDS[found.finding.kind].definition
         if not with_rows:
-            written.append(FindingData(one.finding, definition, None, ()))
+            written.append(FindingData(found.finding, definition, None, ()))
             continue
-        pages = write_finding(page_dir, f"finding-{number}", one, result.rows)
+        pages = write_finding(page_dir, f"finding-{number}", found, result.rows)
         listed = pages.rows if pages.rows.records else None
-        written.append(FindingData(one.finding, definition, listed, pages.columns))
+        written.append(FindingData(found.finding, definition, listed, pages.columns))
     return tuple(written)

@@ -168,7 +168,7 @@ def parse_column_map(texts: Sequence[str]) -> dict[str, str]:
 
 
 def rename_columns(tables: Tables, columns: Mapping[str, str], task: str | None = None) -> tuple[Tables, list[str]]:
-    """The tables with the names of their task in place of their own, wherever they have these, and notes on what is ignored.
+    """The tables with the column names of their task instead of their own, and notes on what is ignored.
 
     columns: the columns of tables by our name, as parse_column_map returns them. task: the type of the task, if it is known.
 

@@ -122,7 +122,7 @@ def find_shared_files(dataset_dir: Path, files: Files) -> dict[Location, Locatio
     for config, splits in files.items():
         firsts: list[str] = []
         for split, paths in splits.items():
-            first = next((one for one in firsts if _same_files(dataset_dir, splits[one], paths)), None)
+            first = next((earlier for earlier in firsts if _same_files(dataset_dir, splits[earlier], paths)), None)
             if first is None:
                 firsts.append(split)
             else:
@@ -247,9 +247,9 @@ def declared_languages(front_matter: Mapping[str, Any], requested: tuple[str, ..
             todo = "use mteb's notation: rus-Cyrl"
             raise UsageError(f"unknown language {code!r}", expected=", ".join(sorted(LANGUAGES)), todo=todo)
     declared = front_matter.get("language") or []
-    short = [str(one).lower().split("-")[0] for one in (declared if isinstance(declared, list) else [declared])]
+    short = [str(name).lower().split("-")[0] for name in (declared if isinstance(declared, list) else [declared])]
     codes = {short: code for code, (short, _) in reversed(LANGUAGES.items())}
-    return requested or tuple(dict.fromkeys(code for one in short if (code := codes.get(one, one)) in LANGUAGES))
+    return requested or tuple(dict.fromkeys(code for name in short if (code := codes.get(name, name)) in LANGUAGES))
 
 
 def _sort_splits(splits: Mapping[str, Any]) -> list[str]:

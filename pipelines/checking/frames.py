@@ -1,6 +1,6 @@
 """Tables in memory: frames of polars, pandas and PyArrow, and what `datasets` loads, as the lazy frames that a check reads.
 
-No library is imported to recognise its frames: whoever has a frame has imported its library.
+No library is imported to recognise its frames: anyone who has a frame has imported its library.
 """
 
 from collections.abc import Mapping
@@ -60,10 +60,10 @@ def _name(value: object) -> str:
 
 def _class_name(value: object) -> str | None:
     """The library and the class of a frame, such as `pandas.DataFrame`; None for a value of any other kind."""
-    for one in type(value).__mro__:
-        library = one.__module__.partition(".")[0]
-        if one.__name__ in CLASSES.get(library, ()):
-            return f"{library}.{one.__name__}"
+    for base in type(value).__mro__:
+        library = base.__module__.partition(".")[0]
+        if base.__name__ in CLASSES.get(library, ()):
+            return f"{library}.{base.__name__}"
     return None
 
 

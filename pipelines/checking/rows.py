@@ -2,7 +2,7 @@
 
 Texts are in all columns of strings or lists of strings but ids, addresses and labels, or in the columns that are named.
 The formats of sentence-transformers (anchor, positive, negative_1, sentence1, score) and BGE (query, pos, neg) need no
-rules of their own: their texts are strings or lists of strings, and their labels have names that are known here.
+their own rules: their texts are strings or lists of strings, and their labels have names that are known here.
 
 The row of a record is its number from 0, without the header; a field in quotes may hold line ends. A blank line is a
 row without texts.

@@ -23,8 +23,8 @@ HERE = Path(__file__).parent
 
 def render_readme(sets: Sequence[ExportedSet], choices: Choices) -> str:
     """The README.md of an export. Its front matter lists the files, so that `datasets` loads them by name."""
-    total = sum(one.tally.rows for one in sets)
-    manifests = {one.source.release.manifest.name: one.source.release.manifest for one in sets}
+    total = sum(exported.tally.rows for exported in sets)
+    manifests = {exported.source.release.manifest.name: exported.source.release.manifest for exported in sets}
     template = _environment().get_template(f"readme/{choices.trainer}.md.jinja")
     return template.render(sets=sets, choices=choices, total=total, share=share, releases=manifests.values())
 
@@ -65,15 +65,15 @@ def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices) ->
         refuse_other_folder(target)
         with staged_folder(target, "the export", marker=RECORD) as folder:
             written = trainer.write(sets, folder, choices)
-            if not any(one.tally.rows for one in written):
-                reasons = {reason for one in written for reason in one.tally.dropped}
+            if not any(exported.tally.rows for exported in written):
+                reasons = {reason for exported in written for reason in exported.tally.dropped}
                 found = ", ".join(sorted(reasons)) or "no rows"
                 todo = "choose another release or format"
                 raise ReleaseError(f"no row to export for {choices.trainer}", found=found, todo=todo)
             if trainer.describe is not None:
                 write_json(folder / TRAINING, trainer.describe(written))
             (folder / CARD).write_text(render_readme(written, choices), encoding="utf-8", newline="\n")
-            releases = list({id(one.release): one.release for one in sets}.values())
+            releases = list({id(exported.release): exported.release for exported in sets}.values())
             record = describe_export(folder, choices, releases, written)
             write_json(folder / RECORD, record)
     return Export(target, tuple(written), record)
@@ -115,18 +115,28 @@ def export_page(export: Export, *, width: int | None) -> list[str]:
         what = ", a sample" if release["sample"] else ", a part of it" if release["partial"] else ""
         lines.append(f"{release['dataset']} {release['version']}{what}")
     rows = [["set", "rows", "weight", "negatives", "files"]]
-    for one in record["sets"]:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in one["negatives"].items()) or "none"
-        rows.append([one["name"], f"{one['rows']:,}", f"{one['weight']:.4f}", kinds, str(len(one["files"]))])
+    for described in record["sets"]:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in described["negatives"].items()) or "none"
+        rows.append(
+            [
+                described["name"],
+                f"{described['rows']:,}",
+                f"{described['weight']:.4f}",
+                kinds,
+                str(len(described["files"])),
+            ]
+        )
     lines += ["", *table(rows, width=width).splitlines(), ""]
-    for one in record["sets"]:
-        remarks = [f"{_count(count, 'rows')} dropped ({reason})" for reason, count in one["dropped"].items()]
-        remarks += [f"{_count(count, what)} left out" for what, count in one["left_out"].items()]
+    for described in record["sets"]:
+        remarks = [f"{_count(count, 'rows')} dropped ({reason})" for reason, count in described["dropped"].items()]
+        remarks += [f"{_count(count, what)} left out" for what, count in described["left_out"].items()]
         remarks += [
-            f"{_count(file['rows'], 'rows')} in {file['path']}" for file in one["files"] if len(one["files"]) > 1
+            f"{_count(file['rows'], 'rows')} in {file['path']}"
+            for file in described["files"]
+            if len(described["files"]) > 1
         ]
         for remark in remarks:
-            lines += wrap(f"{one['name']}: {remark}", width=width or WIDTH)
+            lines += wrap(f"{described['name']}: {remark}", width=width or WIDTH)
     total = f"{_count(record['rows'], 'rows')} for {record['format']}; README.md says how to train on them"
     return [*lines, *wrap(total, width=width or WIDTH), f"in {export.folder}"]
 

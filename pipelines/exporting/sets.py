@@ -184,7 +184,7 @@ class Tally:
         self.negatives.update(dict(kinds.iter_rows()))
 
 
-def read_pairs(one: TrainingSet, negatives: int, tally: Tally) -> Iterator[pl.DataFrame]:
+def read_pairs(training_set: TrainingSet, negatives: int, tally: Tally) -> Iterator[pl.DataFrame]:
     """The rows of a set in batches of at most BATCH, in order.
 
     negatives: the most of a row. Columns: query (String); positives (List(String)); negatives, kinds (List(String), as long as
@@ -192,16 +192,16 @@ def read_pairs(one: TrainingSet, negatives: int, tally: Tally) -> Iterator[pl.Da
 
     Raises ReleaseError for files that are not those of the manifest, and for rows that are not those of training data.
     """
-    _refuse_damaged_files(one)
-    columns = _columns(one)
-    with stage(f"exporting {one.name}", total=one.table.rows, unit="rows") as advance:
-        for batch in _read_batches(one, columns):
-            _refuse_damaged_rows(batch, one)
+    _refuse_damaged_files(training_set)
+    columns = _columns(training_set)
+    with stage(f"exporting {training_set.name}", total=training_set.table.rows, unit="rows") as advance:
+        for batch in _read_batches(training_set, columns):
+            _refuse_damaged_rows(batch, training_set)
             tally.read += batch.height
             yield join_negatives(batch, negatives)
             advance(batch.height)
-    if tally.read != one.table.rows:
-        raise _damaged(one, f"{tally.read:,} rows", expected=f"{one.table.rows:,}")
+    if tally.read != training_set.table.rows:
+        raise _damaged(training_set, f"{tally.read:,} rows", expected=f"{training_set.table.rows:,}")
 
 
 def join_negatives(batch: pl.DataFrame, most: int) -> pl.DataFrame:
@@ -228,46 +228,46 @@ def join_negatives(batch: pl.DataFrame, most: int) -> pl.DataFrame:
     )
 
 
-def _columns(one: TrainingSet) -> list[str]:
+def _columns(training_set: TrainingSet) -> list[str]:
     """The columns to read. Raises ReleaseError where the table lacks one, or has one of another type."""
-    types = {column.name: column.type for column in one.table.columns}
+    types = {column.name: column.type for column in training_set.table.columns}
     wanted = COLUMNS | ({MINED: "list<string>"} if MINED in types else {})
     for name, kind in wanted.items():
         if types.get(name) != kind:
-            raise _damaged(one, f"column {name}: {types.get(name, 'missing')}", expected=kind)
+            raise _damaged(training_set, f"column {name}: {types.get(name, 'missing')}", expected=kind)
     return list(wanted)
 
 
-def _refuse_damaged_files(one: TrainingSet) -> None:
-    release_dir, table = one.release.release_dir, one.table
+def _refuse_damaged_files(training_set: TrainingSet) -> None:
+    release_dir, table = training_set.release.release_dir, training_set.table
     total = sum(file.bytes for file in table.files)
-    with stage(f"comparing files of {one.name}", total=total, unit=BYTES) as advance:
+    with stage(f"comparing files of {training_set.name}", total=total, unit=BYTES) as advance:
         for file in table.files:
             if not (release_dir / file.path).is_file():
-                raise _damaged(one, f"{file.path} is missing")
+                raise _damaged(training_set, f"{file.path} is missing")
             if describe_file(release_dir / file.path, release_dir) != file:
-                raise _damaged(one, f"{file.path} has other bytes than the manifest says")
+                raise _damaged(training_set, f"{file.path} has other bytes than the manifest says")
             advance(file.bytes)
 
 
-def _read_batches(one: TrainingSet, columns: list[str]) -> Iterator[pl.DataFrame]:
+def _read_batches(training_set: TrainingSet, columns: list[str]) -> Iterator[pl.DataFrame]:
     """The rows of all files, in batches whose borders follow from the rows alone."""
-    for file in one.table.files:
+    for file in training_set.table.files:
         try:
-            with pq.ParquetFile(one.release.release_dir / file.path) as parquet:
+            with pq.ParquetFile(training_set.release.release_dir / file.path) as parquet:
                 for number in range(parquet.num_row_groups):
                     group = pl.DataFrame(pl.from_arrow(parquet.read_row_group(number, columns=columns)))
                     yield from group.select(columns).iter_slices(BATCH)
         except (OSError, pa.ArrowException, pl.exceptions.PolarsError, KeyError, ValueError) as error:
-            raise _damaged(one, f"{file.path}: {error}"[:300]) from None
+            raise _damaged(training_set, f"{file.path}: {error}"[:300]) from None
 
 
-def _refuse_damaged_rows(batch: pl.DataFrame, one: TrainingSet) -> None:
+def _refuse_damaged_rows(batch: pl.DataFrame, training_set: TrainingSet) -> None:
     """Raise ReleaseError for what no build writes: nulls, a row without a positive, kinds that do not fit the negatives."""
     expected = {"string": pl.String(), "list<string>": pl.List(pl.String)}
     types = {name: expected[COLUMNS.get(name, "list<string>")] for name in batch.columns}
     if dict(batch.schema) != types:
-        raise _damaged(one, f"columns of other types: {dict(batch.schema)}"[:300])
+        raise _damaged(training_set, f"columns of other types: {dict(batch.schema)}"[:300])
     lists = [name for name, dtype in types.items() if dtype != pl.String()]
     has_null = [pl.any_horizontal(pl.all().is_null())]
     has_null += [pl.col(name).list.eval(pl.element().is_null()).list.any() for name in lists]
@@ -280,16 +280,16 @@ def _refuse_damaged_rows(batch: pl.DataFrame, one: TrainingSet) -> None:
     }
     for problem, condition in problems.items():
         if batch.select(condition.any()).item():
-            raise _damaged(one, problem)
+            raise _damaged(training_set, problem)
 
 
-def _damaged(one: TrainingSet, found: str, expected: str | None = None) -> ReleaseError:
+def _damaged(training_set: TrainingSet, found: str, expected: str | None = None) -> ReleaseError:
     return ReleaseError(
         "the release is damaged",
-        where=f"{one.release.release_dir}, config {one.name}",
+        where=f"{training_set.release.release_dir}, config {training_set.name}",
         found=found,
         expected=expected,
-        todo=f"embedding-datasets check {one.release.release_dir} says what is wrong; build it again",
+        todo=f"embedding-datasets check {training_set.release.release_dir} says what is wrong; build it again",
     )
 
 
@@ -341,7 +341,7 @@ def describe_export(
     folder: Path, choices: Choices, releases: Sequence[TrainingRelease], sets: Sequence[ExportedSet]
 ) -> dict[str, Any]:
     """The content of export.json. folder: that of the export, with every other file in place."""
-    total = sum(one.tally.rows for one in sets)
+    total = sum(exported.tally.rows for exported in sets)
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return {
         "generator": GENERATOR,
@@ -358,24 +358,24 @@ def describe_export(
             }
             for release in releases
         ],
-        "sets": [_describe_set(one, total) for one in sets],
+        "sets": [_describe_set(exported, total) for exported in sets],
         "files": [asdict(describe_file(path, folder)) for path in paths],
     }
 
 
-def _describe_set(one: ExportedSet, total: int) -> dict[str, Any]:
-    tally = one.tally
+def _describe_set(exported: ExportedSet, total: int) -> dict[str, Any]:
+    tally = exported.tally
     return {
-        "name": one.source.name,
-        "dataset": one.source.release.manifest.dataset,
-        "prefixes": {"query": one.source.query_prefix, "document": one.source.document_prefix},
+        "name": exported.source.name,
+        "dataset": exported.source.release.manifest.dataset,
+        "prefixes": {"query": exported.source.query_prefix, "document": exported.source.document_prefix},
         "rows_of_release": tally.read,
         "rows": tally.rows,
         "weight": share(tally.rows, total),
         "dropped": dict(sorted(tally.dropped.items())),
         "left_out": {what: count for what, count in sorted(tally.left_out.items()) if count},
         "negatives": dict(sorted(tally.negatives.items())),
-        "files": [{"path": file.path, "name": file.name, "rows": file.rows} for file in one.files],
+        "files": [{"path": file.path, "name": file.name, "rows": file.rows} for file in exported.files],
     }
 
 

@@ -15,7 +15,7 @@ others. It refuses an instruction that does not begin with "Represent ", unless 
 the prefix is in the text unless the caller chooses otherwise.
 
 The losses of sentence-transformers take as many negatives of each row as there are columns, and a null is not a text. So rows
-with fewer negatives than asked for are in files of their own, by their number:
+with fewer negatives than asked for are in separate files, by their number:
 
     data/ru-wanli.parquet               anchor, positive, negative_1, ..., negative_7
     data/ru-wanli.3-negatives.parquet   anchor, positive, negative_1, ..., negative_3
@@ -55,7 +55,7 @@ NO_NEGATIVE = "no negative"
 
 def write_flagembedding(sets: Sequence[TrainingSet], folder: Path, choices: Choices) -> list[ExportedSet]:
     """Write a file for each set that has a row with a negative."""
-    return [_write_flagembedding_set(one, folder, choices) for one in sets]
+    return [_write_flagembedding_set(training_set, folder, choices) for training_set in sets]
 
 
 def drop_without_negative(batch: pl.DataFrame, tally: Tally) -> pl.DataFrame:
@@ -66,13 +66,13 @@ def drop_without_negative(batch: pl.DataFrame, tally: Tally) -> pl.DataFrame:
     return kept
 
 
-def _write_flagembedding_set(one: TrainingSet, folder: Path, choices: Choices) -> ExportedSet:
-    path, tally = f"{DATA}/{one.name}.jsonl", Tally()
+def _write_flagembedding_set(training_set: TrainingSet, folder: Path, choices: Choices) -> ExportedSet:
+    path, tally = f"{DATA}/{training_set.name}.jsonl", Tally()
     (folder / DATA).mkdir(exist_ok=True)
-    query = (pl.lit(one.query_prefix) + pl.col("query")).alias("query")
-    document = pl.lit(one.document_prefix) + pl.element()
+    query = (pl.lit(training_set.query_prefix) + pl.col("query")).alias("query")
+    document = pl.lit(training_set.document_prefix) + pl.element()
     with (folder / path).open("wb") as stream:
-        for batch in read_pairs(one, choices.negatives, tally):
+        for batch in read_pairs(training_set, choices.negatives, tally):
             rows = drop_without_negative(batch, tally)
             tally.count_written(rows, int(rows["positives"].list.len().sum()))
             tally.rows += rows.height
@@ -87,8 +87,8 @@ def _write_flagembedding_set(one: TrainingSet, folder: Path, choices: Choices) -
             )
     if not tally.rows:
         (folder / path).unlink()  # the trainer cannot read an empty file
-        return ExportedSet(one, tally, ())
-    return ExportedSet(one, tally, (DataFile(path, one.name, tally.rows),))
+        return ExportedSet(training_set, tally, ())
+    return ExportedSet(training_set, tally, (DataFile(path, training_set.name, tally.rows),))
 
 
 PATH = f"{DATA}/medi-data.json"  # the name that train.py looks for
@@ -100,24 +100,24 @@ def write_medi(sets: Sequence[TrainingSet], folder: Path, choices: Choices) -> l
     written = []
     with (folder / PATH).open("wb") as stream:
         separator = b"[\n"
-        for number, one in enumerate(sets):
+        for number, training_set in enumerate(sets):
             tally = Tally()
-            for row in _rows(one, number, choices, tally):
+            for row in _rows(training_set, number, choices, tally):
                 stream.write(separator + orjson.dumps(row))
                 separator = b",\n"
-            files = (DataFile(PATH, one.name, tally.rows),) if tally.rows else ()
-            written.append(ExportedSet(one, tally, files))
+            files = (DataFile(PATH, training_set.name, tally.rows),) if tally.rows else ()
+            written.append(ExportedSet(training_set, tally, files))
         stream.write(b"\n]\n")
     return written
 
 
-def _rows(one: TrainingSet, number: int, choices: Choices, tally: Tally) -> Iterator[dict[str, Any]]:
+def _rows(training_set: TrainingSet, number: int, choices: Choices, tally: Tally) -> Iterator[dict[str, Any]]:
     as_instruction = choices.prefixes == "instruction"
 
     def pair(prefix: str, text: str) -> list[str]:
         return [prefix, text] if as_instruction else ["", prefix + text]
 
-    for batch in read_pairs(one, choices.negatives, tally):
+    for batch in read_pairs(training_set, choices.negatives, tally):
         rows = drop_without_negative(batch, tally)
         first = choices.positives == "first"
         positive = pl.col("positives").list.first() if first else pl.col("positives")
@@ -128,10 +128,10 @@ def _rows(one: TrainingSet, number: int, choices: Choices, tally: Tally) -> Iter
         tally.rows += pairs.height
         for query, document, negative in pairs.iter_rows():
             yield {
-                "query": pair(one.query_prefix, query),
-                "pos": pair(one.document_prefix, document),
-                "neg": pair(one.document_prefix, negative),
-                "task_name": one.name,
+                "query": pair(training_set.query_prefix, query),
+                "pos": pair(training_set.document_prefix, document),
+                "neg": pair(training_set.document_prefix, negative),
+                "task_name": training_set.name,
                 "task_id": number,
             }
 
@@ -141,19 +141,19 @@ TRAINING = "training.json"
 
 def write_sentence_transformers(sets: Sequence[TrainingSet], folder: Path, choices: Choices) -> list[ExportedSet]:
     """Write the files of all sets."""
-    return [_write_parquet_set(one, folder, choices) for one in sets]
+    return [_write_parquet_set(training_set, folder, choices) for training_set in sets]
 
 
 def describe_training(sets: Sequence[ExportedSet]) -> dict[str, Any]:
     """The content of training.json: for each dataset of the trainer its file, rows, weight and prompts by column."""
-    total = sum(file.rows for one in sets for file in one.files)
+    total = sum(file.rows for exported in sets for file in exported.files)
     datasets, prompts = {}, {}
-    for one in sets:
-        for file in one.files:
+    for exported in sets:
+        for file in exported.files:
             datasets[file.name] = {"file": file.path, "rows": file.rows, "weight": share(file.rows, total)}
             columns = _columns(file.negatives or 0)
-            prompts[file.name] = dict.fromkeys(columns, one.source.document_prefix) | {
-                "anchor": one.source.query_prefix
+            prompts[file.name] = dict.fromkeys(columns, exported.source.document_prefix) | {
+                "anchor": exported.source.query_prefix
             }
     return {"datasets": datasets, "prompts": prompts}
 
@@ -184,26 +184,26 @@ class _File:
         self.writer.write_table(table, row_group_size=BATCH)
 
 
-def _write_parquet_set(one: TrainingSet, folder: Path, choices: Choices) -> ExportedSet:
+def _write_parquet_set(training_set: TrainingSet, folder: Path, choices: Choices) -> ExportedSet:
     files: dict[int, _File] = {}
     tally = Tally()
     with ExitStack() as stack:
-        for batch in read_pairs(one, choices.negatives, tally):
+        for batch in read_pairs(training_set, choices.negatives, tally):
             pairs = _one_positive(batch, choices)
             tally.count_written(batch, batch.height if choices.positives == "first" else pairs.height)
             tally.rows += pairs.height
             for (count,), rows in pairs.group_by(pl.col("negatives").list.len(), maintain_order=True):
                 number = int(str(count))
                 if number not in files:
-                    writer = _open_writer(folder / _path(one, number, choices), number)
+                    writer = _open_writer(folder / _path(training_set, number, choices), number)
                     files[number] = _File(writer)
                     stack.callback(files[number].close)
                 files[number].add(_spread(rows, number))
     described = [
-        DataFile(_path(one, number, choices), _name(one, number, choices), file.rows, number)
+        DataFile(_path(training_set, number, choices), _name(training_set, number, choices), file.rows, number)
         for number, file in sorted(files.items(), reverse=True)
     ]
-    return ExportedSet(one, tally, tuple(described))
+    return ExportedSet(training_set, tally, tuple(described))
 
 
 def _one_positive(batch: pl.DataFrame, choices: Choices) -> pl.DataFrame:
@@ -229,13 +229,13 @@ def _open_writer(path: Path, negatives: int) -> Any:
     return pq.ParquetWriter(path, schema, compression="zstd")
 
 
-def _name(one: TrainingSet, negatives: int, choices: Choices) -> str:
+def _name(training_set: TrainingSet, negatives: int, choices: Choices) -> str:
     """What the trainer calls the rows with this many negatives: the set's name where they have as many as asked for."""
-    return one.name if negatives == choices.negatives else f"{one.name}.{negatives}-negatives"
+    return training_set.name if negatives == choices.negatives else f"{training_set.name}.{negatives}-negatives"
 
 
-def _path(one: TrainingSet, negatives: int, choices: Choices) -> str:
-    return f"{DATA}/{_name(one, negatives, choices)}.parquet"
+def _path(training_set: TrainingSet, negatives: int, choices: Choices) -> str:
+    return f"{DATA}/{_name(training_set, negatives, choices)}.parquet"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Calls of the Hub, with retries and errors in words; and of Xet, the storage of its large files.
 
-hf_xet sends and fetches files in threads of its own. It raises built-in exceptions, and only their text says what failed.
+hf_xet sends and fetches files in its own threads. It raises built-in exceptions, and only their text says what failed.
 """
 
 import json

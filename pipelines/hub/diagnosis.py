@@ -200,7 +200,7 @@ def _mirrors(*, offline: bool, endpoint: str | None) -> Iterator[Line]:
         yield Line("mirrors", "ok", "none: every file comes from its publisher")
     for mirror in mirrors:
         failure = find_failure(mirror, endpoint=endpoint, offline=offline)
-        todo = f"correct {VARIABLE}, or ask whoever runs it" if failure else ""
+        todo = f"correct {VARIABLE}, or ask its operator" if failure else ""
         words = failure or ("not asked" if offline and not isinstance(mirror, FolderMirror) else "answers")
         yield Line("mirror", "warning" if failure else "ok", f"{mirror}: {words}", todo)
 

@@ -135,7 +135,7 @@ def require_no_card_edits(repo: str, edits: Sequence[str], *, overwrite: bool) -
 
 
 def _our_part(card: bytes) -> list[str]:
-    """The lines of a card without the front-matter keys of others. Our keys are in one order, whoever wrote them."""
+    """The lines of a card without the front-matter keys of others. Our keys are in one order, no matter who wrote them."""
     text = card.decode("utf-8", "replace")
     try:
         metadata = parse_front_matter(card, folder.CARD)

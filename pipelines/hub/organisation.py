@@ -107,10 +107,10 @@ def list_repositories(hub: HubClient, org: str) -> dict[str, bool]:
     url, query, found = start, {"author": org, "full": "True"}, dict[str, bool]()
     for _ in range(MAX_PAGES):
         page, rest = client.call(hub, "listing its datasets", org, partial(_page, hub, url, query))
-        for one in page:
-            name = one.id.removeprefix(f"{org}/")
-            if client.REPOSITORY.fullmatch(f"{org}/{name}") and name != one.id and name.strip("."):
-                found[one.id] = any(file.rfilename == folder.MANIFEST for file in one.siblings or ())
+        for listed in page:
+            name = listed.id.removeprefix(f"{org}/")
+            if client.REPOSITORY.fullmatch(f"{org}/{name}") and name != listed.id and name.strip("."):
+                found[listed.id] = any(file.rfilename == folder.MANIFEST for file in listed.siblings or ())
         if rest is None:
             return dict(sorted(found.items()))
         if not rest.startswith(f"{start}?"):
@@ -186,9 +186,11 @@ def page(org: str, datasets: Sequence[PublishedDataset], others: Sequence[str], 
 def _rows(dataset: PublishedDataset) -> list[str]:
     name = cut_middle(dataset.repo.partition("/")[2], WIDTHS[0])
     lines = []
-    for number, one in enumerate(dataset.revisions):
-        ledger, local = (value.replace("none", "-") for value in (one.ledger, one.local))
-        lines.append(_line(["" if number else name, one.name, one.version or "-", ledger, local, one.state]))
+    for number, revision in enumerate(dataset.revisions):
+        ledger, local = (value.replace("none", "-") for value in (revision.ledger, revision.local))
+        lines.append(
+            _line(["" if number else name, revision.name, revision.version or "-", ledger, local, revision.state])
+        )
     return lines
 
 

@@ -3,7 +3,7 @@
 Main shows them, the tag keeps what it was published with. Only the newest version has its documents on main.
 
 A release may be published when its rows are sound, complete and licensed (pipelines.hub.publishable), in a repository that holds
-nothing but versions of the same dataset. Main is the newest of them; an older one is committed on a branch of its own
+nothing but versions of the same dataset. Main is the newest of them; an older one is committed on a separate branch
 (pipelines.hub.revisions). A published version never changes.
 """
 
@@ -290,7 +290,7 @@ def _plan_commit(
     if plan.newest is not None and options.create_pr:
         raise PublishError(
             f"{manifest.name}: a pull request changes main, and main holds a newer version",
-            where=repo, found=plan.newest, todo="leave --create-pr out: the version gets a branch of its own",
+            where=repo, found=plan.newest, todo="leave --create-pr out: the version gets a separate branch",
         )  # fmt: skip
     card = repository.read_file(hub, repo, at, folder.CARD)
     writes, added = published_files(release_dir, manifest, repo, card, plan.newest)

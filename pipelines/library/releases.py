@@ -1,7 +1,7 @@
 """Where a release is looked for, and whether it is built: load() and build() of `import embedding_datasets`.
 
 A complete release is looked for in outputs/ of the current folder, if there is one, then below the user's cache; it is built in
-the first of the two. Samples and parts have folders of their own below the cache, so that neither is ever taken for a release:
+the first of the two. Samples and parts have separate folders below the cache, so that neither is ever taken for a release:
 
     <cache>/releases/<dataset>/<version>/    complete
     <cache>/samples/<dataset>/<version>/     from the whole golden sample

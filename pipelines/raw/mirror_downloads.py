@@ -130,7 +130,7 @@ def _download_request(request: FileRequest, mirror: Mirror) -> DownloadRequest:
             url = f"{mirror.url}/{path}"
         case FolderMirror():
             url = f"{mirror.path.as_uri()}/{path}"
-    hint = "ask whoever runs the mirror"
+    hint = "ask the operator of the mirror"
     return DownloadRequest(request.name, url, request.pin, "the file with this digest", hint, hint, token)
 
 

@@ -63,7 +63,7 @@ class PlannedDownload:
 def plan_downloads(needs: Iterable[NeededFiles], raw: RawSettings) -> list[PlannedDownload]:
     """The files that some datasets need, each once; nothing is opened.
 
-    A member of an archive that lies somewhere by itself is a file of its own.
+    A member of an archive that lies somewhere by itself is a separate file.
 
     Raises SourceError for a directory in place of a file, UsageError where `raw_dir` does not exist.
     """
@@ -325,7 +325,7 @@ def _group_lines(files: Sequence[MissingRawFile]) -> list[str]:
 def _fold_series(names: Iterable[str]) -> list[str]:
     """Names, with a series that differs in a number only as its first and its last: `docs-0.gz ... docs-19.gz`."""
     series = [list(group) for _, group in groupby(names, key=lambda name: NUMBER.sub("#", name))]
-    return [name for one in series for name in (one if len(one) < 3 else [f"{one[0]} ... {one[-1]}"])]
+    return [name for run in series for name in (run if len(run) < 3 else [f"{run[0]} ... {run[-1]}"])]
 
 
 def _file_lines(file: MissingRawFile) -> list[str]:

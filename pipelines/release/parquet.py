@@ -176,7 +176,7 @@ def _batches(frame: pl.DataFrame | pl.LazyFrame, schema: Any) -> Iterator[Any]:
 
 
 def _without_other_rows(batch: pl.DataFrame) -> pl.DataFrame:
-    """The same rows in memory of their own, if they have lists: else the texts of all rows would be converted for each batch.
+    """The same rows in their own memory, if they have lists: else the texts of all rows would be converted for each batch.
 
     A slice of a column of lists keeps the values of the whole column, and pyarrow casts at most 2 GB of them.
     """

@@ -2,7 +2,7 @@
 
 A build is SLSA provenance (https://slsa.dev/provenance/v1). A rebuild is a verification summary
 (https://slsa.dev/verification_summary/v1): somebody checked a release against a policy, passed or failed. What that format has
-no field for is in one extension field. The identity of rows is a subject of its own, with a digest named `content_sha256`: it is
+no field for is in one extension field. The identity of rows is a separate subject, with a digest named `content_sha256`: it is
 not the digest of any file.
 
 What is signed is not the payload alone: `DSSEv1 <length of type> <type> <length of payload> <payload>`. ECDSA on the curve P-256

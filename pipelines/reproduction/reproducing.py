@@ -80,7 +80,7 @@ def require_sound(release_dir: Path) -> Manifest:
             "the release is damaged: it is not what its own manifest says",
             where=str(release_dir),
             found="; ".join(problems[:5]),
-            todo="get it again; whoever published it should compare it with the tag",
+            todo="get it again; its publisher should compare it with the tag",
         )
     return manifest
 
@@ -144,7 +144,7 @@ def _compare(known: Reproduction, rebuild: Rebuild, release_dir: Path, rebuilt_d
             problem = SourceError(what, found=", ".join(rebuild.other_files)[:SHOWN])
             return replace(known, problems=(problem,), needs_other_version=True)
         with stage("comparing rows"):
-            changes = tuple(replace(one, examples=None) for one in compare_tables(release_dir, rebuilt_dir))
+            changes = tuple(replace(change, examples=None) for change in compare_tables(release_dir, rebuilt_dir))
             first = find_first_difference(release_dir, rebuilt_dir)
         if first is not None and not known.shows_text:
             first = replace(first, old=None, new=None)
@@ -170,7 +170,7 @@ def _compare_documents(release_dir: Path, rebuilt_dir: Path) -> dict[str, Docume
 def _scratch_folder(cache: Path, manifest: Manifest) -> Iterator[Path]:
     """A folder below the cache that is removed at the end; what a killed command left there is removed at the beginning.
 
-    Each has a name of its own: a killed command's build may still be ending.
+    Each has its own name: a killed command's build may still be ending.
     """
     parent = cache / "reproductions" / f"{manifest.dataset}-{manifest.version}"
     with locked(parent.with_name(f".{parent.name}.lock"), manifest.name, activity="reproducing", remove=True):

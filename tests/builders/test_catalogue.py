@@ -180,7 +180,7 @@ def test_one_stem_everywhere_and_no_orphans() -> None:
 
 
 def sample_build(names: list[str], output: Path, **environment: str) -> dict[str, str]:
-    """The content hashes of sample builds in a process of its own that may open no socket."""
+    """The content hashes of sample builds in a separate process that may open no socket."""
     guard = (
         "import sys\n"
         "def refuse(event, _):\n"

@@ -91,7 +91,7 @@ def build(server: FaultyServer, folder: Path, *arguments: str, defect: str = "")
 
 
 def start_build(server: FaultyServer, folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Start a build in a process of its own."""
+    """Start a build in a separate process."""
     job = json.dumps({"server": server.url, "folder": str(folder), "arguments": arguments})
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
     environment = inherited | {"HF_TOKEN": TOKEN, "HF_HOME": str(folder / "hf"), "NO_PROXY": "*"}

@@ -1,6 +1,6 @@
 """The likeliest mistakes of users, and the page about them: python -m tests.support.mistakes > docs/troubleshooting.md
 
-Each mistake is made in a folder of its own, in this process, without network: the page shows what was printed.
+Each mistake is made in a separate folder, in this process, without network: the page shows what was printed.
 """
 
 import io

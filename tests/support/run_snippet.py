@@ -1,6 +1,6 @@
-"""Run a block of Python code from a card as whoever pastes it does; test_published_snippets.py sets HF_ENDPOINT.
+"""Run a block of Python code from a card as a reader who pastes it does; test_published_snippets.py sets HF_ENDPOINT.
 
-`python run_snippet.py BLOCK.py ...` runs each block unchanged, in a process of its own, and writes its variables to BLOCK.json:
+`python run_snippet.py BLOCK.py ...` runs each block unchanged, in a separate process, and writes its variables to BLOCK.json:
 the rows of its tables, by variable and split, and the main scores of its mteb results. Only the model of mteb is replaced, by one
 that needs no download.
 """

@@ -1,7 +1,7 @@
 """Rules that version 2.0.0 applies before those of builders.rumteb.kinopoisk.rules.
 
 They remove ratings whole that the others would cut in half ("4 балла из 5"), and ratings in further forms ("85/100"), and hide
-what the others would remove by mistake ("Чемпионат 2008/10"). They are rules of their own, because 1.0.0 keeps its rows.
+what the others would remove by mistake ("Чемпионат 2008/10"). They are their own rules, because 1.0.0 keeps its rows.
 """
 
 from builders.rumteb.kinopoisk.rules import Rule

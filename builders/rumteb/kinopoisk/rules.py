@@ -1,6 +1,6 @@
 """What counts as a rating in a Russian film review, and what only looks like one.
 
-A rating is a number, in digits or spelled out, that marks a film or a part of it on a scale, whoever gave it: "8 из 10",
+A rating is a number, in digits or spelled out, that marks a film or a part of it on a scale, no matter who gave it: "8 из 10",
 "девять баллов", "Оценка: 8", "твёрдая четвёрка", "Сюжет — 5". Not ratings: praise without a number ("высший балл"), numbers that
 count things or state a date, a sports score, a share or a probability, and points added or subtracted.
 

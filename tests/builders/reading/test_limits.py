@@ -1,4 +1,4 @@
-"""Files written to exhaust whoever reads them: every limit of builders.limits is fed, and is an error."""
+"""Files written to exhaust the reader: every limit of builders.limits is fed, and is an error."""
 
 import gzip
 import io

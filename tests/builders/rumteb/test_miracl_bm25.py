@@ -21,7 +21,7 @@ from builders.rumteb.miracl import bm25
 def rank(
     queries: list[str], batches: Sequence[list[str | None]], depth: int = 100, parts: int = 1
 ) -> list[tuple[int, int, int]]:
-    """Rank passages for queries: the batches of passages are counted in several parts, each in a folder of its own."""
+    """Rank passages for queries: the batches of passages are counted in several parts, each in a separate folder."""
     texts = pl.Series(queries, dtype=pl.String)
     with tempfile.TemporaryDirectory() as temporary:
         counted = [Path(temporary, f"{part}") for part in range(parts)]

@@ -122,7 +122,7 @@ def test_a_cluster_that_does_not_answer_is_named_at_once(tmp_path: Path) -> None
         assert caught.value.where == address
 
 
-# In processes of their own, which cost seconds to start.
+# In separate processes, which cost seconds to start.
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Versions published in any order: main is the newest, and an older one is tagged on a branch of its own."""
+"""Versions published in any order: main is the newest, and an older one is tagged on a separate branch."""
 
 from dataclasses import replace
 from pathlib import Path
