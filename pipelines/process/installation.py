@@ -49,7 +49,7 @@ def commit(root: Path = ROOT) -> str | None:
 
 
 def describe() -> str:
-    """Name, version and commit: `embedding-datasets 0.2.0 (commit 1a2b3c4d5e6f)`."""
+    """Name, version and commit: `embedding-datasets 0.3.0 (commit 1a2b3c4d5e6f)`."""
     full, _, mark = (commit() or "").partition("-")
     shown = f" (commit {'-'.join(filter(None, (full[:12], mark)))})" if full else ""
     return f"{NAME} {version()}{shown}"
