@@ -1,7 +1,8 @@
 """The statistics of a release for reading: shares of labels and lengths of texts as bars, and all of them in one table."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from builders.tasks import Task
@@ -155,6 +156,17 @@ def statistics_table(task: Task, statistics: Mapping[str, Any], *, labels: bool 
     flat = {split: dict(_flat(task, values, labels=labels)) for split, values in statistics.items()}
     names = list(dict.fromkeys(name for values in flat.values() for name in values))
     return [(name, [values.get(name, "–") for values in flat.values()]) for name in names]
+
+
+def figure_name(path: Sequence[str]) -> str:
+    """A figure of statistics.json in the words of the card, by its keys there: "text: shortest". A label is shown as it is."""
+    words = {**WORDS, "text_length_quantiles": "length"}
+    named = [(key, before == "labels") for before, key in pairwise(("", *path))]
+    return ": ".join(
+        key if is_label else words.get(key, key)
+        for key, is_label in named
+        if is_label or key not in (REPEATED, "labels")
+    )
 
 
 def _label_counts(values: Mapping[str, Any]) -> dict[str, int]:

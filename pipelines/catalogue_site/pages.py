@@ -21,6 +21,7 @@ from builders.spec import version_key
 from builders.tasks import Task
 from cards import markdown
 from cards.columns import label_name
+from cards.figures import figure_name
 from cards.front_matter import SIZES, language, size_category
 from cards.kinds import kind_name
 from cards.manifest import SEVERITIES
@@ -218,7 +219,9 @@ def _shown(figures: Sequence[tuple[str, Any, Any]], groups: tuple[str, ...]) -> 
     """The figures whose names begin with one of these, old and new value in words."""
     for name, old, new in figures:
         if name.startswith(groups):
-            yield name, _figure(old), _figure(new)
+            group, split, *path = name.split(" / ")
+            in_words = f"{split}: {figure_name(path)}" if group == "statistics" and path else name
+            yield in_words, _figure(old), _figure(new)
 
 
 def version_standings(definition: Definition, built: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cards import markdown
+from cards.figures import figure_name
 from cards.kinds import find_kind
 from cards.manifest import SEVERITIES, Finding
 from pipelines.audit.duplicates import FOLDED_DETAIL
@@ -115,12 +116,13 @@ def findings_table(findings: Sequence[Finding], *, brief: bool = False) -> list[
 
 
 def _grouped(figures: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Figures by the beginning of their names: `statistics / train`, `option`, `finding`, `dropped`."""
+    """Figures by the beginning of their names: `statistics / train`, `option`, `finding`, `dropped`; statistics in words."""
     groups: dict[str, dict[str, Any]] = {}
     for name, pair in figures.items():
         parts = name.split(" / ")
         depth = 2 if parts[0] == "statistics" and len(parts) > 2 else 1
-        groups.setdefault(" / ".join(parts[:depth]), {})[" / ".join(parts[depth:])] = pair
+        inner = figure_name(parts[depth:]) if parts[0] == "statistics" else " / ".join(parts[depth:])
+        groups.setdefault(" / ".join(parts[:depth]), {})[inner] = pair
     return groups
 
 

@@ -5,7 +5,15 @@ from typing import Any
 import pytest
 
 from builders import tasks
-from cards.figures import LabelShare, bar, label_shares, longer_candidates, statistics_table, text_lengths
+from cards.figures import (
+    LabelShare,
+    bar,
+    figure_name,
+    label_shares,
+    longer_candidates,
+    statistics_table,
+    text_lengths,
+)
 
 TASK = tasks.MultilabelClassification(labels=("joy", "fear"))
 LENGTHS = {
@@ -101,3 +109,17 @@ def test_all_statistics_are_one_table_with_a_column_for_each_split() -> None:
 )
 def test_a_bar_is_exact_to_an_eighth_of_a_character(share: float, expected: str) -> None:
     assert bar(share, width=4) == expected
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        (["num_samples"], "rows"),
+        (["text_statistics", "min_text_length"], "text: shortest"),
+        (["text_statistics", "text_length_quantiles", "p95"], "text: length: p95"),
+        (["hf_subset_descriptive_stats", "ru-en", "num_samples"], "ru-en: rows"),
+        (["label_statistics", "labels", "some_label", "count"], "labels: some_label: count"),
+    ],
+)
+def test_a_figure_is_named_as_on_the_card(keys: list[str], name: str) -> None:
+    assert figure_name(keys) == name

@@ -185,7 +185,7 @@ def test_diff_lists_different_rows_and_figures(two_builds: tuple[BuildResult, Bu
     assert '"id": "0"' in process.stdout
     assert "Совсем другая гипотеза." in process.stdout
     assert "statistics / dev " in process.stdout
-    assert "\nnumber_of_characters " in process.stdout
+    assert "\ncharacters in all texts " in process.stdout
     assert "figures are equal" in process.stdout
 
 
