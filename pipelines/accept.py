@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   embedding-datasets accept build-report.json --dry-run    what a report says, and what it would add
   embedding-datasets accept build-report.json              add all of it; then review and commit both files
-  embedding-datasets accept build-report.json shp rubq     only what these datasets bring"""
+  embedding-datasets accept build-report.json shp rubq     only what these datasets bring
+  embedding-datasets accept build-report.json --rebuild --raw-dir raw     build these versions here before"""
 
 
 def main() -> int:
     """Show a build report, and write what it adds to the lock file and the ledger; returns the exit code."""
     options = command.parse(parser())
     from builders import catalogue
-    from pipelines.build_report.entries import new_entries, write_entries
+    from pipelines.build_report.entries import new_entries, rebuild_entries, write_entries
     from pipelines.build_report.records import read_report
     from pipelines.process.installation import is_checkout
     from pipelines.process.tables import table
@@ -46,7 +47,15 @@ def main() -> int:
         for error in outcome.errors:
             print(f"{outcome.name}: {error.what}; {', '.join(filter(None, (error.where, error.found)))}")
     for name, reason in entries.left_out:
-        print(f"{name}: not for the ledger: {reason}")
+        print(f"{name}: {reason}")
+    for name, digest in entries.lock.items():
+        command.print_page([f"{lock.name}: {name}, {digest.bytes:,} bytes", f"  {digest.sha256}"])
+    for (name, version), entry in entries.ledger.items():
+        command.print_page(
+            [f"{ledger.name}: {name}@{version}, {len(entry.raw)} raw files", f"  {entry.content_sha256}"]
+        )
+    if options.rebuild:
+        rebuild_entries(entries, command.raw_settings(options))
     if not options.dry_run:
         write_entries(entries, lock, ledger)
     verb = "would add" if options.dry_run else "added"
@@ -73,6 +82,12 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("report", type=Path, metavar="REPORT", help="a build-report.json")
     arguments.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {command.NAMES}")
     arguments.add_argument("--dry-run", action="store_true", help="show what would be added, and write nothing")
+    arguments.add_argument(
+        "--rebuild",
+        action="store_true",
+        help="build each version for the ledger from the raw files on this machine, and add nothing if one has other rows",
+    )
+    command.add_raw_options(arguments)
     arguments.add_argument(
         "--lock", type=Path, metavar="FILE", help="the lock file (pipelines/raw.lock.json of a checkout)"
     )

@@ -1,21 +1,25 @@
 """Entries that a build report brings: digests for the lock file, versions for the ledger; and why others are left out.
 
-A report comes from somebody else. Only files and versions of this checkout are taken from it, nothing that exists is changed, and
-a version enters the ledger only if every raw file behind it has a known digest and the recipe is the one of this checkout.
+A report comes from somebody else, and may be wrong or forged. What it says of a dataset is taken only where it agrees with
+itself, with the raw files that this checkout pins, with the lock file and the ledger, and was built by a recipe of this checkout.
+Nothing that exists is changed. Only a build shows whether the rows are right (`accept --rebuild`).
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+import tempfile
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from builders import catalogue
 from builders.catalogue import Definition
 from builders.errors import ReleaseError
 from pipelines.build_report.records import BuildReport, DatasetReport
+from pipelines.make import BuildSettings, make
 from pipelines.raw.digests import Digest, default_cache, lock_cached_file
 from pipelines.raw.pins import LockEntry, is_pinned, read_lock_file, record_digest
-from pipelines.raw.settings import stored_file
+from pipelines.raw.settings import RawSettings, stored_file
 from pipelines.release import fingerprint, ledger
+from pipelines.release.content_hash import dataset_sha256
 from pipelines.release.ledger import LedgerEntry
 
 
@@ -23,7 +27,7 @@ from pipelines.release.ledger import LedgerEntry
 class NewEntries:
     """What a report adds to this checkout: lock entries by `<source>/<name>`, ledger entries by dataset and version.
 
-    left_out: dataset and version, and why its ledger entry is not taken.
+    left_out: dataset and version, and why its ledger entry, or nothing of it, is taken.
     """
 
     lock: dict[str, LockEntry] = field(default_factory=dict)
@@ -38,17 +42,21 @@ def new_entries(
 
     Raises ReleaseError where the report has another digest, or other rows, than the lock file, the ledger or itself.
     """
-    found = NewEntries()
-    left_out = []
-    recorded = read_lock_file(lock_path)
-    known = catalogue.entries()
-    chosen = [
-        dataset
-        for dataset in report.datasets
-        if dataset.dataset in known and (datasets is None or dataset.dataset in datasets)
+    found, left_out = NewEntries(), list[tuple[str, str]]()
+    recorded, known = read_lock_file(lock_path), catalogue.entries()
+    chosen = [entry for entry in report.datasets if datasets is None or entry.dataset in datasets]
+    left_out += [
+        (entry.name, "nothing is taken: no dataset of this checkout") for entry in chosen if entry.dataset not in known
     ]
+    chosen = [entry for entry in chosen if entry.dataset in known]
     definitions = {entry.dataset: catalogue.load(known[entry.dataset]) for entry in chosen}
+    trusted = []
     for entry in chosen:
+        if reason := _unusable(entry, definitions[entry.dataset]):
+            left_out.append((entry.name, f"nothing is taken: {reason}"))
+            continue
+        _require_agreement(entry)
+        trusted.append(entry)
         for name, digest in _lock_entries(entry, definitions[entry.dataset]).items():
             before = recorded.get(name) or found.lock.get(name)
             if before not in (None, digest):
@@ -57,18 +65,38 @@ def new_entries(
                 )
             if name not in recorded:
                 found.lock[name] = digest
-    for entry in chosen:
+    for entry in trusted:
         released = ledger.find_entry(entry.dataset, entry.version, ledger_path)
         if entry.ledger is None or (released and released.content_sha256 == entry.ledger.content_sha256):
             continue
         if released is not None:
             raise _conflict(f"{entry.name} has other rows", entry.ledger.content_sha256, released.content_sha256)
-        reason = _obstacle(entry, definitions[entry.dataset], {*recorded, *found.lock})
-        if reason:
-            left_out.append((entry.name, reason))
+        if reason := _unpinned(entry, definitions[entry.dataset], recorded | found.lock):
+            left_out.append((entry.name, f"not for the ledger: {reason}"))
         else:
             found.ledger[entry.dataset, entry.version] = entry.ledger
     return NewEntries(found.lock, found.ledger, tuple(left_out))
+
+
+def rebuild_entries(entries: NewEntries, raw: RawSettings) -> None:
+    """Build the versions for the ledger from the raw files on this machine, in a scratch folder.
+
+    Raises SourceError for raw files that are not here, ReleaseError where these or the rows are others than those of the report,
+    and what `make` raises.
+    """
+    known = catalogue.entries()
+    with tempfile.TemporaryDirectory() as scratch:
+        settings = BuildSettings(
+            output=Path(scratch, "outputs"), raw=replace(raw, offline=True), ledger=Path(scratch, "ledger.json")
+        )
+        for (name, version), entry in entries.ledger.items():
+            built = make(catalogue.load(known[name]), version, settings).manifest
+            if (ours := {file.name: file.sha256 for file in built.raw}) != entry.raw:
+                raise _conflict(f"{name}@{version} was built from other raw files here", str(ours), str(entry.raw))
+            if built.content_sha256 != entry.content_sha256:
+                raise _conflict(
+                    f"{name}@{version} has other rows when built here", entry.content_sha256, built.content_sha256
+                )
 
 
 def write_entries(entries: NewEntries, lock_path: Path, ledger_path: Path) -> None:
@@ -87,23 +115,82 @@ def _lock_entries(entry: DatasetReport, definition: Definition) -> dict[str, Loc
     return {name: digest for name, digest in entry.lock.items() if name in unpinned}
 
 
-def _obstacle(entry: DatasetReport, definition: Definition, locked: Collection[str]) -> str:
-    """Why a version cannot enter the ledger yet; empty where it can."""
-    if entry.version not in definition.dataset.versions:
+def _unusable(entry: DatasetReport, definition: Definition) -> str:
+    """Why nothing of a dataset is taken; empty where it was built from the raw files and by the recipe of this checkout."""
+    dataset, source = definition.dataset, definition.source
+    if entry.version not in dataset.versions:
         return "this checkout does not have the version"
+    if entry.state not in ("built", "up to date"):
+        return f"it was not built: {entry.state}"
+    if entry.sample:
+        return "a sample"
+    if entry.source != source.name:
+        return f"the report takes it from {entry.source}, this checkout from {source.name}"
     earlier = (digest for _, digest in fingerprint.earlier_recipes(entry.dataset, entry.version))
     if entry.recipe_sha256 not in (fingerprint.recipe_sha256(definition.entry.module), *earlier):
         return "built by another state of the recipe: build it again with this one"
-    files = {f"{definition.source.name}/{file.name}": file for file in definition.source.files.values()}
-    for reported in entry.files:
-        file = files.get(reported.name)
-        if file is None:
-            return f"{reported.name} is not a raw file of this checkout"
-        if file.sha256 not in (None, reported.sha256):
+    needed = {f"{source.name}/{source.files[key].name}" for key in _needed(entry, definition)}
+    files = {file.name: file for file in entry.files}
+    if len(files) != len(entry.files) or (files.keys() != needed and not (entry.partial and files.keys() < needed)):
+        others = sorted(files.keys() ^ needed)
+        return (
+            f"it names {len(entry.files)} raw files, and the version needs {len(needed)}: see {', '.join(others[:3])}"
+        )
+    for file in source.files.values():
+        reported = files.get(f"{source.name}/{file.name}")
+        if reported is None:
+            continue
+        if reported.sha256 is None or reported.bytes is None:
+            return f"{reported.name} was not there"
+        if file.sha256 not in (None, reported.sha256) or file.bytes not in (None, reported.bytes):
             return f"{reported.name} is not the file that this checkout pins"
-        names = {reported.name, f"{definition.source.name}/{stored_file(file).name}"}
-        if not any(map(is_pinned, (file, stored_file(file)))) and not names & set(locked):
-            return f"{reported.name} has no known digest: pin sha256 {reported.sha256} in the builder if it is the right file"
+    return ""
+
+
+def _needed(entry: DatasetReport, definition: Definition) -> list[str]:
+    return catalogue.needed_files(definition, definition.dataset.task.splits, entry.version)
+
+
+def _require_agreement(entry: DatasetReport) -> None:
+    """Raise ReleaseError where what a report says of a dataset contradicts itself."""
+    digests = {file.name: file.sha256 for file in entry.files}
+    for file in entry.files:
+        locked = entry.lock.get(file.name)
+        if locked is not None and (locked.sha256, locked.bytes) != (file.sha256, file.bytes):
+            raise _conflict(f"{file.name} has two digests or sizes for {entry.name}", locked.sha256, str(file.sha256))
+    if entry.ledger is None:
+        return
+    if entry.partial:
+        raise _conflict(f"{entry.name} is a part, and has a ledger entry", "partial", "a whole version")
+    tables = {(table.config, table.split): table.content_sha256 for table in entry.ledger.tables}
+    claims = [
+        (f"the raw files of {entry.name} differ from those of its ledger entry", entry.ledger.raw, _by_own_name(digests)),
+        (f"{entry.name} has two content hashes", entry.ledger.content_sha256, entry.content_sha256),
+        (f"the content hash of {entry.name} is not that of its tables", entry.ledger.content_sha256, dataset_sha256(tables)),
+        (f"{entry.name} has two numbers of rows", {t.location: t.rows for t in entry.ledger.tables}, entry.rows),
+        (f"{entry.name} has two tables of one name", len(entry.ledger.tables), len(tables)),
+    ]  # fmt: skip
+    for what, found, expected in claims:
+        if found != expected:
+            raise _conflict(what, str(found)[:500], str(expected)[:500])
+
+
+def _by_own_name(digests: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Digests by the name of a file within its source, as the ledger has them."""
+    return {name.partition("/")[2]: digest for name, digest in digests.items()}
+
+
+def _unpinned(entry: DatasetReport, definition: Definition, recorded: Mapping[str, LockEntry]) -> str:
+    """Why a version cannot enter the ledger yet: a raw file that nobody could recognise again, or another; empty where it can."""
+    source = definition.source
+    reported = {file.name: file for file in entry.files}
+    for file in (source.files[key] for key in _needed(entry, definition)):
+        name, stored = f"{source.name}/{file.name}", stored_file(file)
+        found = reported[name]
+        if name in recorded and recorded[name].sha256 != found.sha256:
+            return f"{name} is not the file of the lock file"
+        if not any(map(is_pinned, (file, stored))) and not {name, f"{source.name}/{stored.name}"} & recorded.keys():
+            return f"{name} has no known digest: pin sha256 {found.sha256} in the builder if it is the right file"
     return ""
 
 

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from builders import catalogue
-from builders.errors import UsageError
+from builders.errors import ReleaseError, UsageError
 from pipelines import accept as command
 from pipelines.build_report import records
+from pipelines.build_report.records import DatasetReport
 from pipelines.raw.pins import LockEntry
 from tests.support.faulty_server import FaultyServer
 from tests.support.first_contact import build, published_files, typed_report
+from tests.support.paths import ROOT
 from tests.support.processes import run
 
 NAME = "alpacafarm/alpaca_human_preference.json"
@@ -74,11 +76,16 @@ def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, chec
     assert process.returncode == 0, process.stderr
     lock, ledger = contents(checkout)
     assert lock[NAME] == {"sha256": alpacafarm.lock[NAME].sha256, "bytes": alpacafarm.lock[NAME].bytes}
-    assert set(lock) == {NAME, "cedr/main.zip"}
+    assert set(lock) == {NAME}, "cedr was built from other files than those that are pinned: its archive is unknown too"
     assert list(ledger) == ["alpacafarm-reranking"]
     assert ledger["alpacafarm-reranking"]["2.0.0"]["content_sha256"] == alpacafarm.ledger.content_sha256
-    assert "added: 2 to raw.lock.json, 1 to ledger.json" in process.stdout
-    words = "not for the ledger: cedr/main/train.jsonl is not the file that this checkout pins"
+    assert "added: 1 to raw.lock.json, 1 to ledger.json" in process.stdout
+    assert (
+        f"raw.lock.json: {NAME}, {alpacafarm.lock[NAME].bytes:,} bytes\n  {alpacafarm.lock[NAME].sha256}\n"
+        in process.stdout
+    )
+    assert f"alpacafarm-reranking@2.0.0, 1 raw files\n  {alpacafarm.ledger.content_sha256}\n" in process.stdout
+    words = "nothing is taken: cedr/main/train.jsonl is not the file that this checkout pins"
     assert f"cedr-classification@3.0.0: {words}" in process.stdout
     assert "added: 0 to raw.lock.json, 0 to ledger.json" in accept(sent, checkout).stdout, (
         "a second time changes nothing"
@@ -87,11 +94,10 @@ def test_new_digests_and_the_versions_built_from_them_are_added(sent: Path, chec
 
 def test_a_dry_run_and_a_name_limit_what_is_written(sent: Path, checkout: Path) -> None:
     dry = accept(sent, checkout, "--dry-run")
-    assert "would add: 2 to raw.lock.json" in dry.stdout
+    assert "would add: 1 to raw.lock.json" in dry.stdout
     assert contents(checkout) == ({}, {})
-    assert "added: 1 to raw.lock.json" in accept(sent, checkout, "cedr").stdout
-    lock, ledger = contents(checkout)
-    assert (list(lock), ledger) == (["cedr/main.zip"], {})
+    assert "added: 0 to raw.lock.json, 0 to ledger.json" in accept(sent, checkout, "cedr").stdout
+    assert contents(checkout) == ({}, {})
 
 
 @pytest.mark.parametrize("where", ["raw.lock.json", "ledger.json"])
@@ -120,9 +126,102 @@ def test_a_version_that_cannot_be_built_again_stays_out_of_the_ledger(
     changes: dict[str, Any] = {"recipe": {"recipe_sha256": "0" * 64}, "unknown digest": {"lock": {}}}
     words = {"recipe": "another state of the recipe", "unknown digest": f"{NAME} has no known digest: pin sha256 "}
     process = accept(altered(sent, tmp_path, **changes[change]), checkout)
-    assert "alpacafarm-reranking@2.0.0: not for the ledger: " in process.stdout
+    assert "alpacafarm-reranking@2.0.0: n" in process.stdout
     assert words[change] in process.stdout
     assert contents(checkout)[1] == {}
+
+
+# Reports that say what no build says. Each is forged in one place, or consistently in several.
+ZEROS = "0" * 64
+
+
+def forged(entry: DatasetReport) -> dict[str, tuple[DatasetReport, str]]:
+    """A forged entry by what is forged, each with the words of the refusal."""
+    assert entry.ledger is not None
+    ledger, [file], [table, *others] = entry.ledger, entry.files, entry.ledger.tables
+    other_table = replace(table, content_sha256=ZEROS)
+    return {
+        "no files": (replace(entry, files=()), "names 0 raw files, and the version needs 1"),
+        "one file more": (replace(entry, files=(file, replace(file, name="x/y"))), "names 2 raw files"),
+        "a file twice": (replace(entry, files=(file, file)), "names 2 raw files"),
+        "a path upward": (replace(entry, files=(replace(file, name="../../ledger.json"),)), "see ../../ledger.json"),
+        "a file that was not there": (replace(entry, files=(replace(file, sha256=None),)), "was not there"),
+        "failed": (replace(entry, state="failed"), "it was not built: failed"),
+        "a sample": (replace(entry, sample=True), "a sample"),
+        "a part": (replace(entry, partial=True), "is a part, and has a ledger entry"),
+        "another source": (replace(entry, source="rubq"), "the report takes it from rubq"),
+        "no such version": (replace(entry, version="9.9.9"), "does not have the version"),
+        "the hash of the rows": (replace(entry, content_sha256=ZEROS), "has two content hashes"),
+        "the hash in the ledger": (replace(entry, ledger=replace(ledger, content_sha256=ZEROS)), "has two content hashes"),
+        "both hashes": (
+            replace(entry, content_sha256=ZEROS, ledger=replace(ledger, content_sha256=ZEROS)), "not that of its tables",
+        ),
+        "the hash of a table": (replace(entry, ledger=replace(ledger, tables=(other_table, *others))), "not that of its tables"),
+        "a table twice": (replace(entry, ledger=replace(ledger, tables=(table, *ledger.tables))), "two tables of one name"),
+        "the number of rows": (
+            replace(entry, ledger=replace(ledger, tables=(replace(table, rows=table.rows + 1), *others))), "two numbers of rows",
+        ),
+        "the raw files": (replace(entry, ledger=replace(ledger, raw={})), "differ from those of its ledger entry"),
+        "a raw digest": (
+            replace(entry, ledger=replace(ledger, raw=dict.fromkeys(ledger.raw, ZEROS))), "differ from those of its ledger entry",
+        ),
+        "a lock digest": (replace(entry, lock={NAME: LockEntry(ZEROS, entry.lock[NAME].bytes)}), "two digests or sizes"),
+        "a lock size": (replace(entry, lock={NAME: LockEntry(entry.lock[NAME].sha256, 1)}), "two digests or sizes"),
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def forgeries(sent: Path) -> dict[str, tuple[DatasetReport, str]]:
+    return forged(typed_report(sent).datasets[0])
+
+
+@pytest.mark.parametrize("what", [
+    "no files", "one file more", "a file twice", "a path upward", "a file that was not there", "failed", "a sample", "a part",
+    "another source", "no such version", "the hash of the rows", "the hash in the ledger", "both hashes", "the hash of a table",
+    "a table twice", "the number of rows", "the raw files", "a raw digest", "a lock digest", "a lock size",
+])  # fmt: skip
+def test_nothing_of_a_forged_report_is_taken(
+    what: str,
+    forgeries: dict[str, tuple[DatasetReport, str]],
+    sent: Path,
+    checkout: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    entry, words = forgeries[what]
+    path = tmp_path / "forged.json"
+    path.write_bytes(records.encode(replace(typed_report(sent), datasets=(entry,))))
+    files = ["--lock", str(checkout / "raw.lock.json"), "--ledger", str(checkout / "ledger.json")]
+    monkeypatch.setattr(sys, "argv", ["accept", str(path), *files])
+    try:
+        command.main()
+        said = capsys.readouterr().out
+    except ReleaseError as error:
+        said = str(error)
+    assert words in said
+    assert contents(checkout) == ({}, {})
+    assert len(forgeries) == 20
+
+
+def test_a_report_is_taken_only_after_a_build_with_the_same_rows(sent: Path, checkout: Path, tmp_path: Path) -> None:
+    """The rows of the report are those of the golden file; a raw file with a record less gives others."""
+    raw = tmp_path / "raw" / NAME
+    raw.parent.mkdir(parents=True)
+    golden = (ROOT / "tests" / "golden" / "alpacafarm" / "raw" / "alpaca_human_preference.json").read_bytes()
+    raw.write_bytes(golden)
+    rebuild = ("alpacafarm", "--rebuild", "--raw-dir", str(tmp_path / "raw"), "--cache", str(tmp_path / "cache"))
+    raw.write_bytes(golden + b"\n")
+    process = accept(sent, checkout, *rebuild)
+    assert (process.returncode, contents(checkout)) == (1, ({}, {}))
+    assert "built from other raw files here" in process.stderr
+    raw.unlink()
+    assert accept(sent, checkout, *rebuild).returncode == 3, "the raw file is missing"
+    assert contents(checkout) == ({}, {})
+    raw.write_bytes(golden)
+    process = accept(sent, checkout, *rebuild)
+    assert process.returncode == 0, process.stderr
+    assert list(contents(checkout)[1]) == ["alpacafarm-reranking"]
 
 
 def test_only_raw_files_that_the_catalogue_does_not_pin_enter_the_lock_file(
