@@ -101,9 +101,10 @@ def parser() -> argparse.ArgumentParser:
         "--jobs", type=command.positive_int, default=1, metavar="N", help="build N sources in parallel (default: 1)"
     )
     arguments.add_argument("--push", metavar="ORG", help="publish each release to this organisation of the Hub")
-    arguments.add_argument(
+    command.add_output(
+        arguments,
         "--report",
-        type=Path,
+        "report",
         metavar="FILE",
         help="where the build report is written (several datasets: DIR/build-report.json)",
     )

@@ -199,7 +199,9 @@ def parser() -> argparse.ArgumentParser:
         help="exit with 1 on this: warning, error, compromised, KIND or KIND:SHARE (split_leak:0.1%%); repeatable, or joined "
         "by commas; default: error,compromised. Errors in the rows exit with 4 in any case",
     )
-    arguments.add_argument("--html", type=Path, metavar="FILE", help="write a report to read in a browser, one file")
+    command.add_output(
+        arguments, "--html", "page", metavar="FILE", help="write a report to read in a browser, one file"
+    )
     command.add_findings_option(arguments)
     arguments.add_argument("--json", action="store_true", help="one JSON object per dataset on stdout, for programs")
     arguments.add_argument(

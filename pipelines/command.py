@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from builders.errors import DatasetError, UsageError, error_line
 from pipelines.process import interrupts
+from pipelines.process.files import protect
 from pipelines.process.safe_text import SafeOutput, safe_text
 from pipelines.process.terminal import color_words, configure_logging, discard_output, has_colors
 
@@ -62,6 +63,47 @@ def add_releases_option(arguments: argparse.ArgumentParser, name: str = "--relea
     )
 
 
+def add_output(arguments: argparse.ArgumentParser, option: str, kind: str, **details: Any) -> None:
+    """Add an option that names a file or folder to write. kind: a key of `pipelines.process.outputs.KINDS`."""
+    added = arguments.add_argument(option, type=Path, **details)
+    outputs = arguments.get_default("outputs")
+    if outputs is None:
+        outputs = {}
+        arguments.set_defaults(outputs=outputs)
+        arguments.add_argument(
+            "--overwrite", action="store_true", help="replace an output that this program did not write, never an input"
+        )
+    outputs[added.dest] = (option, kind)
+
+
+def claim_outputs(options: argparse.Namespace) -> None:
+    """Compare the outputs that the command line names with each other and with all else that it names.
+
+    Whatever else is named and exists is protected until the process ends, even where an output leads to it only later.
+
+    Raises UsageError where something would be lost; see `pipelines.process.outputs.claim`.
+    """
+    protect(())
+    named = vars(options).get("outputs") or {}
+    if all(vars(options)[dest] is None for dest in named):
+        return
+    from pipelines.process.outputs import KINDS, Output, claim, existing
+    from pipelines.raw.pins import LOCK_FILE
+    from pipelines.release.ledger import LEDGER
+
+    outputs = [
+        Output(option, vars(options)[dest], KINDS[kind])
+        for dest, (option, kind) in named.items()
+        if vars(options)[dest] is not None
+    ]
+    values = [value for dest, value in vars(options).items() if dest not in {*named, "outputs"}]
+    flat = [item for value in values for item in (value if isinstance(value, list | tuple) else [value])]
+    names = [str(item) for item in flat if isinstance(item, str | Path)]
+    inputs = [path for name in (*names, LOCK_FILE, LEDGER) for path in existing(str(name))]
+    claim(outputs, inputs, overwrite=options.overwrite)
+    protect(path for path in inputs if path.is_file())
+
+
 def add_raw_options(arguments: argparse.ArgumentParser) -> None:
     """Add the options that say where raw files are."""
     arguments.add_argument("--raw-dir", type=Path, metavar="DIR", help="local raw files: DIR/<source>/<file>")
@@ -73,7 +115,7 @@ def add_raw_options(arguments: argparse.ArgumentParser) -> None:
 
 def add_attest_options(arguments: argparse.ArgumentParser, what: str) -> None:
     """Add the options for a statement. what: what it says, for --help."""
-    arguments.add_argument("--attest", type=Path, metavar="FILE", help=f"write an in-toto statement of {what}")
+    add_output(arguments, "--attest", "statement", metavar="FILE", help=f"write an in-toto statement of {what}")
     arguments.add_argument("--sign", type=Path, metavar="KEY", help="sign the statement with this private key (PEM)")
     arguments.add_argument("--by", default="", metavar="NAME", help="who says so, in the statement: a public name")
 
@@ -114,9 +156,10 @@ def write_statement(path: Path, statement: dict[str, Any], signer: Signer | None
 
 def add_findings_option(arguments: argparse.ArgumentParser) -> None:
     """Add the option that says where the rows of findings are written."""
-    arguments.add_argument(
+    add_output(
+        arguments,
         "--findings",
-        type=Path,
+        "findings",
         metavar="DIR",
         help="write all rows of every finding, and the rows that make them findings, as Parquet below this folder",
     )
@@ -164,11 +207,14 @@ def parse(
     """The command line; options and names may come in any order: `build a --output o b`. --quiet and --verbose take effect.
 
     check: exits with a usage error where options do not fit together.
+
+    Raises UsageError where an output would replace an input, or what this program did not write.
     """
     options = arguments.parse_intermixed_args()
     configure_logging(int(options.verbose) - int(options.quiet))
     if check:
         check(arguments, options)
+    claim_outputs(options)
     return options
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,7 +131,7 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
         lines.append(f"{options.html}: a page to read in a browser")
     if options.clean:
         files = [file for file, _ in scan.corpus.files]
-        clean = write_clean(files, rows_to_drop(scan), options.clean, jobs=options.jobs)
+        clean = write_clean(files, rows_to_drop(scan), options.clean, jobs=options.jobs, overwrite=options.overwrite)
         lines += pages.clean_page(clean, options.clean)
     return lines
 
@@ -166,7 +167,7 @@ def parser() -> argparse.ArgumentParser:
 def _index_parser() -> argparse.ArgumentParser:
     arguments = command.parser("contamination index", "Write an index of the texts of benchmarks.", INDEX_EXAMPLES)
     _add_names(arguments)
-    arguments.add_argument("--output", type=Path, required=True, metavar="FILE", help="the index to write")
+    command.add_output(arguments, "--output", "index", required=True, metavar="FILE", help="the index to write")
     arguments.add_argument(
         "--splits",
         type=command.split_names,
@@ -201,10 +202,11 @@ def _scan_parser() -> argparse.ArgumentParser:
     add("--engine", choices=["local", "ray"], default="local", help="processes of this machine (the default), or Ray")
     add("--jobs", type=command.positive_int, default=1, metavar="N", help="processes (1, which uses all cores)")
     add("--address", metavar="HOST:PORT", help="of a Ray cluster that is there; without it, Ray runs on this machine")
-    add("--matches", type=Path, metavar="FILE", help="write every match, as Parquet")
-    add("--flag", type=Path, metavar="FILE", help="write the rows of the benchmarks that were found, as Parquet")
-    add("--clean", type=Path, metavar="DIR", help="write the corpus without the rows that have a match")
-    add("--html", type=Path, metavar="FILE", help="write a page to read in a browser, texts side by side")
+    output = partial(command.add_output, arguments)
+    output("--matches", "matches", metavar="FILE", help="write every match, as Parquet")
+    output("--flag", "flags", metavar="FILE", help="write the rows of the benchmarks that were found, as Parquet")
+    output("--clean", "clean", metavar="DIR", help="write the corpus without the rows that have a match")
+    output("--html", "page", metavar="FILE", help="write a page to read in a browser, texts side by side")
     add("--json", action="store_true", help="one JSON object per dataset, split and column on stdout, for programs")
     add(
         "--fail-on",
@@ -231,7 +233,7 @@ def _map_parser() -> argparse.ArgumentParser:
     about = "Find the texts that datasets share with each other, in all of their splits."
     arguments = command.parser("contamination map", about, MAP_EXAMPLES)
     _add_names(arguments)
-    arguments.add_argument("--output", type=Path, metavar="FILE", help="write it as JSON too")
+    command.add_output(arguments, "--output", "map", metavar="FILE", help="write it as JSON too")
     arguments.add_argument("--cache", type=Path, metavar="DIR", help="where scratch files are (the user's cache)")
     arguments.add_argument("--json", action="store_true", help="JSON on stdout, for programs")
     return arguments

@@ -26,16 +26,15 @@ releases and options give the same bytes."""
 def main() -> int:
     """Export what the command line names; returns 0."""
     options = command.parse(parser())
-    from pipelines.exporting.export import export_page, refuse_other_folder, write_export
+    from pipelines.exporting.export import export_page, write_export
     from pipelines.exporting.sets import find_releases, select_sets
     from pipelines.exporting.trainers import find_trainer, make_choices
     from pipelines.process.stages import show_stages
 
     choices = make_choices(find_trainer(options.trainer), options.negatives, options.positives, options.prefixes)
-    refuse_other_folder(options.to)
     sets = select_sets(find_releases(options.names, options.releases), options.configs)
     with show_stages("export"):
-        export = write_export(sets, options.to, choices)
+        export = write_export(sets, options.to, choices, overwrite=options.overwrite)
     if options.json:
         command.print_json({"export": str(export.folder), **export.record})
     else:
@@ -53,8 +52,13 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument(
         "--as", dest="trainer", required=True, choices=_trainers(), help="the trainer whose format is written"
     )
-    arguments.add_argument(
-        "--to", type=Path, required=True, metavar="DIR", help="the folder to write: new, empty, or an older export"
+    command.add_output(
+        arguments,
+        "--to",
+        "export",
+        required=True,
+        metavar="DIR",
+        help="the folder to write: new, empty, or an older export",
     )
     arguments.add_argument(
         "--configs", type=_config_names, metavar="NAMES", help="only these sets, joined by commas (default: all)"

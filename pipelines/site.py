@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines import command
@@ -22,11 +21,13 @@ def main() -> int:
     """Write a site of the releases that the command line names; returns 1 where one of them is damaged, else 0."""
     options = command.parse(parser())
     from pipelines.catalogue_site.release_data import find_datasets
-    from pipelines.catalogue_site.site import refuse_other_folder, write_site
+    from pipelines.catalogue_site.site import write_site
 
-    refuse_other_folder(options.output)
     summary = write_site(
-        find_datasets(options.names, options.releases), options.output, rights=options.i_have_the_rights
+        find_datasets(options.names, options.releases),
+        options.output,
+        rights=options.i_have_the_rights,
+        overwrite=options.overwrite,
     )
     if options.json:
         releases = [{"release": name, "state": state} for name, state in summary.releases]
@@ -43,8 +44,13 @@ def parser() -> argparse.ArgumentParser:
     )
     arguments.add_argument("names", nargs="*", metavar="NAME", help=f"{command.NAMES} (default: all)")
     command.add_releases_option(arguments)
-    arguments.add_argument(
-        "--output", type=Path, required=True, metavar="DIR", help="the folder of the site: new, empty, or an older site"
+    command.add_output(
+        arguments,
+        "--output",
+        "site",
+        required=True,
+        metavar="DIR",
+        help="the folder of the site: new, empty, or an older site",
     )
     arguments.add_argument(
         "--i-have-the-rights",

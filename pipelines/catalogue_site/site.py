@@ -7,11 +7,11 @@ from pathlib import Path
 
 import orjson
 
-from builders.errors import UsageError
 from pipelines.catalogue_site.lists import changed_figures, compare_versions
 from pipelines.catalogue_site.pages import built_mark, copy_assets, write_changes_page, write_index, write_version_pages
 from pipelines.catalogue_site.release_data import ReleaseData, SiteDataset, write_release_data
 from pipelines.process.files import locked
+from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.release.staging import staged_folder
 
 MARKER = "site.json"  # a folder that has it is a site, and holds what it lists
@@ -28,17 +28,18 @@ class SiteSummary:
     releases: tuple[tuple[str, str], ...]
 
 
-def write_site(datasets: Sequence[SiteDataset], output: Path, *, rights: bool) -> SiteSummary:
+def write_site(datasets: Sequence[SiteDataset], output: Path, *, rights: bool, overwrite: bool = False) -> SiteSummary:
     """Write the site of some datasets into a folder, which is new, empty, or an older site.
 
-    rights: show the texts of sources whose licence forbids derivatives too.
+    rights: show the texts of sources whose licence forbids derivatives too. overwrite: the folder may hold other files, which are
+    then gone.
 
     Raises UsageError for a folder that holds anything else, ReleaseError for a release that cannot be read and for a full disk.
     """
     output = output.absolute()
     output.parent.mkdir(parents=True, exist_ok=True)
     with locked(output.parent / f".{output.name}.lock", output.name, remove=True):
-        refuse_other_folder(output)
+        claim([Output("--output", output, KINDS["site"])], overwrite=overwrite)
         with staged_folder(output, "the site", marker=MARKER) as site_dir:
             written = [(dataset.definition, _write_dataset(dataset, site_dir, rights=rights)) for dataset in datasets]
             copy_assets(site_dir / "assets")
@@ -47,25 +48,6 @@ def write_site(datasets: Sequence[SiteDataset], output: Path, *, rights: bool) -
             _write_marker(site_dir, releases)
     states = tuple((data.release.manifest.name, data.verdict["state"]) for data in releases)
     return SiteSummary(output / "index.html", states)
-
-
-def refuse_other_folder(output: Path) -> None:
-    """Raise UsageError where a folder holds anything but a site of this command: it would be deleted."""
-    todo = "choose another --output, or remove the folder yourself"
-    if output.exists() and not output.is_dir():
-        raise UsageError("the output is not a folder", where=str(output), todo=todo)
-    names = {path.name for path in output.iterdir()} if output.is_dir() else set()
-    if not names:
-        return
-    try:
-        marker = orjson.loads((output / MARKER).read_bytes())
-        ours = set(marker["files"]) if marker["generator"] == GENERATOR else set()
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError):
-        ours = set()
-    if other := sorted(names - ours):
-        shown = ", ".join(other[:5]) + (", ..." if len(other) > 5 else "")
-        what = "the output folder holds other files, which a new site would replace"
-        raise UsageError(what, where=str(output), found=shown, expected="a new or empty folder, or a site", todo=todo)
 
 
 def _write_dataset(dataset: SiteDataset, site_dir: Path, *, rights: bool) -> list[ReleaseData]:
@@ -98,7 +80,9 @@ def _write_changes(
 def _write_marker(site_dir: Path, releases: Sequence[ReleaseData]) -> None:
     marker = {
         "generator": GENERATOR,
-        "files": sorted([*(path.name for path in site_dir.iterdir()), MARKER]),
+        "files": sorted(
+            [*(path.relative_to(site_dir).as_posix() for path in site_dir.rglob("*") if path.is_file()), MARKER]
+        ),
         "releases": {data.release.manifest.name: data.release.manifest.content_sha256 for data in releases},
     }
     (site_dir / MARKER).write_bytes(orjson.dumps(marker, option=orjson.OPT_INDENT_2) + b"\n")

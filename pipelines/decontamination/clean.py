@@ -22,6 +22,7 @@ from pipelines.checking.data_files import DataFile, open_output
 from pipelines.checking.rows import in_batches, open_parquet, read_header, read_lines, read_records
 from pipelines.process import workers
 from pipelines.process.files import locked
+from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.process.stages import BYTES, stage
 from pipelines.release.folder import write_json
 from pipelines.release.staging import staged_folder
@@ -53,16 +54,20 @@ class CleanCorpus:
     dropped: dict[str, int]
 
 
-def write_clean(files: Sequence[DataFile], drop: pl.DataFrame, target: Path, *, jobs: int = 1) -> CleanCorpus:
+def write_clean(
+    files: Sequence[DataFile], drop: pl.DataFrame, target: Path, *, jobs: int = 1, overwrite: bool = False
+) -> CleanCorpus:
     """Write the files of a corpus into a folder, without some rows, and removed.json, which counts them by reason.
 
     drop: the columns of DROP_SCHEMA; a row may occur several times. target: does not exist, or is a clean copy, which
-    is replaced once the new one is complete. jobs: how many files are written at a time.
+    is replaced once the new one is complete. jobs: how many files are written at a time. overwrite: the target may hold other
+    files, which are then gone.
 
     Raises UsageError where the target is in the corpus, is a folder with other content, or cannot hold two files of one
     name; SourceError for a file that cannot be read; ReleaseError for a disk that is full.
     """
     check_target(files, target)
+    claim([Output("--clean", target, KINDS["clean"])], overwrite=overwrite)
     rows = {file: group["row"].unique().sort().to_numpy() for (file,), group in drop.group_by("file")}
     nothing = np.array([], dtype="i8")
     work = [(file, rows.get(file.name, nothing)) for file in files]
@@ -101,10 +106,6 @@ def check_target(files: Sequence[DataFile], target: Path) -> None:
         )
     if REPORT in names:
         raise UsageError(f"a file of the corpus is called {REPORT!r}", where=str(target), todo="rename it")
-    if target.exists() and not (target.is_dir() and ((target / REPORT).is_file() or not any(target.iterdir()))):
-        found = "a folder with other files" if target.is_dir() else "a file"
-        todo = "name a folder that does not exist"
-        raise UsageError("the folder for the clean corpus is in use", where=str(target), found=found, todo=todo)
 
 
 def _killed_too_often(work: _FileWork, attempts: int, found: str) -> DatasetError:

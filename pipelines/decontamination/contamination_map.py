@@ -20,6 +20,7 @@ from pipelines.decontamination.indexing import IndexedDataset, index_tables, tab
 from pipelines.decontamination.matching import KINDS, THRESHOLD
 from pipelines.decontamination.scans import TABLE, open_scan
 from pipelines.process.files import write_atomically
+from pipelines.process.outputs import SCHEMA
 from pipelines.process.tables import WIDTH, table, wrap
 
 
@@ -77,7 +78,8 @@ def _entry(key: tuple[str, ...], rows: dict[str, set[str]]) -> dict[str, Any]:
 
 def write_map(found: dict[str, Any], path: Path) -> None:
     """Write a map as JSON."""
-    write_atomically(path, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    marked = {"$schema": f"{SCHEMA}contamination-map"} | found
+    write_atomically(path, json.dumps(marked, ensure_ascii=False, indent=1) + "\n")
 
 
 def map_page(found: dict[str, Any], *, width: int | None) -> list[str]:

@@ -34,6 +34,7 @@ from pipelines.decontamination.matching import (
 )
 from pipelines.process import installation
 from pipelines.process.files import file_sha256, replacing
+from pipelines.process.outputs import MARK
 
 SHORT_SCHEMA = pl.Schema({"group": pl.Int64, "rows": pl.Int64})
 
@@ -319,13 +320,14 @@ def write_matches(scan: Scan, path: Path) -> None:
         matches = (result.matches.to_arrow(compat_level=pl.CompatLevel.oldest()) for result in scan.results())
         for group in in_groups((table.cast(SCHEMA) for table in matches), GROUP_ROWS):
             writer.write_table(group, row_group_size=GROUP_ROWS)
+        writer.add_key_value_metadata({MARK: "matches"})
 
 
 def write_flags(scan: Scan, path: Path) -> None:
     """Write the rows of the index that were found as Parquet; see flagged_rows."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:
-        flagged_rows(scan).write_parquet(part, compression="zstd", row_group_size=GROUP_ROWS)
+        flagged_rows(scan).write_parquet(part, compression="zstd", row_group_size=GROUP_ROWS, metadata={MARK: "flags"})
 
 
 def rows_to_drop(scan: Scan) -> pl.DataFrame:

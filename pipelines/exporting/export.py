@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import orjson
 
-from builders.errors import ReleaseError, UsageError
+from builders.errors import ReleaseError
 from cards.markdown import code, number
-from pipelines.exporting.sets import GENERATOR, RECORD, Choices, ExportedSet, TrainingSet, describe_export, share
+from pipelines.exporting.sets import RECORD, Choices, ExportedSet, TrainingSet, describe_export, share
 from pipelines.exporting.trainers import TRAINING, find_trainer
 from pipelines.process.files import locked
+from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.process.tables import WIDTH, table, wrap
-from pipelines.release.folder import CARD, MANIFEST, write_json
+from pipelines.release.folder import CARD, write_json
 from pipelines.release.staging import staged_folder
 
 HERE = Path(__file__).parent
@@ -52,17 +52,20 @@ class Export:
     record: dict[str, Any]
 
 
-def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices) -> Export:
+def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices, *, overwrite: bool = False) -> Export:
     """Write sets in the format of a trainer into a folder, which is new, empty, or an older export.
+
+    overwrite: the folder may hold other files, which are then gone.
 
     Raises UsageError for a folder that holds anything else, ReleaseError for a release that is damaged or has no row for this
     trainer, and for a full disk.
     """
     target, trainer = target.absolute(), find_trainer(choices.trainer)
-    refuse_other_folder(target)
+    output = Output("--to", target, KINDS["export"])
+    claim([output], overwrite=overwrite)
     target.parent.mkdir(parents=True, exist_ok=True)
     with locked(target.parent / f".{target.name}.lock", target.name, remove=True):
-        refuse_other_folder(target)
+        claim([output], overwrite=overwrite)
         with staged_folder(target, "the export", marker=RECORD) as folder:
             written = trainer.write(sets, folder, choices)
             if not any(exported.tally.rows for exported in written):
@@ -77,34 +80,6 @@ def write_export(sets: Sequence[TrainingSet], target: Path, choices: Choices) ->
             record = describe_export(folder, choices, releases, written)
             write_json(folder / RECORD, record)
     return Export(target, tuple(written), record)
-
-
-def refuse_other_folder(target: Path) -> None:
-    """Raise UsageError where a folder holds anything but an export, which would be deleted, or is part of a release."""
-    todo = "choose another --to, or remove the folder yourself"
-    if target.exists() and not target.is_dir():
-        raise UsageError("the target is not a folder", where=str(target), todo=todo)
-    inside = [parent for parent in target.absolute().parents if (parent / MANIFEST).is_file()]
-    if inside:
-        raise UsageError("the target is inside a release", where=str(inside[0]), todo="choose another --to")
-    names = {path.name for path in target.iterdir()} if target.is_dir() else set()
-    if other := sorted(names - _own_names(target)):
-        shown = ", ".join(other[:5]) + (", ..." if len(other) > 5 else "")
-        what = "the target holds other files, which an export would replace"
-        expected = "a new or empty folder, or an export"
-        raise UsageError(what, where=str(target), found=shown, expected=expected, todo=todo)
-
-
-def _own_names(target: Path) -> set[str]:
-    """The names that the export in a folder consists of; empty where there is none."""
-    try:
-        record = orjson.loads((target / RECORD).read_bytes())
-        files = [str(file["path"]) for file in record["files"]] if record["generator"] == GENERATOR else []
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError):
-        return set()
-    names = {path.partition("/")[0] for path in files}
-    others = {path.relative_to(target).as_posix() for name in names for path in (target / name).rglob("*")}
-    return {RECORD, *names} if others <= set(files) else {RECORD}
 
 
 def export_page(export: Export, *, width: int | None) -> list[str]:

@@ -5,13 +5,35 @@ import logging
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from builders.errors import UsageError
+
+_protected: set[Path] = set()  # the inputs of the command
+
 logger = logging.getLogger(__name__)
+
+
+def protect(paths: Iterable[Path]) -> None:
+    """From now on, `replacing` replaces none of these files, and others than an earlier call named."""
+    _protected.clear()
+    _protected.update(paths)
+
+
+def refuse_protected(path: Path) -> None:
+    """Raise UsageError where a path leads to a protected file, by whatever name, or is a folder with one."""
+    if not path.exists():
+        return
+    for kept in _protected:
+        if kept.exists() and (kept.samefile(path) or path.resolve() in kept.resolve().parents):
+            todo = "name another output; this one is as it was"
+            raise UsageError(
+                "an output has become an input of this command", where=str(path), found=str(kept), todo=todo
+            )
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -33,11 +55,12 @@ def file_sha256(path: Path) -> str:
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary file beside a file, for writing; it replaces the file at the end, unless an error ends the block.
 
-    Raises OSError with the path; the old file, if any, is then unchanged.
+    Raises OSError with the path, UsageError where the file is protected; the old file, if any, is then unchanged.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     try:
         yield temporary
+        refuse_protected(path)
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)

@@ -32,7 +32,7 @@ import polars as pl
 from builders.errors import ReleaseError
 from cards.manifest import Identity
 from pipelines.process import installation
-from pipelines.process.files import locked
+from pipelines.process.files import locked, refuse_protected
 from pipelines.process.resumable import discard, identity_digest, resumable_folder
 from pipelines.process.stages import stage
 from pipelines.release import fingerprint
@@ -68,6 +68,7 @@ def staged_folder(final: Path, what: str, *, marker: str) -> Iterator[Path]:
         yield new
         with stage("moving into place"):
             _sync(new)
+            refuse_protected(final)
             _replace(final, new)
     except (OSError, pl.exceptions.ComputeError) as error:
         raise _disk_error(final, what, error) or error from error

@@ -127,7 +127,7 @@ def test_parallel_jobs_give_the_same_result(tmp_path: Path, names: tuple[str, ..
             ["no release to score", "embedding-datasets build terra-pairclassification@1.0.0", "--output"],
         ),
         (["site"], 2, ["--output"]),
-        (["site", "rubq", "--output", "tests"], 2, ["holds other files", "tests", "a site"]),
+        (["site", "rubq", "--output", "tests"], 2, ["a release is in the folder", "tests", "--output"]),
         (["publish", "rubq", "--org", "org", "--repo-name", "x"], 2, ["--repo-name is for one dataset"]),
         (["publish", "rubq", "--org", "org", "--attestation", "x"], 2, ["--attestation is for one release"]),
     ],

@@ -161,7 +161,7 @@ def test_a_file_that_was_added_to_a_site_is_not_deleted(site: Path, releases: Pa
 
 
 def test_the_folder_of_the_releases_is_never_replaced(releases: Path) -> None:
-    with pytest.raises(UsageError, match="holds other files"):
+    with pytest.raises(UsageError, match="a release is in the folder"):
         build_site(releases, releases, "cedr")
 
 

@@ -156,10 +156,10 @@ def test_a_file_a_release_and_the_folder_of_releases_are_refused(tmp_path: Path)
     (tmp_path / "file").touch()
     before = tree(tmp_path)
     for target, problem in (
-        (tmp_path / "file", "not a folder"),
-        (release_dir, "holds other files"),
+        (tmp_path / "file", "expected: a folder"),
+        (release_dir, "a release is in the folder"),
         (release_dir / "export", "inside a release"),
-        (tmp_path / "releases", "holds other files"),
+        (tmp_path / "releases", "a release is in the folder"),
     ):
         with pytest.raises(UsageError, match=problem):
             export([release_dir], target, CHOICES["medi"])
