@@ -96,7 +96,7 @@ def _scan(options: argparse.Namespace) -> int:
     with show_stages("scan"):
         corpus = open_corpus(options.corpus, options.text, releases=options.releases, cache=cache)
         if options.clean:
-            check_target([file for file, _ in corpus.files], options.clean)
+            check_target([*(file for file, _ in corpus.files), *corpus.empty], options.clean)
         datasets = available_releases(tables, options.releases)
         datasets += find_datasets(options.benchmark, options.releases, command.foreign_options(options))
         scans = cache / "scans"
@@ -130,8 +130,9 @@ def _write(scan: Scan, summaries: list[TableSummary], options: argparse.Namespac
         pages.write(options.html, scan, summaries)
         lines.append(f"{options.html}: a page to read in a browser")
     if options.clean:
-        files = [file for file, _ in scan.corpus.files]
-        clean = write_clean(files, rows_to_drop(scan), options.clean, jobs=options.jobs, overwrite=options.overwrite)
+        files = [*(file for file, _ in scan.corpus.files), *scan.corpus.empty]
+        drop, overwrite = rows_to_drop(scan), options.overwrite
+        clean = write_clean(files, drop, options.clean, scanned=scan.files, jobs=options.jobs, overwrite=overwrite)
         lines += pages.clean_page(clean, options.clean)
     return lines
 

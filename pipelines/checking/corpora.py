@@ -140,11 +140,15 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus: its files with their layouts, in order, its partitions, and the files that were skipped."""
+    """A corpus: its files with their layouts, in order, its partitions, and the files that were skipped.
+
+    empty: files without rows, which have no layout.
+    """
 
     files: tuple[tuple[DataFile, Layout], ...]
     partitions: tuple[Partition, ...]
     skipped: tuple[str, ...]
+    empty: tuple[DataFile, ...] = ()
 
     @property
     def size(self) -> int:
@@ -183,12 +187,14 @@ def open_corpus(
         raise SourceError(what, where=", ".join(names), found=_list_files(skipped), expected=READABLE)
     if skipped:
         logger.info("files skipped, not in a format of a corpus: %s", _list_files(skipped))
-    files: list[tuple[DataFile, Layout]] = []
+    files, empty = list[tuple[DataFile, Layout]](), list[DataFile]()
     partitions: list[Partition] = []
     with stage("dividing the corpus", total=sum(file.size for file in found.values()), unit=BYTES) as advance:
         for file in found.values():
             layout = infer_layout(file, columns)
-            if layout is not None:
+            if layout is None:
+                empty.append(file)
+            else:
                 files.append((file, layout))
                 partitions += cut_file(file, layout, partition_bytes)
             advance(file.size)
@@ -203,7 +209,7 @@ def open_corpus(
             what, where=", ".join(names), found=list_names(present), todo="name another column with --text"
         )
     numbered = tuple(replace(partition, number=number) for number, partition in enumerate(partitions))
-    return Corpus(tuple(files), numbered, tuple(skipped))
+    return Corpus(tuple(files), numbered, tuple(skipped), tuple(empty))
 
 
 def _list_name(name: str, releases: Path, hub: HubClient | None, cache: Path | None) -> Iterator[Listing]:

@@ -444,12 +444,31 @@ def _below(folder: Path) -> list[Path]:
 def _local_file(base: Path, path: Path, kind: Kind) -> DataFile | None:
     relative, root = path.relative_to(base).as_posix(), base if kind == "folder" else path
     try:
-        state = path.stat()
-        identity = f"{state.st_size}-{state.st_mtime_ns}"
-        return describe_file(path, path.as_posix(), relative, identity, root, is_named=kind == "file")
+        return describe_file(path, path.as_posix(), relative, _identity(path), root, is_named=kind == "file")
     except OSError as error:
         found, todo = error.strerror or str(error), "see that it exists and that you may read it"
         raise SourceError("cannot read the file", where=str(path), found=found, todo=todo) from error
+
+
+def _identity(path: Path) -> str:
+    state = path.stat()
+    return f"{state.st_size}-{state.st_mtime_ns}"
+
+
+def require_unchanged(file: DataFile) -> None:
+    """Raise SourceError for a local file that was changed, replaced or removed after it was listed."""
+    if "-" not in file.identity:  # of the Hub: its digest
+        return
+    found = _identity(file.path) if file.path.is_file() else "no file"
+    if found != file.identity:
+        raise file_changed(file, f"size and time of change {found}", file.identity)
+
+
+def file_changed(file: DataFile, found: str, expected: str) -> SourceError:
+    """The error for a file that has other bytes than before."""
+    todo = "run it again when nothing writes to the file; nothing was written of this run"
+    what = "the file was changed while it was read"
+    return SourceError(what, where=file.name, found=found, expected=expected, todo=todo)
 
 
 def _check_content(file: DataFile) -> None:

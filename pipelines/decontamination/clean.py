@@ -5,7 +5,7 @@ borders of its row groups. A file is written by one process, so the bytes do not
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from itertools import chain
@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.errors import DatasetError, UsageError
-from pipelines.checking.data_files import DataFile, open_output
+from pipelines.checking.data_files import DataFile, file_changed, open_output, require_unchanged
 from pipelines.checking.rows import in_batches, open_parquet, read_header, read_lines, read_records
 from pipelines.process import workers
-from pipelines.process.files import locked
+from pipelines.process.files import file_sha256, locked
 from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.process.stages import BYTES, stage
 from pipelines.release.folder import write_json
@@ -29,15 +29,27 @@ from pipelines.release.staging import staged_folder
 
 REPORT = "removed.json"
 DROP_SCHEMA = {"file": pl.String, "row": pl.Int64, "reason": pl.String}
-_FileWork = tuple[DataFile, Any]  # a file, and the numbers of its rows to drop, sorted
 GROUP_BYTES = 256 << 20  # a larger row group is written as several: one is held in memory
 
 
 @dataclass(frozen=True)
+class ScannedFile:
+    """What was read of a file of a corpus: the SHA-256 of its bytes, and its rows."""
+
+    sha256: str
+    rows: int
+
+
+# A file, the numbers of its rows to drop, sorted, and what was scanned of it.
+_FileWork = tuple[DataFile, Any, ScannedFile | None]
+
+
+@dataclass(frozen=True)
 class CleanFile:
-    """A file of a clean copy: its path in the copy, its rows before and after."""
+    """A file of a clean copy: its path in the copy, the SHA-256 of the file in the corpus, its rows before and after."""
 
     file: str
+    sha256: str
     rows: int
     kept: int
 
@@ -55,22 +67,31 @@ class CleanCorpus:
 
 
 def write_clean(
-    files: Sequence[DataFile], drop: pl.DataFrame, target: Path, *, jobs: int = 1, overwrite: bool = False
+    files: Sequence[DataFile],
+    drop: pl.DataFrame,
+    target: Path,
+    *,
+    scanned: Mapping[str, ScannedFile] | None = None,
+    jobs: int = 1,
+    overwrite: bool = False,
 ) -> CleanCorpus:
     """Write the files of a corpus into a folder, without some rows, and removed.json, which counts them by reason.
 
-    drop: the columns of DROP_SCHEMA; a row may occur several times. target: does not exist, or is a clean copy, which
+    drop: the columns of DROP_SCHEMA; a row may occur several times. scanned: what the numbers of rows are of, by the name of the
+    file; one that is absent had no rows; None where that is not known. target: does not exist, or is a clean copy, which
     is replaced once the new one is complete. jobs: how many files are written at a time. overwrite: the target may hold other
     files, which are then gone.
 
     Raises UsageError where the target is in the corpus, is a folder with other content, or cannot hold two files of one
-    name; SourceError for a file that cannot be read; ReleaseError for a disk that is full.
+    name; SourceError for a file that cannot be read, or is not the one that was scanned; ReleaseError for a disk that is full.
     """
     check_target(files, target)
     claim([Output("--clean", target, KINDS["clean"])], overwrite=overwrite)
     rows = {file: group["row"].unique().sort().to_numpy() for (file,), group in drop.group_by("file")}
     nothing = np.array([], dtype="i8")
-    work = [(file, rows.get(file.name, nothing)) for file in files]
+    none = ScannedFile("", 0)
+    known = {file.name: None if scanned is None else scanned.get(file.name, none) for file in files}
+    work = [(file, rows.get(file.name, nothing), known[file.name]) for file in files]
     with (
         locked(target.with_name(f".{target.name}.lock"), str(target), remove=True),
         staged_folder(target, "the clean corpus", marker=REPORT) as folder,
@@ -115,15 +136,25 @@ def _killed_too_often(work: _FileWork, attempts: int, found: str) -> DatasetErro
 
 
 def _copy(work: _FileWork, folder: Path) -> CleanFile:
-    """Write one file without some rows, whose numbers are sorted."""
-    file, drop = work
+    """Write one file without some rows, whose numbers are sorted.
+
+    Raises SourceError where the file is not the one that was scanned, before, after or while it was read.
+    """
+    file, drop, scanned = work
+    require_unchanged(file)
     path = folder / file.relative
     path.parent.mkdir(parents=True, exist_ok=True)
     if file.format == "Parquet":
         rows, kept = _copy_parquet(file, drop, path)
     else:
         rows, kept = _copy_text(file, drop, path)
-    return CleanFile(file.relative, rows, kept)
+    digest = file_sha256(file.path)
+    require_unchanged(file)
+    if scanned is not None and rows != scanned.rows:
+        raise file_changed(file, f"{rows:,} rows", f"{scanned.rows:,}")
+    if scanned is not None and digest != scanned.sha256 != "":
+        raise file_changed(file, f"sha256 {digest}", scanned.sha256)
+    return CleanFile(file.relative, digest, rows, kept)
 
 
 def _copy_text(file: DataFile, drop: Any, path: Path) -> tuple[int, int]:

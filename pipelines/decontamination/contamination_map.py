@@ -4,7 +4,6 @@ docs/contamination-map.md is written from the committed map of our own datasets 
 """
 
 import json
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from pipelines.decontamination.matching import KINDS, THRESHOLD
 from pipelines.decontamination.scans import TABLE, open_scan
 from pipelines.process.files import write_atomically
 from pipelines.process.outputs import SCHEMA
+from pipelines.process.resumable import scratch_folder
 from pipelines.process.tables import WIDTH, table, wrap
 
 
@@ -33,9 +33,7 @@ def make_map(datasets: Sequence[IndexedDataset], cache: Path) -> dict[str, Any]:
     """
     if len({(dataset.dataset, dataset.version) for dataset in datasets}) < 2:
         raise UsageError("a map needs two datasets", todo="name several, or a folder with releases")
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="map-", dir=cache) as scratch:
-        folder = Path(scratch)
+    with scratch_folder(cache, "map-") as folder:
         every = sorted({split for dataset in datasets for split in available_splits(dataset.task, dataset.frames)})
         index_tables(datasets, folder / "index", every)
         by_name: dict[str, tuple[str, ...]] = {}

@@ -1,6 +1,6 @@
 """Runs the partitions of a scan, on processes of this machine or a Ray cluster; keeps the result of each for a killed scan.
 
-    <base>/<digest>/000017.arrow    the result of partition 17, complete
+    <base>/<digest>/000017.arrow    the result of partition 17, complete: the SHA-256 of what follows, and Arrow's file format
     <base>/.<digest>.lock           held by the scan that writes them
 
 The digest is over all that the results follow from; see `scan_digest`. Another corpus, index or option has another
@@ -10,6 +10,8 @@ A result follows from its partition alone, is written once it is complete, and i
 so neither the engine nor the number of workers, nor which of them were killed, changes a byte.
 """
 
+import hashlib
+import io
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +32,8 @@ from pipelines.process import workers
 from pipelines.process.files import locked, replacing
 from pipelines.process.resumable import identity_digest, resumable_folder
 from pipelines.process.stages import BYTES, stage
+
+DIGEST = 32  # bytes of a SHA-256
 
 logger = logging.getLogger(__name__)
 
@@ -84,14 +88,18 @@ def result_path(folder: Path, partition: Partition) -> Path:
 
 def write_result(folder: Path, partition: Partition, result: pl.DataFrame) -> None:
     """Write a partition's result completely or not at all; the file is on disk before it has its name."""
+    buffer = io.BytesIO()
+    result.write_ipc(buffer, compression="zstd")
+    data = buffer.getbuffer()
     with replacing(result_path(folder, partition)) as temporary, temporary.open("wb") as file:
-        result.write_ipc(file, compression="zstd")
+        file.write(hashlib.sha256(data).digest())
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
 
 
 def unfinished(folder: Path, partitions: Sequence[Partition]) -> list[Partition]:
-    """The partitions without a result; one that cannot be read, after a crash of the machine, is removed."""
+    """The partitions without a result; one that is damaged, after a crash of the machine, is removed."""
     rest = [partition for partition in partitions if not _is_complete(result_path(folder, partition))]
     if len(rest) < len(partitions):
         logger.info("resuming: %d of %d partitions were scanned before", len(partitions) - len(rest), len(partitions))
@@ -101,18 +109,17 @@ def unfinished(folder: Path, partitions: Sequence[Partition]) -> list[Partition]
 def read_results(folder: Path, partitions: Iterable[Partition]) -> Iterator[pl.DataFrame]:
     """The results of partitions in their order."""
     for partition in partitions:
-        yield pl.read_ipc(result_path(folder, partition))
+        yield pl.read_ipc(result_path(folder, partition).read_bytes()[DIGEST:])
 
 
 def _is_complete(path: Path) -> bool:
-    try:
-        pl.read_ipc_schema(path)
-    except FileNotFoundError:
+    if not path.exists():
         return False
-    except (OSError, pl.exceptions.PolarsError):
-        path.unlink()
-        return False
-    return True
+    content = path.read_bytes()
+    if hashlib.sha256(memoryview(content)[DIGEST:]).digest() == content[:DIGEST]:
+        return True
+    path.unlink()
+    return False
 
 
 Work = Callable[[Partition], pl.DataFrame]

@@ -4,6 +4,7 @@ The matches stay in files, one for each partition, and are read again for every 
 the index: it only holds which of its rows were found.
 """
 
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,8 @@ import pyarrow.parquet as pq
 
 from builders.batches import map_in_order
 from pipelines.checking.corpora import Corpus, Partition, read_partition
-from pipelines.decontamination.clean import DROP_SCHEMA
+from pipelines.checking.data_files import require_unchanged
+from pipelines.decontamination.clean import DROP_SCHEMA, ScannedFile
 from pipelines.decontamination.engines import RAY, Engine, open_checkpoints, read_results, run_partitions, scan_digest
 from pipelines.decontamination.index_file import IndexTable, Lookup, in_groups, load_lookup, read_index_tables
 from pipelines.decontamination.indexing import IndexedDataset, StoredTexts, open_texts, write_texts
@@ -35,6 +37,7 @@ from pipelines.decontamination.matching import (
 from pipelines.process import installation
 from pipelines.process.files import file_sha256, replacing
 from pipelines.process.outputs import MARK
+from pipelines.process.resumable import scratch_folder
 
 SHORT_SCHEMA = pl.Schema({"group": pl.Int64, "rows": pl.Int64})
 
@@ -50,22 +53,27 @@ def scan_partition(
     """The matches of a partition, as a frame of one row for `read_scan`; an engine runs it through `functools.partial`.
 
     index: its file, which a process reads once. texts: the file of the available texts, which `write_texts` writes. threads: on
-    which the batches are searched, by default as many as polars has.
+    which the batches are searched, by default as many as polars has. The result of the first partition of a file has its digest.
 
-    Raises SourceError for a corpus or an index that cannot be read.
+    Raises SourceError for a corpus or an index that cannot be read, and for a file that is changed meanwhile.
     """
+    file = partition.file
+    require_unchanged(file)
     lookup, source = load_scan(index, texts)
     find = partial(find_matches, lookup, source=source, threshold=threshold)
     found = list(map_in_order(find, read_partition(partition), threads=threads or pl.thread_pool_size()))
     matches = pl.concat([pl.DataFrame(schema=MATCH_SCHEMA), *(batch.matches for batch in found)])
     short = pl.concat([pl.DataFrame(schema=SHORT_SCHEMA), *(batch.short for batch in found)])
     short = short.group_by("group").agg(pl.col("rows").sum()).sort("group")
+    digest = file_sha256(file.path) if partition.first_row == 0 else None
+    require_unchanged(file)
     return pl.DataFrame(
         {
             "matches": matches.to_struct().implode(),
             "short": short.to_struct().implode(),
             "rows": [sum(batch.rows for batch in found)],
             "texts": [sum(batch.texts for batch in found)],
+            "sha256": pl.Series([digest], dtype=pl.String),
         }
     )
 
@@ -129,6 +137,16 @@ class Scan:
         """What was found of each row of the index, and how much was read."""
         return _add_up(self)
 
+    @cached_property
+    def files(self) -> dict[str, ScannedFile]:
+        """What was read of each file, by its name; a file without rows is absent."""
+        read: dict[str, ScannedFile] = {}
+        for partition, result in zip(self.partitions, read_results(self.folder, self.partitions), strict=True):
+            before = read.get(partition.file.name, ScannedFile("", 0))
+            sha256, rows = result.select("sha256", "rows").row(0)
+            read[partition.file.name] = ScannedFile(before.sha256 or sha256, before.rows + rows)
+        return read
+
     def load(self) -> tuple[Lookup, StoredTexts | None]:
         """The index and its available texts, as the search in this process loaded them."""
         return load_scan(self.index, self.texts)
@@ -181,17 +199,32 @@ def open_scan(
         "code": installation.describe(),
     }
     checkpoints.mkdir(parents=True, exist_ok=True)
+    load_scan.cache_clear()  # a later scan may have other texts under the same name
     with (
-        tempfile.TemporaryDirectory(prefix=".texts-", dir=checkpoints.resolve()) as scratch,
+        _texts_file(checkpoints.resolve(), shared=engine.name == RAY) as scratch,
         open_checkpoints(checkpoints, scan_digest(corpus.partitions, options)) as folder,
     ):
-        texts = Path(scratch) / "texts.arrow" if any(available) else None
+        texts = scratch if any(available) else None
         if texts is not None:
             write_texts(tables, datasets, texts)
         threads = 1 if engine.name == RAY else None  # a task of Ray has one processor
         work = partial(scan_partition, index=index.resolve(), texts=texts, threshold=threshold, threads=threads)
         run_partitions(corpus.partitions, work, engine, folder)
         yield Scan(corpus, tables, available, threshold, folder, index.resolve(), texts)
+
+
+@contextmanager
+def _texts_file(folder: Path, *, shared: bool) -> Iterator[Path]:
+    """A file for the texts of benchmarks, which no killed scan leaves behind. shared: other machines read it too.
+
+    On Linux it has no name in the folder: it ends with this process, and others open it through /proc.
+    """
+    with scratch_folder(folder, ".texts-") as scratch:
+        if shared or not Path("/proc/self/fd").is_dir():
+            yield scratch / "texts.arrow"
+            return
+        with tempfile.TemporaryFile(dir=scratch) as file:
+            yield Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
 
 
 def _add_up(scan: Scan) -> Sums:

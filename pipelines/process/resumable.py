@@ -10,10 +10,13 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from filelock import FileLock, Timeout
 
 
 def identity_digest(inputs: Mapping[str, Any]) -> str:
@@ -59,6 +62,23 @@ def resumable_folder(folder: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # not empty, or removed already
             folder.rmdir()
+
+
+@contextmanager
+def scratch_folder(base: Path, prefix: str) -> Iterator[Path]:
+    """A folder below `base` for the time of the block. What killed commands left there under the prefix is removed first.
+
+    A command that uses such a folder holds the lock in it; a folder whose lock can be taken is left over.
+    """
+    base.mkdir(parents=True, exist_ok=True)
+    for lock in base.glob(f"{prefix}*/lock"):
+        with suppress(Timeout, OSError), FileLock(lock, timeout=0):
+            shutil.rmtree(lock.parent, ignore_errors=True)
+    with (
+        tempfile.TemporaryDirectory(prefix=prefix, dir=base, ignore_cleanup_errors=True) as scratch,
+        FileLock(Path(scratch, "lock")),
+    ):
+        yield Path(scratch)
 
 
 def discard(folder: Path) -> None:

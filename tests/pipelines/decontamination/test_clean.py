@@ -1,8 +1,14 @@
 """A corpus written again without some rows: the same files with the other rows as they were."""
 
 import gzip
+import hashlib
 import json
+import os
+import random
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -10,9 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import SourceError, UsageError
+from pipelines import contamination
 from pipelines.checking.corpora import open_corpus, read_partition
 from pipelines.checking.data_files import DataFile
+from pipelines.decontamination import clean as clean_module
+from pipelines.decontamination import scans
 from pipelines.decontamination.clean import DROP_SCHEMA, REPORT, write_clean
+from tests.support.benchmark_tables import LATIN, sentence
+from tests.support.foreign import write_json_lines
 
 CSV = 'id,text\r\n0,zero\r\n1,"one\nand ""more"""\r\n\r\n3,three'
 
@@ -100,7 +111,8 @@ def test_rows_are_counted_by_reason(tmp_path: Path) -> None:
     assert clean.dropped == {"exact": 1, "near": 2}
     report = json.loads((tmp_path / "clean" / REPORT).read_text("utf-8"))
     assert (report["rows"], report["kept"], report["dropped"]) == (1204, 1202, {"exact": 1, "near": 2})
-    assert report["files"][0] == {"file": "a.jsonl", "rows": 300, "kept": 298}
+    digest = hashlib.sha256((corpus / "a.jsonl").read_bytes()).hexdigest()
+    assert report["files"][0] == {"file": "a.jsonl", "sha256": digest, "rows": 300, "kept": 298}
 
 
 @pytest.mark.slow
@@ -124,9 +136,10 @@ def test_a_second_copy_has_the_same_bytes_and_replaces_the_first(tmp_path: Path)
 
 def test_an_error_leaves_the_old_copy_or_none(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "corpus")
-    files = files_of(corpus)
-    packed = (corpus / "c.jsonl.zst").read_bytes()
-    (corpus / "c.jsonl.zst").write_bytes(packed[:-20])
+    files, damaged = files_of(corpus), corpus / "c.jsonl.zst"
+    packed, state = damaged.read_bytes(), damaged.stat()
+    damaged.write_bytes(packed[:200] + bytes(len(packed) - 200))
+    os.utime(damaged, ns=(state.st_atime_ns, state.st_mtime_ns))
     with pytest.raises(SourceError, match="cannot read"):
         write_clean(files, rows([]), tmp_path / "clean")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus"]
@@ -154,3 +167,104 @@ def test_a_folder_with_other_files_and_two_files_of_one_name_are_refused(tmp_pat
     with pytest.raises(UsageError, match="two files of the corpus"):
         write_clean(files_of(corpus) + files_of(other), rows([]), tmp_path / "clean")
     assert not (tmp_path / "clean").exists()
+
+
+def run_scan(*arguments: str) -> int:
+    before, sys.argv = sys.argv, ["embedding-datasets contamination", *arguments]
+    try:
+        return contamination.main()
+    finally:
+        sys.argv = before
+
+
+@pytest.fixture
+def scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a corpus of 30 texts, of which an index has those of rows 3 and 20; and an empty file."""
+    monkeypatch.chdir(tmp_path)
+    source = random.Random(4)
+    texts = [sentence(source, 12, LATIN) for _ in range(30)]
+    write_json_lines(Path("corpus/texts.jsonl"), *({"text": text} for text in texts))
+    Path("corpus/empty.jsonl").touch()
+    write_json_lines(Path("test.jsonl"), *({"text": texts[row], "label": row % 2} for row in (3, 20)))
+    assert run_scan("index", "test.jsonl", "--task", "Classification", "--output", "my.index", "-q") == 0
+    return tmp_path
+
+
+CLEAN = ("scan", "corpus", "--index", "my.index", "--clean", "clean", "-q")
+
+
+def test_a_clean_copy_names_the_bytes_that_it_was_made_of(scanned: Path) -> None:
+    assert run_scan(*CLEAN) == 0
+    lines = Path("corpus/texts.jsonl").read_bytes().splitlines(keepends=True)
+    kept = Path("clean/texts.jsonl").read_bytes()
+    assert kept == b"".join(line for row, line in enumerate(lines) if row not in (3, 20))
+    assert Path("clean/empty.jsonl").read_bytes() == b"", "a file without rows is in the copy too"
+    digest = hashlib.sha256(Path("corpus/texts.jsonl").read_bytes()).hexdigest()
+    files = json.loads(Path("clean/removed.json").read_text("utf-8"))["files"]
+    assert [(file["file"], file["sha256"], file["rows"], file["kept"]) for file in files] == [
+        ("empty.jsonl", hashlib.sha256(b"").hexdigest(), 0, 0), ("texts.jsonl", digest, 30, 28),
+    ]  # fmt: skip
+
+
+def put_a_line_first(path: Path) -> None:
+    path.write_bytes(b'{"text": "a line that came later"}\n' + path.read_bytes())
+
+
+def exchange_two_lines(path: Path) -> None:
+    """The same size and the same time of change, as a tool that restores times leaves them."""
+    state = path.stat()
+    first, second, *rest = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([second, first, *rest]))
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
+def fill_the_empty_file(path: Path) -> None:
+    empty = path.with_name("empty.jsonl")
+    empty.write_text('{"text": "no longer empty"}\n', "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (put_a_line_first, "size and time of change"),
+        (exchange_two_lines, "found:    sha256"),
+        (fill_the_empty_file, "size and time of change"),
+        (Path.unlink, "no file"),
+    ],
+)
+def test_no_copy_is_made_of_a_file_that_was_changed_after_the_scan(
+    change: Callable[[Path], None], words: str, scanned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = clean_module.write_clean
+
+    def change_and_write(*arguments: Any, **options: Any) -> Any:
+        change(Path("corpus/texts.jsonl"))
+        return write(*arguments, **options)
+
+    monkeypatch.setattr(clean_module, "write_clean", change_and_write)
+    with pytest.raises(SourceError, match=f"(?s)the file was changed while it was read.*{words}"):
+        run_scan(*CLEAN)
+    assert not Path("clean").exists()
+
+
+def test_a_file_that_grows_while_it_is_scanned_is_an_error(scanned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = scans.read_partition
+
+    def read_and_append(partition: Any) -> Any:
+        yield from read(partition)
+        with Path("corpus/texts.jsonl").open("a", encoding="utf-8") as file:
+            file.write('{"text": "one more"}\n')
+
+    monkeypatch.setattr(scans, "read_partition", read_and_append)
+    with pytest.raises(SourceError, match="the file was changed while it was read"):
+        run_scan(*CLEAN)
+    assert not Path("clean").exists()
+
+
+def test_what_a_stranger_put_into_a_clean_copy_stays(scanned: Path) -> None:
+    assert run_scan(*CLEAN) == 0
+    assert run_scan(*CLEAN) == 0, "an older copy is replaced"
+    Path("clean/mine.txt").write_text("x", "utf-8")
+    with pytest.raises(UsageError, match=r"(?s)holds other files.*mine\.txt"):
+        run_scan(*CLEAN)
+    assert Path("clean/mine.txt").read_text("utf-8") == "x"

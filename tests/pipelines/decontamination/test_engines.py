@@ -97,6 +97,21 @@ def test_a_scan_resumes_with_the_partitions_that_are_not_finished(
     assert "resuming: 4 of 12 partitions" in caplog.text
 
 
+@pytest.mark.parametrize("place", [0, 31, 32, 40, -1])
+def test_a_damaged_checkpoint_is_computed_again(tmp_path: Path, place: int) -> None:
+    """One bit of a result: the digest, the first bytes, the end."""
+    parts, log = corpus(tmp_path / "corpus"), tmp_path / "log"
+    log.mkdir()
+    folder = tmp_path / "checkpoints" / scan_digest(parts, {})
+    with pytest.raises(SourceError, match="invalid JSON"):
+        results(tmp_path, parts, partial(fail, number=5), Engine())
+    damaged = bytearray(result_path(folder, parts[2]).read_bytes())
+    damaged[place] ^= 1
+    result_path(folder, parts[2]).write_bytes(damaged)
+    assert results(tmp_path, parts, partial(list_texts, log=str(log)), Engine()).equals(expected(parts))
+    assert calls(log) == [2, *range(5, 12)]
+
+
 def test_another_corpus_or_option_is_another_scan(tmp_path: Path) -> None:
     parts = corpus(tmp_path / "corpus")
     digests = {scan_digest(parts, {}), scan_digest(parts, {"threshold": 0.9}), scan_digest(parts[1:], {})}
@@ -317,5 +332,6 @@ def test_a_result_is_written_completely_or_not_at_all(tmp_path: Path) -> None:
     write_result(tmp_path, part, pl.DataFrame({"a": [1]}))
     with pytest.raises(Exception, match="Object"):
         write_result(tmp_path, part, pl.DataFrame({"a": [object()]}))
-    assert pl.read_ipc(result_path(tmp_path, part)).equals(pl.DataFrame({"a": [1]}))
+    [result] = read_results(tmp_path, [part])
+    assert result.equals(pl.DataFrame({"a": [1]}))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["000000.arrow", "corpus"]

@@ -26,7 +26,7 @@ from tests.support.paths import ROOT
 OLD = ROOT / "tests" / "golden" / "old"
 # Options that take a path and write nothing of their own there: what is read, and folders with a layout of this package.
 READ = {
-    "accept": {"report"}, "diff": {"releases"},
+    "accept": {"report", "raw_dir", "cache"}, "diff": {"releases"},
     "build": {"raw_dir", "cache", "output", "sign"}, "fetch": {"raw_dir", "cache"}, "doctor": {"cache", "output"},
     "check": {"output", "ledger", "cache", "raw_dir"}, "decide": {"raw_dir", "cache", "output"},
     "publish": {"output", "raw_dir", "cache", "attestation"}, "reproduce": {"raw_dir", "cache", "releases", "sign"},
