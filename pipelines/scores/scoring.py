@@ -80,13 +80,15 @@ def record_scores(release_dir: Path, scores: Scores) -> Manifest:
 class ScoreOptions:
     """What to compute, as the command line says.
 
-    cache: where embeddings are kept. models: their names. force: also what scores.json has.
+    cache: where embeddings are kept. models: their names. force: also what scores.json has. trust_code: run code that comes with
+    a model.
     """
 
     cache: Path
     baselines: bool = True
     models: tuple[str, ...] = ()
     force: bool = False
+    trust_code: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,9 @@ def score_release(definition: Definition, release_dir: Path, options: ScoreOptio
         record_scores(release_dir, scores)
     for model in options.models:
         if options.force or all(other.model != model for other in present.models):
-            score = evaluate_model(definition, release_dir, manifest, model, options.cache)
+            score = evaluate_model(
+                definition, release_dir, manifest, model, options.cache, trust_code=options.trust_code
+            )
             others = [other for other in scores.models if other.model != model]
             scores = replace(scores, models=tuple(sorted([*others, score], key=lambda other: other.model)))
             record_scores(release_dir, scores)

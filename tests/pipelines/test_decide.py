@@ -56,7 +56,8 @@ def raw_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of raw files; the command knows one source and models that count words and compare lengths."""
     models = {"tokens": tokenizer(count_words), "cosine": encoder(compare_lengths)}
 
-    def load(measurement: Measurement, folder: Path | None, *, offline: bool) -> MeasuringModel:
+    def load(measurement: Measurement, folder: Path | None, *, offline: bool, trust_code: bool) -> MeasuringModel:
+        assert not trust_code
         return models[measurement.kind]
 
     monkeypatch.setattr("pipelines.models.loading.load_measuring_model", load)

@@ -93,6 +93,7 @@ def tiny_model(folder: Path, *, labels: int = 2) -> Path:
     beginning of a text, although its tokenizer has two.
     """
     import torch
+    from safetensors.torch import save_file
     from transformers import AutoTokenizer, RobertaForSequenceClassification
 
     save_tokenizer(folder, TRAINING_TEXT, 800, ["<pad>", "<s>", "</s>", "<unk>", "<mask>"])
@@ -108,8 +109,8 @@ def tiny_model(folder: Path, *, labels: int = 2) -> Path:
     with torch.inference_mode():  # the median of these sentences is the threshold, so that both verdicts occur
         scores = network(**tokenizer(SENTENCES_OF_ALL_KINDS, padding=True, return_tensors="pt")).logits
         network.classifier.out_proj.bias[1] -= (scores[:, 1] - scores[:, 0]).median()
-    torch.save(network.state_dict(), folder / "pytorch_model.bin")
-    assert {path.name for path in folder.iterdir()} == {"config.json", "merges.txt", "pytorch_model.bin", "vocab.json"}
+    save_file(network.state_dict(), folder / "model.safetensors", metadata={"format": "pt"})
+    assert {path.name for path in folder.iterdir()} == {"config.json", "merges.txt", "model.safetensors", "vocab.json"}
     return folder
 
 
@@ -182,7 +183,7 @@ def test_the_command_decides_on_all_real_sentences_once_and_the_recipe_reads_the
     )
     assert all(verdicts[text] for split in ROWS for text in frame(tables, split)["sentence1"])
 
-    monkeypatch.setattr(loading, "load_classifier", lambda *_: pytest.fail("the model was loaded again"))
+    monkeypatch.setattr(loading, "load_classifier", lambda *_, **__: pytest.fail("the model was loaded again"))
     assert run_command(monkeypatch, *arguments) == 0
     assert target.read_bytes() == written
     with pytest.raises(SourceError, match="decisions of another classifier"):

@@ -254,8 +254,8 @@ def test_a_cosine_is_in_ten_thousandths_whatever_the_length_of_the_embeddings(
     }
 
     class Encoder:
-        def __init__(self, folder: str) -> None:
-            assert folder == str(encoder_files)
+        def __init__(self, folder: str, *, trust_remote_code: bool) -> None:
+            assert (folder, trust_remote_code) == (str(encoder_files), False)
 
         def encode(self, texts: list[str], **_: object) -> np.ndarray:
             return np.array([vectors[text] for text in texts], np.float32)
