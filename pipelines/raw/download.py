@@ -12,9 +12,11 @@ import logging
 import os
 import re
 import shutil
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -243,6 +245,8 @@ def _parse_date(text: str) -> datetime | None:
 
 
 RESERVE = 100_000_000  # bytes of disk space that a download leaves free
+STEP = 64 << 20  # bytes received before the disk is looked at again
+MAX_UNANNOUNCED = 100_000_000_000  # bytes of a file whose size nobody states
 
 logger = logging.getLogger(__name__)
 
@@ -253,7 +257,8 @@ class Patience:
 
     retries: the number of failures in a row, without a new byte in between, before giving up. first_wait: before the first
     retry; it doubles up to longest_wait. longest_retry_after: a server that asks for more is not waited for, but is an error at
-    once. connect, read: timeouts. now: the time, in seconds since 1970.
+    once. connect, read: timeouts. answer: until the headers of an answer are complete. window, least: a server that sends fewer
+    than `least` bytes within `window` is too slow. now: the time, in seconds since 1970.
     """
 
     retries: int = 5
@@ -262,6 +267,9 @@ class Patience:
     longest_retry_after: float = 3600
     connect: float = 20
     read: float = 60
+    answer: float = 180
+    window: float = 120
+    least: int = 100_000
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], float] = time.time
 
@@ -368,8 +376,10 @@ def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience
     with _client(request, patience) as client, progress_bar(request.name, request.pin.bytes, done=part.size) as bar:
         while not part.is_complete:
             try:
-                failure = _attempt(client, request, part, bar)
-            except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.TooManyRedirects) as error:
+                failure = _attempt(client, request, part, patience, bar)
+            except (
+                httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.TooManyRedirects, httpx.InvalidURL
+            ) as error:  # fmt: skip
                 raise _failed(request, _describe(error), request.alternative) from error
             except httpx.TransportError as error:
                 failure = _TemporaryFailure(_describe(error))
@@ -399,11 +409,12 @@ def _client(request: DownloadRequest, patience: Patience) -> httpx.Client:
         "request": [https_check(request.name, request.url, request.alternative)]
     }
     timeout = httpx.Timeout(patience.read, connect=patience.connect)
-    return httpx.Client(follow_redirects=True, timeout=timeout, headers=headers, event_hooks=hooks)
+    limits = httpx.Limits(max_keepalive_connections=0)  # each attempt has its own connection: see _open_stream
+    return httpx.Client(follow_redirects=True, timeout=timeout, headers=headers, event_hooks=hooks, limits=limits)
 
 
 def _attempt(
-    client: httpx.Client, request: DownloadRequest, part: PartialFile, bar: tqdm[NoReturn]
+    client: httpx.Client, request: DownloadRequest, part: PartialFile, patience: Patience, bar: tqdm[NoReturn]
 ) -> _TemporaryFailure | None:
     """Send one request; None when the file is complete.
 
@@ -415,7 +426,7 @@ def _attempt(
         headers["Range"] = f"bytes={part.size}-"
         if part.version.validator is not None:
             headers["If-Range"] = part.version.validator
-    with client.stream("GET", request.url, headers=headers) as response:
+    with _open_stream(client, request.url, headers, patience) as response:
         status = response.status_code
         if is_passing(status):
             reason = f"the server answered {status} {response.reason_phrase}"
@@ -427,7 +438,7 @@ def _attempt(
             return _TemporaryFailure(f"the server cannot resume the download (status {status})")
         if status not in {200, 206}:
             raise _refused(request, status)
-        total = _receive(response, request, part, bar)
+        total = _receive(response, request, part, patience, bar)
     if total is not None and part.size < total:
         head, size = read_head(part.path), part.size
         error = placeholder_error(request.name, request.url, head, size, todo=request.alternative)
@@ -438,8 +449,44 @@ def _attempt(
     return None
 
 
-def _receive(response: httpx.Response, request: DownloadRequest, part: PartialFile, bar: tqdm[NoReturn]) -> int | None:
-    """Append the body of a response to the partial file; returns the size that the whole file should have, if known."""
+@contextmanager
+def _open_stream(
+    client: httpx.Client, url: str, headers: Mapping[str, str], patience: Patience
+) -> Iterator[httpx.Response]:
+    """The response to a request, whose headers have come in time: a server may send them byte by byte.
+
+    Raises httpx.TransportError.
+    """
+    sockets: list[Any] = []
+
+    def note_socket(event: str, details: Mapping[str, Any]) -> None:
+        if event.endswith("connect_tcp.complete"):
+            sockets.append(details["return_value"].get_extra_info("socket"))
+
+    def give_up() -> None:
+        for each in sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(patience.answer, give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        stream = client.stream("GET", url, headers=headers, extensions={"trace": note_socket})
+        with stream as response:
+            timer.cancel()
+            yield response
+    finally:
+        timer.cancel()
+
+
+def _receive(
+    response: httpx.Response, request: DownloadRequest, part: PartialFile, patience: Patience, bar: tqdm[NoReturn]
+) -> int | None:
+    """Append the body of a response to the partial file; returns the size that the whole file should have, if known.
+
+    Raises SourceError for a server that sends too much or too slowly, and for a full disk.
+    """
     pin = request.pin
     chunks = response.iter_raw()
     total = total_size(response, pin.bytes)
@@ -455,12 +502,31 @@ def _receive(response: httpx.Response, request: DownloadRequest, part: PartialFi
         part.start(file_version(response), total)
     bar.total, bar.n = total, part.size
     bar.refresh()
+    most = MAX_UNANNOUNCED if total is None else total
+    looked_at, began, size_then = part.size, time.monotonic(), part.size
     with part.appending() as append:
         for chunk in chunks:
             append(chunk)
             bar.update(len(chunk))
-            if part.is_too_long:
+            if part.is_too_long or part.size > most:
                 break
+            if part.size - looked_at >= STEP:
+                looked_at = part.size
+                _check_disk_space(request, part, total if total is not None else part.size)
+            if time.monotonic() - began >= patience.window:
+                if part.size - size_then < patience.least:
+                    found = f"fewer than {patience.least:,} bytes within {patience.window:g} s"
+                    raise _failed(
+                        request, found, f"run the same command again: what has come is kept; or {request.alternative}"
+                    )
+                began, size_then = time.monotonic(), part.size
+    if part.size > most and not part.is_too_long:
+        part.discard()
+        raise _failed(
+            request,
+            f"more than the {most:,} bytes that {'it announced' if total else 'are taken of any file'}",
+            request.alternative,
+        )
     if part.is_too_long:
         head, size = read_head(part.path), part.size
         part.discard()

@@ -8,8 +8,13 @@ import io
 import logging
 import os
 import shutil
+import socket
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -353,3 +358,88 @@ def test_a_damaged_note_is_ignored(download: Download, cache: Path, server: Faul
     leave_partial(cache, CONTENT[:1000], server.url + "/file.bin")
     (cache / "file.bin.part.json").write_bytes(b"[\xff")
     assert download().sha256 == SHA256
+
+
+class SlowServer:
+    """Answers one connection after the other with some bytes, and then with one more each 50 ms, until the client is gone."""
+
+    def __init__(self, first: bytes, endless: bytes) -> None:
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}/file.bin"
+        self._first, self._endless = first, endless
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self.socket.accept()
+                with suppress(OSError), connection:
+                    connection.recv(65_536)
+                    connection.sendall(self._first)
+                    while True:
+                        connection.sendall(self._endless)
+                        time.sleep(0.05 if len(self._endless) < 100 else 0)
+
+
+HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
+CHUNKED = HEADERS + b"Transfer-Encoding: chunked\r\n\r\n"
+BLOCK = b"10000\r\n" + bytes(65_536) + b"\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "endless", "found"),
+    [
+        (b"HTTP/1.1 200 OK\r\nX: ", b"x", "gave up after 1 retries"),
+        (HEADERS + b"\r\n", b"x", "fewer than 100,000 bytes within 0.3 s"),
+        (CHUNKED, b"1\r\nx\r\n", "fewer than 100,000 bytes within 0.3 s"),
+        (CHUNKED, BLOCK, "more than the 3,000,000 bytes that are taken of any file"),
+    ],
+    ids=["slow headers", "a slow body", "slow chunks", "an endless body"],
+)
+def test_a_server_that_never_ends_is_left(
+    first: bytes, endless: bytes, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipelines.raw.download.MAX_UNANNOUNCED", 3_000_000)
+    server = SlowServer(first, endless)
+    patience = Patience(retries=1, answer=0.5, window=0.3, sleep=lambda _: None)
+    request = DownloadRequest("source/file.bin", server.url, UNKNOWN, "version", "hint", "fetch it by hand")
+    with pytest.raises(SourceError, match="could not be downloaded") as error:
+        download_file(request, tmp_path / "file.bin", patience)
+    assert found in str(error.value)
+    assert not (tmp_path / "file.bin").exists()
+    assert not error.value.local, "a mirror is asked next"
+    server.socket.close()
+
+
+def test_the_disk_is_looked_at_while_a_file_of_unknown_size_arrives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = SlowServer(CHUNKED, BLOCK)
+    monkeypatch.setattr("pipelines.raw.download.STEP", 1_000_000)
+    monkeypatch.setattr("pipelines.raw.download.shutil.disk_usage", lambda _: SimpleNamespace(free=1_000))
+    request = DownloadRequest("source/file.bin", server.url, UNKNOWN, "version", "hint", "fetch it by hand")
+    with pytest.raises(SourceError, match="not enough disk space"):
+        download_file(request, tmp_path / "file.bin", Patience(sleep=lambda _: None))
+    assert (tmp_path / "file.bin.part").stat().st_size < 2_000_000
+    server.socket.close()
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "http://[", "ftp://example.org/x", "data:text/plain,x"])
+def test_a_redirect_to_what_is_no_web_address_is_an_error_in_words(
+    address: str, download: Download, server: FaultyServer
+) -> None:
+    server.fail("/file.bin", Fault(status=302, headers={"Location": address}))
+    with pytest.raises(SourceError, match=r"could not be downloaded|is not https"):
+        download()
+
+
+def test_a_continuation_that_is_longer_than_announced_is_dropped(
+    download: Download, server: FaultyServer, cache: Path
+) -> None:
+    server.fail("/file.bin", Fault(cut_after=40_000))
+    longer = CONTENT[40_000:] + b"more"
+    announced = f"bytes 40000-{len(CONTENT) - 1}/{len(CONTENT)}"
+    server.fail("/file.bin", Fault(status=206, headers={"Content-Range": announced}, body=longer))
+    with pytest.raises(SourceError, match="more than the"):
+        download(pin=UNKNOWN)
+    assert not list(cache.rglob("file.bin"))
