@@ -17,6 +17,8 @@ MAX_EXPANSION = 200  # bytes of data for each compressed byte; text comes to 3 t
 FREE_EXPANSION = 64 << 20  # bytes of data before MAX_EXPANSION applies
 MAX_MEMO = 20_000_000  # values that a pickle refers to by number: it reserves 16 bytes for each up to the highest
 
+MAX_COLUMNS = 20_000  # of a table of anybody; the widest that is known has hundreds
+
 # Front matter and manifests.
 MAX_CARD = 20_000_000  # bytes of a README.md
 MAX_FRONT_MATTER = 2_000_000  # characters of its YAML; a thousand language pairs come to half of this

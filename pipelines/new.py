@@ -83,8 +83,9 @@ def parser() -> argparse.ArgumentParser:
 
 def _check_options(arguments: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Exit with a usage error where options do not fit together."""
-    if Path(options.file).name != options.file or not options.file.strip(".") or '"' in options.file:
-        arguments.error(f"--file is the name of a file, without folders: {options.file!r}")
+    name = options.file
+    if Path(name).name != name or not name.strip(".") or '"' in name or not name.isprintable():
+        arguments.error(f"--file is the name of a file, without folders: {name!r}")
 
 
 def _task_names() -> tuple[str, ...]:

@@ -18,12 +18,11 @@ from pipelines.audit import integrity, quality
 from pipelines.audit.findings import FindingRows
 from pipelines.audit.quality import explain_findings
 from pipelines.audit.tables import Frames, count_rows
-from pipelines.checking.data_files import belongs_to
+from pipelines.checking.data_files import belongs_to, list_files
 from pipelines.checking.datasets import (
     ForeignDataset,
     ForeignOptions,
     find_files,
-    list_files,
     read_datasets,
     read_tables,
     reading_rows,

@@ -424,30 +424,73 @@ def _paths(name: str) -> list[tuple[Path, Path, Kind]]:
     path = Path(name)
     if path.is_dir():
         return [(path, file, "folder") for file in _below(path)]
-    if path.exists():
+    if path.is_file():
         return [(path.parent, path, "file")]
+    if path.exists():
+        raise UsageError(
+            "not a file, and no folder", where=name, expected="files with data", todo="name a file or a folder"
+        )
     base = Path(*takewhile(lambda part: not glob.has_magic(part), path.parts))
-    matches = map(Path, sorted(glob.glob(name, recursive=True)))  # noqa: PTH207  as the name is written
-    files = [file for found in matches for file in (_below(found) if found.is_dir() else [found])]
+    pattern = path.relative_to(base).as_posix()
+    # Not of the module glob, whose `**` follows links to folders: a link to `..` would have no end.
+    matches = sorted(base.glob(pattern)) if pattern != "." else []
+    hidden = "/." in f"/{pattern}"
+    matches = [found for found in matches if hidden or "/." not in f"/{found.relative_to(base).as_posix()}"]
+    files = [
+        file for found in matches for file in (_below(found) if found.is_dir() else [found] if found.is_file() else [])
+    ]
     if not files:
         todo = "see that the folder is right, and that the shell leaves the glob alone: put it in quotes"
         raise UsageError("the glob matches no file", where=name, todo=todo)
     return [(base, file, "glob") for file in dict.fromkeys(files)]
 
 
+def list_files(dataset_dir: Path) -> list[str]:
+    """The files below a folder, by their paths relative to it.
+
+    A symbolic link may lead to another file in the folder, or into the cache of the Hub's library, whose snapshots are links to
+    the files in `blobs` beside them.
+
+    Raises SourceError for a file that is a symbolic link to any other place: what is there is not part of the dataset, and
+    messages quote what they read.
+    """
+    inside = dataset_dir.resolve()
+    permitted = [inside, inside.parent.parent / "blobs"] if inside.parent.name == "snapshots" else [inside]
+    paths = []
+    for path in dataset_dir.rglob("*"):
+        if not path.is_file():
+            continue
+        if not any(path.resolve().is_relative_to(folder) for folder in permitted):
+            raise SourceError(
+                "a file of the dataset is a symbolic link out of its folder",
+                where=str(path),
+                found=f"a link to {path.resolve()}",
+                expected="files in the folder itself",
+                todo="replace the link by a copy of the file",
+            )
+        paths.append(path.relative_to(dataset_dir).as_posix())
+    return paths
+
+
 def _below(folder: Path) -> list[Path]:
-    """The files below a folder by path, without hidden ones and those in hidden folders."""
-    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    return [paths[relative] for relative in sorted(paths) if "/." not in f"/{relative}"]
+    """The files below a folder by path, without hidden ones and those in hidden folders. Raises SourceError as `list_files`."""
+    return [folder / relative for relative in sorted(list_files(folder)) if "/." not in f"/{relative}"]
 
 
 def _local_file(base: Path, path: Path, kind: Kind) -> DataFile | None:
     relative, root = path.relative_to(base).as_posix(), base if kind == "folder" else path
+    if not is_text(str(path)):
+        raise UsageError("the name of a file is not UTF-8", where=str(path), todo="rename the file")
     try:
         return describe_file(path, path.as_posix(), relative, _identity(path), root, is_named=kind == "file")
     except OSError as error:
         found, todo = error.strerror or str(error), "see that it exists and that you may read it"
         raise SourceError("cannot read the file", where=str(path), found=found, todo=todo) from error
+
+
+def is_text(text: str) -> bool:
+    """Whether a text is valid Unicode: names of files may hold any bytes."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _identity(path: Path) -> str:

@@ -13,6 +13,7 @@ The row of a line is its number from 0, blank lines included: row 4 is the fifth
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -215,10 +216,18 @@ def read_records(file: DataFile, lines: Iterable[bytes], first_row: int) -> Iter
         row += 1
 
 
+def _require_few_columns(file: str, names: Sequence[str]) -> None:
+    if len(names) > limits.MAX_COLUMNS:
+        todo = "leave the file out; a separator that occurs in texts makes columns of words"
+        found, expected = f"{len(names):,} columns", f"at most {limits.MAX_COLUMNS:,}"
+        raise SourceError("too many columns", where=file, found=found, expected=expected, todo=todo)
+
+
 def csv_layout(file: str, header: Sequence[str], requested: Sequence[str]) -> Layout:
     """The layout of a file by its header; raises SourceError for a name that it has twice, and the errors of
     `choose_columns`."""
-    if twice := [name for name in header if header.count(name) > 1]:
+    _require_few_columns(file, header)
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
         what = f"two columns are called {twice[0]!r}"
         raise row_error(
             file, HEADER, what, found="the header", expected="a name for each column", todo="fix the header"
@@ -385,7 +394,8 @@ def parquet_layout(file: DataFile, requested: Sequence[str]) -> Layout:
     twice."""
     with open_parquet(file) as opened:
         schema = opened.schema_arrow
-    if twice := [name for name in schema.names if schema.names.count(name) > 1]:
+    _require_few_columns(file.name, schema.names)
+    if twice := [name for name, count in Counter(schema.names).items() if count > 1]:
         what = f"two columns are called {twice[0]!r}"
         raise SourceError(
             what, where=file.name, expected="a name for each column", todo="rename one, or leave the file out"

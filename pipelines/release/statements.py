@@ -13,6 +13,9 @@ logged or shown.
 import base64
 import hashlib
 import json
+import os
+import shlex
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,6 +24,7 @@ from typing import Any
 from urllib.parse import quote
 
 from builders.errors import UsageError
+from builders.limits import read_at_most
 from cards.manifest import Manifest
 from pipelines.process import installation
 from pipelines.process.files import file_sha256
@@ -174,16 +178,32 @@ class Signer:
     sign: Callable[[bytes], bytes] = field(repr=False)
 
 
+MAX_KEY = 100_000  # bytes of a PEM file
+
+
+def _read_key(path: Path) -> bytes:
+    """The bytes of a PEM file. Raises UsageError for what is no file, or a key that others may read or write; OSError."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageError("the key is not a file", where=str(path), expected=KINDS, todo=NEW_KEY)
+    if os.name == "posix" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        found = f"mode {stat.S_IMODE(status.st_mode):o}"
+        todo = f"chmod 600 {shlex.quote(str(path))}; if others could read it, use another key"
+        raise UsageError("others may use the key", where=str(path), found=found, expected="mode 600", todo=todo)
+    return read_at_most(path, MAX_KEY)
+
+
 def read_signer(path: Path) -> Signer:
     """A signer with the private key in a PEM file.
 
-    Raises UsageError for a file without such a key, for one with a password, and where the library for it is not installed.
+    Raises UsageError for a key that others may read or write, for a file without a private key, for one with a password, and
+    where the library for it is not installed.
     """
     if not IS_INSTALLED:
         todo = "python -m pip install 'embedding-datasets[sign]'; or sign with openssl (docs/reproducibility.md)"
         raise UsageError("--sign needs the package cryptography", todo=todo)
     try:
-        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+        key = serialization.load_pem_private_key(_read_key(path), password=None)
     except OSError as error:
         found = error.strerror or str(error)
         raise UsageError("the key cannot be read", where=str(path), found=found, expected=KINDS, todo=NEW_KEY) from None

@@ -4,6 +4,8 @@ import csv
 import gzip
 import io
 import json
+import os
+import sys
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -18,6 +20,8 @@ from hypothesis import strategies as st
 
 from builders.errors import DatasetError, SourceError, UsageError
 from pipelines.checking.corpora import Corpus, open_corpus, read_partition
+from pipelines.process.safe_text import safe_text
+from tests.support.foreign import write_json_lines
 
 Text = tuple[str, int, str, str]  # file, row, column, text
 
@@ -349,3 +353,57 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     monkeypatch.setattr("pipelines.checking.rows.PIECE", 100)
     assert error_of(write(tmp_path / "a.jsonl", json_lines({"text": "b" * 5000}))).what == "a line is too large"
     assert error_of(write(tmp_path / "a.csv", b'text\n"' + b"b\n" * 5000)).what == "a row is too large"
+
+
+# What strangers may put into a folder, none of which may hang or end in a traceback.
+
+
+def test_a_table_of_many_columns_is_an_error_at_once(tmp_path: Path) -> None:
+    names = ",".join(f"column {number}" for number in range(50_000))
+    (tmp_path / "wide.csv").write_text(f"{names}\n{',' * 49_999}\n", "utf-8")
+    with pytest.raises(SourceError, match=r"(?s)too many columns.*50,000 columns.*at most 20,000"):
+        open_corpus([str(tmp_path / "wide.csv")])
+    pq.write_table(pa.table({f"column {number}": ["x"] for number in range(20_001)}), tmp_path / "wide.parquet")
+    with pytest.raises(SourceError, match="too many columns"):
+        open_corpus([str(tmp_path / "wide.parquet")])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="special files")
+def test_a_pipe_is_no_corpus_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(UsageError, match="not a file, and no folder"):
+        open_corpus([str(tmp_path / "pipe.jsonl")])
+    for name in (str(tmp_path), str(tmp_path / "*.jsonl")):
+        with pytest.raises((SourceError, UsageError)):
+            open_corpus([name])
+    write_json_lines(tmp_path / "texts.jsonl", {"text": "one"})
+    assert [file.relative for file, _ in open_corpus([str(tmp_path)]).files] == ["texts.jsonl"]
+
+
+def test_a_link_to_the_folder_above_does_not_make_a_glob_endless(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    write_json_lines(folder / "texts.jsonl", {"text": "one"})
+    for number in range(6):
+        (folder / f"up{number}").symlink_to("..", target_is_directory=True)
+    for pattern in ("**/*.jsonl", "**/**/**/*.jsonl", "a/**/b/**/*.jsonl"):
+        files = open_corpus([str(tmp_path / pattern)]).files
+        assert [file.path.name for file, _ in files] == ["texts.jsonl"]
+
+
+def test_a_link_out_of_a_folder_is_refused_and_its_target_is_not_quoted(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("a line that nobody should see", "utf-8")
+    write_json_lines(tmp_path / "corpus" / "texts.jsonl", {"text": "one"})
+    (tmp_path / "corpus" / "link.jsonl").symlink_to(tmp_path / "secret")
+    with pytest.raises(SourceError, match="a symbolic link out of its folder") as error:
+        open_corpus([str(tmp_path / "corpus")])
+    assert "nobody should see" not in str(error.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are any bytes")
+def test_the_name_of_a_file_that_is_not_utf8_is_an_error_in_words(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    Path(os.fsdecode(os.fsencode(tmp_path / "corpus") + b"/caf\xe9.jsonl")).write_text('{"text": "one"}\n', "utf-8")
+    with pytest.raises(UsageError, match="the name of a file is not UTF-8") as error:
+        open_corpus([str(tmp_path / "corpus")])
+    assert "caf" in safe_text(str(error.value))
+    safe_text(str(error.value)).encode()

@@ -11,7 +11,8 @@ import pytest
 
 from builders.errors import SourceError, UsageError
 from pipelines import check
-from pipelines.checking.datasets import declared_languages, find_shared_files, list_files
+from pipelines.checking.data_files import list_files
+from pipelines.checking.datasets import declared_languages, find_shared_files
 from tests.support.foreign import finding_counts, report_of, write_card, write_json_lines
 from tests.support.releases import write_dataset
 from tests.support.tables import clean_tables

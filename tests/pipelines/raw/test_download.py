@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -443,3 +444,14 @@ def test_a_continuation_that_is_longer_than_announced_is_dropped(
     with pytest.raises(SourceError, match="more than the"):
         download(pin=UNKNOWN)
     assert not list(cache.rglob("file.bin"))
+
+
+def test_an_error_does_not_hold_the_token_that_a_server_repeats(tmp_path: Path, server: FaultyServer) -> None:
+    """Not only what commands print: a program may log the error."""
+    request = DownloadRequest("source/file.bin", "", UNKNOWN, "version", "hint", "fetch it by hand", token=TOKEN)
+    echo = SlowServer(f"HTTP/1.1 503 Bearer {TOKEN}\r\nContent-Length: 0\r\n\r\n".encode(), b"x")
+    with pytest.raises(SourceError) as error:
+        download_file(replace(request, url=echo.url), tmp_path / "file.bin", Patience(retries=1, sleep=lambda _: None))
+    assert "503" in str(error.value)
+    assert TOKEN not in str(error.value) + repr(error.value) + repr(vars(error.value))
+    echo.socket.close()

@@ -5,6 +5,7 @@ verifies them with the commands of the documentation, and a key is never shown.
 import base64
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -157,6 +158,7 @@ def test_a_key_of_another_kind_or_with_a_password_is_refused(kind: tuple[str, ..
 )
 def test_a_file_that_is_no_key_is_refused_without_being_quoted(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "key.pem").write_bytes(content)
+    (tmp_path / "key.pem").chmod(0o600)
     with pytest.raises(UsageError, match="not a private key") as caught:
         read_signer(tmp_path / "key.pem")
     assert "secret" not in str(caught.value)
@@ -175,3 +177,22 @@ def test_a_missing_key_says_how_to_make_one_and_a_missing_package_what_to_instal
     with pytest.raises(UsageError, match="needs the package cryptography") as caught:
         read_signer(tmp_path / "key.pem")
     assert "embedding-datasets[sign]" in str(caught.value)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_a_key_that_others_may_use_is_refused(tmp_path: Path) -> None:
+    key = tmp_path / "key.pem"
+    key.write_text("not looked at", "utf-8")
+    for mode in (0o666, 0o644, 0o620, 0o601):
+        key.chmod(mode)
+        with pytest.raises(UsageError, match=rf"(?s)others may use the key.*mode {mode:o}.*chmod 600"):
+            read_signer(key)
+    key.chmod(0o600)
+    with pytest.raises(UsageError, match="not a private key"):
+        read_signer(key)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="an endless device")
+def test_an_endless_device_is_no_key() -> None:
+    with pytest.raises(UsageError, match="the key is not a file"):
+        read_signer(Path("/dev/zero"))
