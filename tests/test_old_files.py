@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 import embedding_datasets
@@ -74,7 +75,7 @@ def test_a_release_whose_rows_were_changed_is_built_from_its_raw_files(outputs: 
     assert path.read_bytes() == right
 
 
-def test_an_index_finds_its_texts_and_is_written_again_byte_for_byte(outputs: Path, tmp_path: Path) -> None:
+def test_an_index_finds_its_texts_and_is_written_again_with_the_same_columns(outputs: Path, tmp_path: Path) -> None:
     texts = pl.read_parquet(OLD / "outputs" / TERRA / OF_TERRA)["sentence1"].to_list()
     lines = [
         json.dumps({"text": text}, ensure_ascii=False)
@@ -92,7 +93,9 @@ def test_an_index_finds_its_texts_and_is_written_again_byte_for_byte(outputs: Pa
         "contamination", "index", "terra", "--releases", str(outputs), "--output", str(tmp_path / "new.index")
     )
     assert indexed.returncode == 0, indexed.stderr
-    assert (tmp_path / "new.index").read_bytes() == (OLD / "terra.index").read_bytes()
+    new, old = tmp_path / "new.index", OLD / "terra.index"  # the new one has digests of its columns in the footer
+    pages = [path.read_bytes()[: -pq.read_metadata(path).serialized_size - 8] for path in (new, old)]
+    assert pages[0] == pages[1]
 
 
 def test_a_build_resumes_from_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,16 +123,45 @@ def write_index(path: Path, entries: Iterable[pa.Table], tables: list[IndexTable
             store_schema=False,
             version="2.6",
         )
-        written = 0
+        written, digests = 0, _ColumnDigests()
         with writer:
             for group in in_groups(entries, ROW_GROUP_ROWS):
                 writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
                 written += group.num_rows
+                for name in SCHEMA.names:
+                    digests.update(name, group.column(name))
             if not written:
                 writer.write_table(SCHEMA.empty_table())
             header = msgspec.json.encode(_Header(FORMAT, probe_digest(), written, tuple(tables)))
             digest = hashlib.sha256(header).hexdigest().encode()
-            writer.add_key_value_metadata({KEY: header, KEY + b".sha256": digest})
+            columns = msgspec.json.encode(digests.hexdigests())
+            writer.add_key_value_metadata({KEY: header, KEY + b".sha256": digest, KEY + b".columns": columns})
+
+
+class _ColumnDigests:
+    """The SHA-256 of each column, however it is divided: of a list, of all lengths and of all values."""
+
+    def __init__(self) -> None:
+        self._streams = {name: (hashlib.sha256(), hashlib.sha256()) for name in SCHEMA.names}
+
+    def update(self, name: str, column: pa.ChunkedArray) -> None:
+        """Add the rows of a column, or of a part of it."""
+        lengths, values = self._streams[name]
+        if COLUMNS[name] == NUMBERS:
+            lengths.update(pc.list_value_length(column).to_numpy().astype("<i8").data)
+            values.update(pc.list_flatten(column).to_numpy().data)
+        elif name == "row":
+            lengths.update(pc.binary_length(column).to_numpy().astype("<i8").data)
+            values.update("".join(column.to_pylist()).encode())
+        else:
+            values.update(column.to_numpy().data)
+
+    def hexdigests(self) -> dict[str, str]:
+        """The digests of what was added so far, by column."""
+        return {
+            name: hashlib.sha256(lengths.digest() + values.digest()).hexdigest()
+            for name, (lengths, values) in self._streams.items()
+        }
 
 
 def read_index_tables(path: Path) -> tuple[IndexTable, ...]:
@@ -227,8 +256,14 @@ def _read_columns(parquet: pq.ParquetFile, entries: int) -> Iterator[Any]:
         raise ValueError(f"the columns are {', '.join(f'{column.name} {column.type}' for column in found)}"[:300])
     if parquet.metadata.num_rows != entries:
         raise ValueError(f"{parquet.metadata.num_rows:,} texts, {entries:,} expected")
+    digests = _ColumnDigests()
+    # An index of 0.2.0 has no digests of its columns.
+    written = msgspec.json.decode((parquet.metadata.metadata or {}).get(KEY + b".columns", b"{}"), type=dict[str, str])
     for name in SCHEMA.names:  # each by itself, so that no column is in memory twice for long
         column = parquet.read([name], use_threads=False).column(0)
+        digests.update(name, column)
+        if len(column) != entries or (written and written.get(name) != digests.hexdigests()[name]):
+            raise ValueError(f"the column {name} has {len(column):,} values, or others than were written")
         if COLUMNS[name] == NUMBERS:
             lengths = pc.list_value_length(column).to_numpy()
             yield Ragged(pc.list_flatten(column).to_numpy(), offsets_from_lengths(lengths))

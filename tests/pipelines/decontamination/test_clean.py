@@ -186,11 +186,11 @@ def scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_json_lines(Path("corpus/texts.jsonl"), *({"text": text} for text in texts))
     Path("corpus/empty.jsonl").touch()
     write_json_lines(Path("test.jsonl"), *({"text": texts[row], "label": row % 2} for row in (3, 20)))
-    assert run_scan("index", "test.jsonl", "--task", "Classification", "--output", "my.index", "-q") == 0
+    assert run_scan("index", "test.jsonl", "--task", "Classification", "--output", "my.index") == 0
     return tmp_path
 
 
-CLEAN = ("scan", "corpus", "--index", "my.index", "--clean", "clean", "-q")
+CLEAN = ("scan", "corpus", "--index", "my.index", "--clean", "clean")
 
 
 def test_a_clean_copy_names_the_bytes_that_it_was_made_of(scanned: Path) -> None:

@@ -65,7 +65,7 @@ def run(*arguments: str) -> int:
 
 
 def index(output: str, *more: str) -> int:
-    return run("index", "test.jsonl", "--task", "Classification", "--output", output, "-q", *more)
+    return run("index", "test.jsonl", "--task", "Classification", "--output", output, *more)
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -114,7 +114,7 @@ def test_two_outputs_in_one_place_are_refused(corpus: Path) -> None:
 @pytest.mark.parametrize("option", ["--matches", "--flag", "--html", "--clean"])
 def test_what_somebody_else_wrote_is_replaced_only_on_demand(corpus: Path, option: str) -> None:
     assert index("my.index") == 0
-    scan = ("scan", "corpus", "--index", "my.index", option, "theirs", "-q")
+    scan = ("scan", "corpus", "--index", "my.index", option, "theirs")
     if option == "--clean":
         Path("theirs").mkdir()
         Path("theirs/removed.json").write_text("{}", "utf-8")
@@ -208,11 +208,11 @@ def test_an_output_that_becomes_an_input_while_a_command_runs_is_not_written(tmp
 def test_what_is_written_says_what_it_is(corpus: Path) -> None:
     """The marks themselves, for programs that ask: no other test would see that one is lost."""
     assert index("my.index") == 0
-    run("scan", "corpus", "--index", "my.index", "--matches", "m", "--flag", "f", "--html", "page.html", "-q")
+    run("scan", "corpus", "--index", "my.index", "--matches", "m", "--flag", "f", "--html", "page.html")
     assert pq.read_metadata("m").metadata[b"embedding-datasets"] == b"matches"
     assert pq.read_metadata("f").metadata[b"embedding-datasets"] == b"flags"
     assert '<meta name="generator" content="embedding-datasets">' in Path("page.html").read_text("utf-8")
-    assert run("map", str(OLD / "outputs"), "--output", "map.json", "-q") == 0
+    assert run("map", str(OLD / "outputs"), "--output", "map.json") == 0
     assert '"$schema": "urn:embedding-datasets:contamination-map"' in Path("map.json").read_text("utf-8")
 
 
