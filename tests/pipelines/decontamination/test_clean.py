@@ -268,3 +268,22 @@ def test_what_a_stranger_put_into_a_clean_copy_stays(scanned: Path) -> None:
     with pytest.raises(UsageError, match=r"(?s)holds other files.*mine\.txt"):
         run_scan(*CLEAN)
     assert Path("clean/mine.txt").read_text("utf-8") == "x"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_the_texts_of_benchmarks_have_no_name_in_the_cache(scanned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a killed scan leaves none: they are readable only while this process lives."""
+    text = json.loads(Path("test.jsonl").read_text("utf-8").splitlines()[0])["text"].encode()
+    seen, read = [], scans.read_partition
+
+    def look(partition: Any) -> Any:
+        found = {path: path.read_bytes() for path in Path("cache").rglob("*") if path.is_file()}
+        seen.append([path for path, data in found.items() if text in data or text.decode().encode("utf-16-le") in data])
+        yield from read(partition)
+
+    monkeypatch.setattr(scans, "read_partition", look)
+    options = ("--benchmark", "test.jsonl", "--task", "Classification", "--cache", "cache", "--matches", "m.parquet")
+    assert run_scan("scan", "corpus", "--index", "my.index", *options) == 0
+    assert pl.read_parquet("m.parquet")["is_estimated"].to_list() == [False, False], "the texts were there"
+    assert seen
+    assert not any(seen)
