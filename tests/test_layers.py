@@ -193,6 +193,7 @@ def test_a_module_has_at_most_600_lines_and_a_package_at_most_15_modules() -> No
 OPENERS = {
     "pipelines.checking.data_files": "tables of anybody",
     "pipelines.checking.rows": "rows of anybody",
+    "pipelines.process.outputs": "what a command would write over",
     "pipelines.release.folder": "releases",
     "pipelines.release.parquet": "releases",
     "pipelines.release.shared_texts": "releases",

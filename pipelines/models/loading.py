@@ -193,7 +193,7 @@ def refuse_code(model_dir: Path, name: str, *, pinned: bool = False) -> None:
     """Raise SourceError for a model that would run code of its authors: nothing of it is imported or unpickled before.
 
     Its settings may name classes of sentence-transformers and torch alone, and its weights are safetensors. name: what messages
-    call it. pinned: the commit is one that a builder names; weights may then be pickled, of which torch reads only numbers.
+    call it. pinned: the commit is one that a builder names; weights may then be pickled: torch reads numbers alone.
     """
     for path in sorted(model_dir.rglob("*.json")):
         if path.name in NO_SETTINGS:

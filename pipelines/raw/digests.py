@@ -1,5 +1,6 @@
 """Digests of raw files, computed while the bytes stream by; and the cache, which keeps downloads and digests."""
 
+import errno
 import hashlib
 import io
 import json
@@ -187,3 +188,25 @@ def unusable_cache_error(directory: Path, error: OSError) -> SourceError:
     todo = "set EMBEDDING_DATASETS_CACHE to a writable directory"
     unusable = SourceError("the cache cannot be used", where=str(directory), found=str(error), todo=todo)
     return unusable.of_this_machine()
+
+
+@contextmanager
+def disk_errors(name: str, target: Path) -> Iterator[None]:
+    """Create the folder of a file of the cache; an OSError in the block becomes the error for a cache that cannot be written."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise disk_error(name, target, error) from error
+
+
+def disk_error(name: str, target: Path, error: OSError) -> SourceError:
+    """The error for a file of the cache that cannot be written."""
+    if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+        return unusable_cache_error(target.parent, error)
+    return SourceError(
+        f"{name}: the disk is full",
+        where=str(target.parent),
+        found=error.strerror,
+        todo="free some space, or set EMBEDDING_DATASETS_CACHE to a directory on a larger disk; the next run resumes",
+    ).of_this_machine()

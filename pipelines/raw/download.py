@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import os
@@ -30,7 +29,7 @@ from cards.manifest import INVALID_JSON
 from pipelines.process.files import write_atomically
 from pipelines.process.safe_text import mask_tokens
 from pipelines.process.terminal import format_size, progress_bar
-from pipelines.raw.digests import CHUNK, Digest, Hasher, unusable_cache_error
+from pipelines.raw.digests import CHUNK, Digest, Hasher, disk_errors
 from pipelines.raw.pins import HEAD, Pin, placeholder_error, read_head, require_content, wrong_file_error
 from pipelines.raw.requests import describe_end, describe_wait, https_check, seconds_before_retry, user_agent
 
@@ -545,28 +544,6 @@ def _check_disk_space(request: DownloadRequest, part: PartialFile, total: int | 
             expected=f"{format_size(total - part.size)} for the file, {format_size(RESERVE)} in reserve",
             todo="free some space, or set EMBEDDING_DATASETS_CACHE to a directory on a larger disk",
         ).of_this_machine()
-
-
-@contextmanager
-def disk_errors(name: str, target: Path) -> Iterator[None]:
-    """Create the folder of a file of the cache; an OSError in the block becomes the error for a cache that cannot be written."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        yield
-    except OSError as error:
-        raise disk_error(name, target, error) from error
-
-
-def disk_error(name: str, target: Path, error: OSError) -> SourceError:
-    """The error for a file of the cache that cannot be written."""
-    if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
-        return unusable_cache_error(target.parent, error)
-    return SourceError(
-        f"{name}: the disk is full",
-        where=str(target.parent),
-        found=error.strerror,
-        todo="free some space, or set EMBEDDING_DATASETS_CACHE to a directory on a larger disk; the next run resumes",
-    ).of_this_machine()
 
 
 def _refused(request: DownloadRequest, status: int) -> SourceError:

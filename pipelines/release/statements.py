@@ -182,7 +182,7 @@ MAX_KEY = 100_000  # bytes of a PEM file
 
 
 def _read_key(path: Path) -> bytes:
-    """The bytes of a PEM file. Raises UsageError for what is no file, or a key that others may read or write; OSError."""
+    """The bytes of a PEM file. Raises UsageError for anything but a file, and for a key that others may use; OSError."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise UsageError("the key is not a file", where=str(path), expected=KINDS, todo=NEW_KEY)

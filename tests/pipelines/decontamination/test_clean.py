@@ -179,7 +179,7 @@ def run_scan(*arguments: str) -> int:
 
 @pytest.fixture
 def scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a corpus of 30 texts, of which an index has those of rows 3 and 20; and an empty file."""
+    """A folder with a corpus of 30 texts and an empty file; an index has the texts of rows 3 and 20."""
     monkeypatch.chdir(tmp_path)
     source = random.Random(4)
     texts = [sentence(source, 12, LATIN) for _ in range(30)]
