@@ -33,7 +33,8 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the models that were evaluated; each scores 70."""
     names: list[str] = []
 
-    def evaluate(*arguments: object) -> ModelScore:
+    def evaluate(*arguments: object, trust_code: bool) -> ModelScore:
+        assert not trust_code
         names.append(str(arguments[3]))
         return ModelScore(names[-1], "weights", "0" * 64, "TERRa", "max_ap", 70.0)
 
@@ -79,7 +80,7 @@ def test_a_model_is_added_to_baselines_and_is_not_evaluated_twice(
 def test_baselines_are_kept_when_a_model_fails(
     outcome: BuildResult, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise UsageError("no such model")
 
     monkeypatch.setattr(scoring, "evaluate_model", fail)
