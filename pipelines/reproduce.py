@@ -22,14 +22,17 @@ EXAMPLES = """\
   embedding-datasets reproduce path/to/release --offline --json  for programs: docs/reproducibility.md lists the keys
   embedding-datasets reproduce cedr@1.0.0 --attest cedr.json --sign key.pem --by NAME    a signed statement of the verdict
 
-verdicts: rows and bytes equal (0); rows equal, bytes not (0); rows differ (1); cannot say, something is missing (3)"""
+verdicts: rows and bytes equal (0); rows equal, bytes not (0); rows differ (1);
+manifest differs: equal rows, and other findings, dropped rows or addresses (1);
+cannot say, something is missing (3)"""
 
 
 logger = logging.getLogger(__name__)
 
 
 def main() -> int:
-    """Build the release that the command line names again; returns 0 for equal rows, 1 for others, 3 where it cannot say."""
+    """Build the release that the command line names again; returns 0 for equal rows, 1 for others or another
+    manifest, 3 where it cannot say."""
     options = command.parse(parser(), command.check_attest_options)
     from pipelines.build_report.outcomes import failure_to_json
     from pipelines.reproduction import reproducing

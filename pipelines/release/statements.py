@@ -81,7 +81,7 @@ def verification(
     rebuild: the manifest of the rebuilt release, and the verdict. by: who rebuilt it; empty for nobody in particular.
     """
     rebuilt, verdict = rebuild
-    equal = manifest.content_sha256 == rebuilt.content_sha256
+    equal = manifest.content_sha256 == rebuilt.content_sha256 and verdict != "manifest differs"
     levels = [ROWS_EQUAL, *([BYTES_EQUAL] if manifest.files == rebuilt.files else [])] if equal else ["FAILED"]
     own = fingerprint.tools_and_commit()
     predicate = {

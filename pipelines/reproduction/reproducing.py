@@ -4,7 +4,8 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,10 +34,13 @@ from pipelines.reproduction.plan import (
     plan_rebuild,
 )
 
-Verdict = Literal["rows and bytes equal", "rows equal, bytes not", "rows differ", "cannot say"]
+Verdict = Literal["rows and bytes equal", "rows equal, bytes not", "manifest differs", "rows differ", "cannot say"]
 EXIT_CODES: Mapping[Verdict, int] = {
-    "rows and bytes equal": 0, "rows equal, bytes not": 0, "rows differ": 1, "cannot say": SourceError.exit_code,
+    "rows and bytes equal": 0, "rows equal, bytes not": 0, "manifest differs": 1, "rows differ": 1,
+    "cannot say": SourceError.exit_code,
 }  # fmt: skip
+# Of a manifest: what says when and with what it was built, and what is compared elsewhere.
+NOT_COMPARED = ("tools", "built_at", "content_sha256", "tables", "documents", "report_sha256")
 Document = Literal["equal", "other", "only in the release", "only rebuilt"]
 
 
@@ -48,7 +52,8 @@ class Reproduction:
     know the dataset. problems: why it cannot be said. needs_other_version: whether the version of the package that made the
     release may say more. changes: how the tables differ, where rows do. first: the first differing
     row; without its values where shows_text is false, because the licence permits no derivatives. files: the data files whose
-    bytes differ. documents: how the files that describe the rows compare.
+    bytes differ. documents: how the files that describe the rows compare. claims: the fields of the manifest that say other
+    things than the manifest of the rebuilt release; unchecked: those that another recipe or auditor may give other values.
     """
 
     release: Manifest
@@ -62,6 +67,8 @@ class Reproduction:
     shows_text: bool = True
     files: tuple[str, ...] = ()
     documents: Mapping[str, Document] = field(default_factory=dict)
+    claims: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
 
 def require_sound(release_dir: Path) -> Manifest:
@@ -71,6 +78,10 @@ def require_sound(release_dir: Path) -> Manifest:
     there is nothing to compare with.
     """
     manifest = folder.require_manifest(release_dir)
+    if manifest.built_at and not is_time(manifest.built_at):
+        found, todo = _shown(manifest.built_at), "get the release again; its publisher should compare it with the tag"
+        what = "the manifest does not say when the release was built"
+        raise ReleaseError(what, where=str(release_dir), found=found, expected="a time in ISO 8601", todo=todo)
     try:
         problems = verify_release(release_dir, manifest)
     except ReleaseError as error:
@@ -152,7 +163,42 @@ def _compare(known: Reproduction, rebuild: Rebuild, release_dir: Path, rebuilt_d
     ours = {file.path: file for file in rebuilt.files}
     theirs = {file.path: file for file in release.files}
     files = tuple(sorted(path for path in ours | theirs if ours.get(path) != theirs.get(path)))
-    return replace(known, verdict="rows equal, bytes not" if files else "rows and bytes equal", files=files)
+    claims, unchecked = _compare_claims(release, rebuilt)
+    verdict: Verdict = "manifest differs" if claims else "rows equal, bytes not" if files else "rows and bytes equal"
+    return replace(known, verdict=verdict, files=files, claims=claims, unchecked=unchecked)
+
+
+def _compare_claims(release: Manifest, rebuilt: Manifest) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields in which a manifest differs from the rebuilt one, and those that cannot be compared.
+
+    The same recipe gives the same of everything but findings, which also follow from the auditor.
+    """
+    unchecked = set()
+    if release.recipe.sha256 != rebuilt.recipe.sha256:
+        unchecked |= {entry.name for entry in fields(Manifest)} - {"dataset", "version", "raw", *NOT_COMPARED}
+    if release.report_sha256 != rebuilt.report_sha256:
+        unchecked.add("findings")
+    theirs, ours = (
+        {entry.name: getattr(manifest, entry.name) for entry in fields(Manifest)}
+        # Whether a digest was known before depends on the lock file of the day; another recipe may know other addresses.
+        | {
+            "raw": [
+                replace(raw, verified=True, url=None if unchecked - {"findings"} else raw.url) for raw in manifest.raw
+            ]
+        }
+        for manifest in (release, rebuilt)
+    )
+    differing = [name for name in theirs if theirs[name] != ours[name] and name not in {*NOT_COMPARED, *unchecked}]
+    return tuple(differing), tuple(sorted(unchecked))
+
+
+def is_time(text: str) -> bool:
+    """Whether a text is a time in ISO 8601."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _compare_documents(release_dir: Path, rebuilt_dir: Path) -> dict[str, Document]:
@@ -216,6 +262,7 @@ def to_json(name: str, result: Reproduction) -> dict[str, Any]:
             "rebuilt": _few_columns(first.new),
         },
         "differing_files": list(result.files),
+        "manifest": {"differing": list(result.claims), "not_compared": list(result.unchecked)},
         "documents": dict(result.documents),
         "tools": {"release": known_tools(release.tools), "here": own},
         "problems": [error_to_json(problem) for problem in result.problems],
@@ -236,8 +283,12 @@ def page(name: str, result: Reproduction) -> list[str]:
         lines += fact("rebuilt", rebuilt.content_sha256)
     if result.same_recipe is False:
         lines += fact("recipe", "it changed since the release was built")
-    if rebuilt is not None and result.verdict.startswith("rows") and result.verdict != "rows differ":
+    if rebuilt is not None and result.verdict in ("rows and bytes equal", "rows equal, bytes not", "manifest differs"):
         lines += fact("files", _files(result))
+    if result.claims:
+        lines += fact("manifest", f"says other things than the rebuilt release: {', '.join(result.claims)}")
+    if result.unchecked and rebuilt is not None and result.verdict != "rows differ":
+        lines += fact("manifest", f"not compared, because recipe or auditor changed: {', '.join(result.unchecked)}")
     if others := [name for name, state in result.documents.items() if state != "equal"]:
         lines += fact("documents", f"not the same: {', '.join(others)} (only rows and data files are promised)")
     for problem in result.problems:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import polars as pl
 import pytest
 
 from builders.errors import DatasetError, ReleaseError, SourceError, UsageError
-from cards.manifest import Recipe
+from cards.manifest import Dropped, Manifest, Recipe
 from pipelines.make import BuildResult, BuildSettings, make
 from pipelines.raw.settings import RawSettings
 from pipelines.release import folder
+from pipelines.release.statements import verification
 from pipelines.reproduction import clean_process, reproducing
 from pipelines.reproduction.clean_process import Job
 from pipelines.reproduction.reproducing import EXIT_CODES, Reproduction, reproduce, require_sound
@@ -72,6 +74,52 @@ def test_other_bytes_of_the_same_rows_are_a_reproduction_with_the_versions_of_bo
     assert result.files == ("data/dev-00000-of-00001.parquet",)
     assert "polars 2.0.99" in shown(result)
     assert reproducing.to_json("release", result)["tools"]["release"]["polars"] == "2.0.99"
+
+
+FORGED: dict[str, Callable[[Manifest], dict[str, Any]]] = {  # each value of it, by the field
+    "findings": lambda manifest: {"findings": ()},
+    "dropped": lambda manifest: {"dropped": (Dropped("an invention", 3, "dev"),)},
+    "raw": lambda manifest: {
+        "raw": (replace(manifest.raw[0], url="https://example.org/other.jsonl"), *manifest.raw[1:])
+    },
+    "observed": lambda manifest: {"observed": manifest.observed | {"rows in all": 1}},
+    "recipe": lambda manifest: {"recipe": replace(manifest.recipe, options={"clean": True})},
+}
+
+
+@pytest.mark.parametrize("field", [*FORGED])
+def test_a_forged_manifest_of_true_rows_is_said(field: str, terra: Path, raw: RawSettings) -> None:
+    manifest = folder.require_manifest(terra)
+    changes = FORGED[field](manifest)
+    assert changes[field] != getattr(manifest, field)
+    with_manifest(terra, **changes)
+    result = again(terra, raw)
+    assert (result.verdict, result.claims, result.unchecked) == ("manifest differs", (field,), ())
+    assert EXIT_CODES[result.verdict] == 1
+    assert f"says other things than the rebuilt release: {field}" in shown(result)
+    assert reproducing.to_json("release", result)["manifest"] == {"differing": [field], "not_compared": []}
+    assert result.rebuilt is not None
+    rebuild = (result.rebuilt, result.verdict)
+    statement = verification(terra, result.release, rebuild, "", datetime(2026, 1, 2, tzinfo=UTC))
+    assert (statement["predicate"]["verificationResult"], statement["predicate"]["verifiedLevels"]) == (
+        "FAILED",
+        ["FAILED"],
+    )
+
+
+def test_what_another_auditor_may_find_is_not_compared_and_named(terra: Path, raw: RawSettings) -> None:
+    with_manifest(terra, findings=(), report_sha256="0" * 64)
+    result = again(terra, raw)
+    assert (result.verdict, result.claims, result.unchecked) == ("rows and bytes equal", (), ("findings",))
+    assert "not compared, because recipe or auditor changed: findings" in shown(result)
+
+
+@pytest.mark.parametrize("time", ["yesterday", "2026-13-01T00:00:00+00:00", "\x1b[31m"])
+def test_a_time_that_is_none_is_an_error(time: str, terra: Path) -> None:
+    with_manifest(terra, built_at=time)
+    with pytest.raises(ReleaseError, match="does not say when the release was built") as error:
+        require_sound(terra)
+    assert "\x1b" not in str(error.value)
 
 
 def test_a_changed_row_is_found_and_both_sides_are_shown(terra: Path, raw: RawSettings) -> None:
@@ -227,7 +275,7 @@ def test_the_addresses_and_names_of_a_manifest_are_neither_asked_nor_opened(terr
         stranger = replace(entry, name="../../../etc/passwd", url=f"{server.url}/val.jsonl")
         with_manifest(terra, raw=(replace(entry, url=f"{server.url}/val.jsonl"), stranger))
         result = again(terra, replace(raw, offline=False))
-        assert result.verdict == "rows and bytes equal"
+        assert (result.verdict, result.claims) == ("manifest differs", ("raw",))
         assert server.log == []
 
 
