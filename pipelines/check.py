@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pipelines.checking.checks import CheckResult
     from pipelines.checking.targets import Target
     from pipelines.checking.verdict import Condition
+    from pipelines.release.statements import Verified
 
 EXAMPLES = """\
   releases of this package, verified against their manifests and audited again:
@@ -62,6 +63,7 @@ def main() -> int:
     from pipelines.release.finding_files import write_findings
 
     conditions = parse_conditions(options.fail_on)
+    statement = _read_statement(options)
     codes, sections = [0], []
     for name in options.names:
         try:
@@ -77,7 +79,7 @@ def main() -> int:
                     codes.append(_compare(target, as_json=options.json))
                     continue
                 with show_stages("/".join(Path(target.name).parts[-2:])):
-                    results = _check(target, options)
+                    results = _check(target, options, statement)
                 for result in results:
                     codes.append(_show(result, conditions, as_json=options.json))
                     sections += [html.section(result)] if options.html else []
@@ -92,12 +94,22 @@ def main() -> int:
     return next(filter(None, codes), 0)
 
 
-def _check(target: Target, options: argparse.Namespace) -> list[CheckResult]:
+def _read_statement(options: argparse.Namespace) -> Verified | None:
+    """The statement to compare with a release, its signature verified; None without one."""
+    if options.statement is None:
+        return None
+    from pipelines.release.statements import verify_statement
+
+    return verify_statement(options.statement, options.key)
+
+
+def _check(target: Target, options: argparse.Namespace, statement: Verified | None) -> list[CheckResult]:
     from cards.kinds import SAMPLE
     from pipelines.checking.checks import check_target
 
     language_sample = None if options.audit_language == "all" else SAMPLE
-    return check_target(target, command.foreign_options(options), language_sample=language_sample)
+    foreign = command.foreign_options(options)
+    return check_target(target, foreign, language_sample=language_sample, statement=statement)
 
 
 def _show(result: CheckResult, conditions: Sequence[Condition], *, as_json: bool) -> int:
@@ -214,6 +226,18 @@ def parser() -> argparse.ArgumentParser:
         choices=["sample", "all"],
         default="sample",
         help="detect the language of a sample of the texts (the default), or of every text, which takes a while",
+    )
+    signed = arguments.add_argument_group("for a statement about a release (docs/reproducibility.md)")
+    signed.add_argument(
+        "--statement", type=Path, metavar="FILE", help="verify this signed statement, and compare it with the release"
+    )
+    signed.add_argument(
+        "--key",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="PUBLIC",
+        help="a public key (PEM) of those who may have signed it; repeatable; default: those in keys/ of a checkout",
     )
     published = arguments.add_argument_group(
         "for everything an organisation has published (names limit it to those datasets)"

@@ -36,6 +36,7 @@ from pipelines.release.finding_files import reported_before
 from pipelines.release.folder import verify_release
 from pipelines.release.loading import find_loading_faults
 from pipelines.release.resolution import CARD
+from pipelines.release.statements import Verified, contradictions, describe_statement
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,17 @@ def finding_folder(report: Mapping[str, Any]) -> str:
     return re.sub(r"[^\w.-]", "_", "-".join(filter(None, parts))).lstrip(".") or "dataset"
 
 
-def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fetched | None = None) -> CheckResult:
+def check_release(
+    release_dir: Path,
+    *,
+    language_sample: int | None,
+    fetched: Fetched | None = None,
+    statement: Verified | None = None,
+) -> CheckResult:
     """Verify the files and rows of a release against its manifest, and what `load_dataset` reads; audit the rows again.
 
     language_sample: see pipelines.audit.quality.audit_tables. fetched: where the release is from, if it is from the Hub: its
-    folder then has only the files of the release.
+    folder then has only the files of the release. statement: one whose signature was verified, to compare with the release.
 
     Raises ReleaseError for a folder that is not a release of a dataset of the catalogue.
     """
@@ -83,7 +90,8 @@ def check_release(release_dir: Path, *, language_sample: int | None, fetched: Fe
     found, audited = _audit(definition, manifest, rows, language_sample) if rows else ([], False)
     findings = [found_rows.finding for found_rows in found]
     # A build detects the languages of a sample: the counts of any other number of texts differ from the manifest's.
-    notes = []
+    notes = [describe_statement(statement)] if statement else []
+    problems += contradictions(statement.statement, release_dir, manifest) if statement else []
     expected, actual = (_counts(some, languages=language_sample == SAMPLE) for some in (manifest.findings, findings))
     if rows and actual != expected:
         if manifest.report_sha256 == fingerprint.report_sha256(definition.source.name):
@@ -250,18 +258,26 @@ def _describe_tables(dataset: ForeignDataset) -> list[dict[str, Any]]:
 
 
 def check_target(
-    target: Target, options: ForeignOptions, *, language_sample: int | None, single: bool = False
+    target: Target,
+    options: ForeignOptions,
+    *,
+    language_sample: int | None,
+    single: bool = False,
+    statement: Verified | None = None,
 ) -> list[CheckResult]:
     """The results for a target, one for each subset of a dataset that is not a release. options: for such a dataset.
 
-    single: several subsets are an error, before any is audited.
+    single: several subsets are an error, before any is audited. statement: to compare with a release.
 
-    Raises what locate_target, check_release and check_dataset raise.
+    Raises what locate_target, check_release and check_dataset raise, UsageError for a statement and anything but a release.
     """
     path, fetched = (target.file, None) if target.file else locate_target(target, options.subsets)
     if (path / folder.MANIFEST).exists():
-        results = [check_release(path, language_sample=language_sample, fetched=fetched)]
+        results = [check_release(path, language_sample=language_sample, fetched=fetched, statement=statement)]
     else:
+        if statement is not None:
+            todo = "leave out --statement, or name a release of this package"
+            raise UsageError("a statement is about a release", where=target.name, todo=todo)
         name = dataset_name(target, path)
         results = check_dataset(path, name, options, language_sample=language_sample, single=single)
     for result in results:

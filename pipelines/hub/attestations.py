@@ -16,9 +16,7 @@ from builders.errors import PublishError
 from cards.evidence import INVALID_STATEMENT, unwrap_statement
 from cards.manifest import Manifest
 from pipelines.hub.repository import Snapshot, listed_digests
-from pipelines.process.files import file_sha256
-from pipelines.release import folder
-from pipelines.release.statements import CONTENT, STATEMENT
+from pipelines.release.statements import CONTENT, STATEMENT, Statement, compare_subjects
 
 FOLDER = "attestations"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")
@@ -36,8 +34,11 @@ def read_statement(path: Path, release_dir: Path, manifest: Manifest, main: Snap
     Raises PublishError for a file that is not a statement about exactly this release, and where main has another one of its name.
     """
     content = _read(path)
-    subjects = _subjects(content, path)
-    if faults := _find_faults(subjects, release_dir, manifest):
+    statement = _statement(content, path)
+    faults = compare_subjects(statement, release_dir, manifest)
+    if not any(CONTENT in subject["digest"] for subject in statement["subject"]):
+        faults.append("its rows are not named")
+    if faults:
         raise PublishError(
             "the statement is not about this release", where=str(path), found=faults[0], expected=manifest.name
         )
@@ -62,30 +63,15 @@ def _read(path: Path) -> bytes:
         ) from None
 
 
-def _subjects(content: bytes, path: Path) -> dict[str, dict[str, str]]:
-    """What a statement, signed or not, is about: digests by name."""
+def _statement(content: bytes, path: Path) -> Statement:
+    """A statement, signed or not. Raises PublishError for anything else."""
+    found = ""
     try:
         statement = msgspec.json.decode(unwrap_statement(content), type=dict[str, Any])
-        subjects = msgspec.convert(statement.get("subject"), tuple[_Subject, ...])
+        msgspec.convert(statement.get("subject"), tuple[_Subject, ...])
     except INVALID_STATEMENT as error:
-        raise PublishError("not a statement", where=str(path), found=str(error)[:200], expected=STATEMENT) from None
+        statement, found = {}, str(error)
     if statement.get("_type") != STATEMENT:
-        found = str(statement.get("_type"))[:200]
+        found = (found or str(statement.get("_type")))[:200]
         raise PublishError("not a statement", where=str(path), found=found, expected=STATEMENT)
-    return {subject.name: subject.digest for subject in subjects}
-
-
-def _find_faults(subjects: dict[str, dict[str, str]], release_dir: Path, manifest: Manifest) -> list[str]:
-    """How what a statement is about differs from a release: its rows must be named, and every file that is."""
-    names = {*(file.path for file in manifest.files), *folder.document_names(manifest), folder.MANIFEST}
-    faults = []
-    if subjects.get(manifest.name, {}).get(CONTENT) != manifest.content_sha256:
-        faults.append("its rows are not named")
-    for name, digest in subjects.items():
-        if name == manifest.name:
-            continue
-        if name not in names:
-            faults.append(f"{name[:200]} is not a file of the release")
-        elif digest.get("sha256") != file_sha256(release_dir / name):
-            faults.append(f"{name} has other bytes")
-    return faults
+    return statement

@@ -16,18 +16,19 @@ import json
 import os
 import shlex
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from builders.errors import UsageError
-from builders.limits import read_at_most
+from builders.errors import ReleaseError, UsageError
+from builders.limits import MAX_MANIFEST, read_at_most
 from cards.manifest import Manifest
 from pipelines.process import installation
 from pipelines.process.files import file_sha256
+from pipelines.process.safe_text import MAX_QUOTED, safe_text
 from pipelines.release import fingerprint, folder
 
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -38,11 +39,18 @@ EXTENSION = "embedding_datasets_reproduction"
 CONTENT = "content_sha256"  # pipelines.release.content_hash says how it is computed
 ROWS_EQUAL, BYTES_EQUAL = "EMBEDDING_DATASETS_ROWS_EQUAL", "EMBEDDING_DATASETS_BYTES_EQUAL"
 
+# What a publication replaces by its own.
+REWRITTEN = {folder.MANIFEST, folder.CARD, folder.CROISSANT}
+
 Statement = dict[str, Any]
 
 
 def provenance(release_dir: Path, manifest: Manifest, by: str) -> Statement:
-    """How a release was built. Subjects: its rows and all of its files. by: who built it; empty for nobody in particular."""
+    """How a release was built. by: who built it; empty for nobody in particular.
+
+    Subjects: its rows, and its files as they are published too. Card, manifest and croissant.json name the repository there: they
+    are byproducts of the build.
+    """
     sources = [
         _without_none({"name": f"{manifest.source}/{raw.name}", "uri": raw.url, "digest": {"sha256": raw.sha256}})
         for raw in manifest.raw
@@ -51,7 +59,9 @@ def provenance(release_dir: Path, manifest: Manifest, by: str) -> Statement:
         {"name": f"recipe {manifest.recipe.module}", "digest": {"sha256": manifest.recipe.sha256}},
         {"name": "code and texts of the card", "digest": {"sha256": manifest.report_sha256}},
     ]
-    names = [file.path for file in manifest.files] + [folder.MANIFEST, *folder.document_names(manifest)]
+    names = [file.path for file in manifest.files]
+    names += [name for name in folder.document_names(manifest) if name not in REWRITTEN]
+    byproducts = [name for name in (folder.MANIFEST, *folder.document_names(manifest)) if name in REWRITTEN]
     predicate = {
         "buildDefinition": {
             "buildType": f"{NAMESPACE}:build:1",
@@ -68,6 +78,7 @@ def provenance(release_dir: Path, manifest: Manifest, by: str) -> Statement:
         "runDetails": {
             "builder": {"id": _identity(by), "version": dict(manifest.tools)},
             "metadata": {"finishedOn": _in_utc(manifest.built_at)} if manifest.built_at else {},
+            "byproducts": _files(release_dir, byproducts),
         },
     }
     return _statement([_rows(manifest), *_files(release_dir, names)], PROVENANCE, predicate)
@@ -157,7 +168,7 @@ def _without_none(values: dict[str, Any]) -> dict[str, Any]:
 
 
 try:
-    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 except ImportError:
@@ -179,6 +190,8 @@ class Signer:
 
 
 MAX_KEY = 100_000  # bytes of a PEM file
+MAX_SIGNATURES = 20  # of an envelope that are looked at
+MAX_SUBJECTS = 10_000  # of a statement
 
 
 def _read_key(path: Path) -> bytes:
@@ -233,6 +246,132 @@ def sign_statement(statement: bytes, signer: Signer) -> bytes:
     return (json.dumps(envelope, indent=2) + "\n").encode()
 
 
-def pre_authentication_encoding(payload: bytes) -> bytes:
-    """What is signed of a payload."""
-    return b"DSSEv1 %d %s %d %s" % (len(PAYLOAD_TYPE), PAYLOAD_TYPE.encode(), len(payload), payload)
+def pre_authentication_encoding(payload: bytes, kind: str = PAYLOAD_TYPE) -> bytes:
+    """What is signed of a payload. kind: its type, as the envelope names it."""
+    name = kind.encode()
+    return b"DSSEv1 %d %s %d %s" % (len(name), name, len(payload), payload)
+
+
+PUBLIC_KINDS = "a PEM file with a public key: ECDSA on the curve P-256, or Ed25519"
+KEYS = installation.ROOT / "keys"  # of a checkout: the public keys of those whom its maintainers trust
+Verify = Callable[[bytes, bytes], bool]  # of a signature and what was signed
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A statement with a valid signature. signers: the files of the keys that signed it."""
+
+    statement: Statement
+    signers: tuple[str, ...]
+
+
+def verify_statement(path: Path, keys: Sequence[Path]) -> Verified:
+    """The statement in a DSSE envelope, of this package or of any other, if one of these public keys signed it.
+
+    keys: PEM files; empty for those in `keys/` of a checkout.
+
+    Raises UsageError for a key that cannot be used and where there is none, ReleaseError for a file that holds no signed
+    statement of in-toto, and for a signature of none of the keys.
+    """
+    paths = list(keys) or sorted(path for path in KEYS.glob("*") if path.suffix in (".pub", ".pem"))
+    if not paths:
+        todo = "name the public key of whoever signed it, from a place that you trust: --key FILE"
+        raise UsageError("no key to verify the statement with", where=str(KEYS), expected=PUBLIC_KINDS, todo=todo)
+    known = {str(key): _read_public_key(key) for key in paths}
+    try:
+        envelope = json.loads(read_at_most(path, MAX_MANIFEST))
+        payload, kind = base64.b64decode(envelope["payload"], validate=True), str(envelope["payloadType"])
+        signatures = [
+            base64.b64decode(entry["sig"], validate=True) for entry in envelope["signatures"][:MAX_SIGNATURES]
+        ]
+        statement = json.loads(payload)
+        is_statement = statement["_type"] == STATEMENT and isinstance(statement["subject"], list)
+    except OSError as error:
+        raise UsageError("the statement cannot be read", where=str(path), found=error.strerror or str(error)) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        is_statement = False
+    if not is_statement:
+        expected = "a DSSE envelope with a statement of in-toto, version 1"
+        todo = "sign it: --attest FILE --sign KEY"
+        raise ReleaseError("not a signed statement", where=str(path), expected=expected, todo=todo)
+    signed = pre_authentication_encoding(payload, kind)
+    signers = [key for key, verify in known.items() if any(verify(signature, signed) for signature in signatures)]
+    if not signers:
+        todo = "see that the key is that of the signer; if it is, the statement was changed"
+        found = f"{len(signatures)} signature{'s' if len(signatures) != 1 else ''}"
+        raise ReleaseError(
+            "none of the keys signed the statement", where=str(path), found=found, expected=", ".join(known), todo=todo
+        )
+    return Verified(statement, tuple(signers))
+
+
+def _read_public_key(path: Path) -> Verify:
+    if not IS_INSTALLED:
+        todo = "python -m pip install 'embedding-datasets[sign]'; or verify with openssl (docs/reproducibility.md)"
+        raise UsageError("--statement needs the package cryptography", todo=todo)
+    try:
+        if not path.is_file():
+            raise UsageError("the key is not a file", where=str(path), expected=PUBLIC_KINDS)
+        key = serialization.load_pem_public_key(read_at_most(path, MAX_KEY))
+    except (OSError, ValueError, UnsupportedAlgorithm):
+        raise UsageError(
+            "not a public key", where=str(path), expected=PUBLIC_KINDS, todo="openssl pkey -in KEY -pubout"
+        ) from None
+
+    def verify(signature: bytes, signed: bytes) -> bool:
+        try:
+            match key:
+                case ed25519.Ed25519PublicKey():
+                    key.verify(signature, signed)
+                case ec.EllipticCurvePublicKey(curve=ec.SECP256R1()):
+                    key.verify(signature, signed, ec.ECDSA(hashes.SHA256()))
+                case _:
+                    raise UsageError("a key of another kind", where=str(path), expected=PUBLIC_KINDS)
+        except InvalidSignature:
+            return False
+        return True
+
+    return verify
+
+
+def contradictions(statement: Statement, release_dir: Path, manifest: Manifest) -> list[str]:
+    """What a statement says otherwise than a release: its subjects, and the result of a rebuild."""
+    predicate = statement.get("predicate")
+    result = predicate.get("verificationResult", "PASSED") if isinstance(predicate, dict) else None
+    failed = [] if result == "PASSED" else [f"the statement says {_quoted(result)}"]
+    return compare_subjects(statement, release_dir, manifest) + failed
+
+
+def compare_subjects(statement: Statement, release_dir: Path, manifest: Manifest) -> list[str]:
+    """How what a statement is about differs from the rows and the files of a release."""
+    files = {file.path for file in manifest.files} | {folder.MANIFEST, *folder.document_names(manifest)}
+    problems, named = [], set[str]()
+    for subject in statement["subject"][:MAX_SUBJECTS]:
+        name, digest = (subject.get(key) for key in ("name", "digest")) if isinstance(subject, dict) else (None, None)
+        if not isinstance(name, str) or not isinstance(digest, dict):
+            problems.append("the statement has a subject without name or digest")
+        elif CONTENT in digest:
+            named.add(CONTENT)
+            if (name, digest[CONTENT]) != (manifest.name, manifest.content_sha256):
+                problems.append(f"the statement is about {_quoted(name)} with content {_quoted(digest[CONTENT])}")
+        elif name not in files or not (release_dir / name).is_file():
+            problems.append(f"the statement names a file that the release does not have: {_quoted(name)}")
+        elif digest.get("sha256") != file_sha256(release_dir / name):
+            problems.append(f"the statement names other bytes of {name}: {_quoted(digest.get('sha256'))}")
+        else:
+            named.add(name)
+    if not named & {CONTENT, *(file.path for file in manifest.files)}:
+        problems.append("the statement names neither the rows nor a data file of the release")
+    return problems
+
+
+def describe_statement(verified: Verified) -> str:
+    """Who signed a statement, and what kind it is, in a line."""
+    kinds = {PROVENANCE: "how the release was built", VERIFICATION: "that the release was built again"}
+    kind = verified.statement.get("predicateType")
+    says = kinds.get(str(kind)) or f"a predicate of the type {_quoted(kind)}"
+    return f"statement signed with {', '.join(verified.signers)}: {says}"
+
+
+def _quoted(value: Any) -> str:
+    return safe_text(str(value))[:MAX_QUOTED]

@@ -89,9 +89,13 @@ def file_elsewhere(outcome: BuildResult) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "what", "found"),
     [
-        (other_rows, "the statement is not about this release", "its rows are not named"),
-        (other_file, "the statement is not about this release", "has other bytes"),
-        (file_elsewhere, "the statement is not about this release", "../../etc/passwd is not a file of the release"),
+        (other_rows, "the statement is not about this release", "with content 0000"),
+        (other_file, "the statement is not about this release", "names other bytes of data/"),
+        (
+            file_elsewhere,
+            "the statement is not about this release",
+            "a file that the release does not have: ../../etc/passwd",
+        ),
         (lambda _: {"_type": "something else"}, "not a statement", "something else"),
         (lambda _: {"subject": "everything"}, "not a statement", "Expected"),
     ],

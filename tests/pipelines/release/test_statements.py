@@ -32,9 +32,12 @@ def terra(golden_release: Callable[..., BuildResult]) -> tuple[Path, Manifest]:
     return release_dir, folder.require_manifest(release_dir)
 
 
-def test_provenance_has_every_file_and_the_rows_as_subjects(terra: tuple[Path, Manifest]) -> None:
+def test_provenance_has_every_file_and_the_rows_as_subjects_or_byproducts(terra: tuple[Path, Manifest]) -> None:
     release_dir, manifest = terra
-    rows, *files = provenance(release_dir, manifest, "Ann")["subject"]
+    statement = provenance(release_dir, manifest, "Ann")
+    rows, *files = statement["subject"]
+    assert [file["name"] for file in files] == ["data/dev-00000-of-00001.parquet", "statistics.json"]
+    files += statement["predicate"]["runDetails"]["byproducts"]  # which a publication rewrites
     assert rows == {
         "name": "terra-pairclassification@1.0.0", "digest": {"content_sha256": manifest.content_sha256},
     }  # fmt: skip
