@@ -22,6 +22,7 @@ from typing import Any, Literal
 import orjson
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from builders import limits
 from builders.errors import SourceError, UsageError
@@ -66,11 +67,38 @@ def scan_files(files: Sequence[Path]) -> pl.LazyFrame:
             found=", ".join(sorted(formats)),
         )
     try:
+        for file in files if formats == {"Parquet"} else ():
+            _refuse_repeated_texts(file)
         frame = _scan(formats.pop(), files)
         frame.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError) as error:
         raise unreadable_file(files, error) from error
     return frame
+
+
+def refuse_expansion(name: str, count: int, stored: int) -> None:
+    """Raise SourceError where a file comes to far more bytes of data than it has: it may be written to exhaust its reader."""
+    if count > limits.FREE_EXPANSION + limits.MAX_EXPANSION * stored:
+        raise SourceError(
+            "compressed data that expand without measure",
+            where=name,
+            found=f"{count:,} bytes from {stored:,}",
+            expected=f"at most {limits.MAX_EXPANSION} times as many",
+            todo="leave the file out",
+        )
+
+
+def _refuse_repeated_texts(file: Path) -> None:
+    """Raise SourceError for Parquet that expands without measure: a dictionary page can repeat one text a billion times.
+
+    polars decodes whole columns, so the texts are counted before, a few at a time.
+    """
+    with pq.ParquetFile(file) as parquet:
+        sized = [field.name for field in parquet.schema_arrow if not pa.types.is_primitive(field.type)]
+        count, size = 0, file.stat().st_size
+        for batch in parquet.iter_batches(1_000, columns=sized, use_threads=False) if sized else ():
+            count += batch.nbytes
+            refuse_expansion(str(file), count, size)
 
 
 def unreadable_file(files: Sequence[Path], error: Exception) -> SourceError:
@@ -289,14 +317,7 @@ class Stream:
                 todo="download it again",
             ) from error
         self._count += len(data)
-        if self._count > limits.FREE_EXPANSION + limits.MAX_EXPANSION * self.position():
-            raise SourceError(
-                "compressed data that expand without measure",
-                where=self._name,
-                found=f"{self._count:,} bytes from {self.position():,}",
-                expected=f"at most {limits.MAX_EXPANSION} times as many",
-                todo="leave the file out",
-            )
+        refuse_expansion(self._name, self._count, self.position())
         return data
 
     def position(self) -> int:

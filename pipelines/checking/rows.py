@@ -41,7 +41,7 @@ from pipelines.checking.batches import (
     row_error,
     shorten_json,
 )
-from pipelines.checking.data_files import PIECE, DataFile, open_stream
+from pipelines.checking.data_files import PIECE, DataFile, open_stream, refuse_expansion
 from pipelines.process.safe_text import first_line
 
 
@@ -435,9 +435,14 @@ def read_groups(file: DataFile, layout: Layout, first_row: int, start: int, stop
     """
     names = [*layout.texts, *([layout.label] if layout.label else [])]
     with open_parquet(file) as opened:
+        groups = [opened.metadata.row_group(number) for number in range(start, stop)]
+        columns = (group.column(index) for group in groups for index in range(group.num_columns))
+        stored, count = sum(column.total_compressed_size for column in columns), 0
         for batch in opened.iter_batches(
             rows_per_batch(opened.metadata, layout, start, stop), list(range(start, stop)), names, use_threads=False
         ):
+            count += batch.nbytes
+            refuse_expansion(file.name, count, min(stored, file.size))
             table = pa.table(batch)
             table.validate(full=True)  # texts are UTF-8
             yield _batch(file.name, layout, first_row, table)

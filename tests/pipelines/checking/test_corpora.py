@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from builders.errors import DatasetError, SourceError, UsageError
 from pipelines.checking.corpora import Corpus, open_corpus, read_partition
+from pipelines.checking.data_files import scan_files
 from pipelines.process.safe_text import safe_text
 from tests.support.foreign import write_json_lines
 
@@ -407,3 +408,22 @@ def test_the_name_of_a_file_that_is_not_utf8_is_an_error_in_words(tmp_path: Path
         open_corpus([str(tmp_path / "corpus")])
     assert "caf" in safe_text(str(error.value))
     safe_text(str(error.value)).encode()
+
+
+def test_a_dictionary_that_repeats_a_text_without_end_is_refused(tmp_path: Path) -> None:
+    """20 million rows of 1,000 characters in a file of two megabytes."""
+    path = tmp_path / "bomb.parquet"
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * 1_000_000, pa.int32()), pa.array(["x" * 1_000]))
+    group = pa.table({"text": text, "label": pa.array([0] * 1_000_000, pa.int8())})
+    with pq.ParquetWriter(path, group.schema, compression="zstd") as writer:
+        for _ in range(20):
+            writer.write_table(group)
+    assert path.stat().st_size < 3_000_000
+    corpus = open_corpus([str(path)])
+    with pytest.raises(SourceError, match="compressed data that expand without measure"):
+        list(read_partition(corpus.partitions[0]))
+    with pytest.raises(SourceError, match="compressed data that expand without measure"):
+        scan_files([path])
+    ordinary = tmp_path / "ordinary.parquet"
+    pl.DataFrame({"text": ["the same text"] * 100_000}).write_parquet(ordinary)
+    assert scan_files([ordinary]).collect().height == 100_000
