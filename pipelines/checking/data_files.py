@@ -22,6 +22,7 @@ from typing import Any, Literal
 import orjson
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from builders import limits
@@ -88,6 +89,21 @@ def refuse_expansion(name: str, count: int, stored: int) -> None:
         )
 
 
+def count_bytes(batch: pa.RecordBatch) -> int:
+    """The bytes of the values of a batch; a text that a dictionary repeats counts each time."""
+    count = 0
+    for column in batch.columns:
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else None
+        if kind is not None and (
+            pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind)
+        ):
+            lengths = pc.binary_length(column.dictionary).take(column.indices)
+            count += pc.sum(lengths).as_py() or 0
+        else:
+            count += column.nbytes
+    return count
+
+
 def _refuse_repeated_texts(file: Path) -> None:
     """Raise SourceError for Parquet that expands without measure: a dictionary page can repeat one text a billion times.
 
@@ -97,7 +113,7 @@ def _refuse_repeated_texts(file: Path) -> None:
         sized = [field.name for field in parquet.schema_arrow if not pa.types.is_primitive(field.type)]
         count, size = 0, file.stat().st_size
         for batch in parquet.iter_batches(1_000, columns=sized, use_threads=False) if sized else ():
-            count += batch.nbytes
+            count += count_bytes(batch)
             refuse_expansion(str(file), count, size)
 
 

@@ -41,7 +41,7 @@ from pipelines.checking.batches import (
     row_error,
     shorten_json,
 )
-from pipelines.checking.data_files import PIECE, DataFile, open_stream, refuse_expansion
+from pipelines.checking.data_files import PIECE, DataFile, count_bytes, open_stream, refuse_expansion
 from pipelines.process.safe_text import first_line
 
 
@@ -441,7 +441,7 @@ def read_groups(file: DataFile, layout: Layout, first_row: int, start: int, stop
         for batch in opened.iter_batches(
             rows_per_batch(opened.metadata, layout, start, stop), list(range(start, stop)), names, use_threads=False
         ):
-            count += batch.nbytes
+            count += count_bytes(batch)
             refuse_expansion(file.name, count, min(stored, file.size))
             table = pa.table(batch)
             table.validate(full=True)  # texts are UTF-8
