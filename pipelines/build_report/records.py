@@ -20,6 +20,7 @@ from builders.errors import ReleaseError
 from builders.spec import version_key
 from cards.manifest import INVALID_JSON, Count, Severity, Sha256, VersionNumber, describe_record
 from pipelines.process.files import locked, write_atomically
+from pipelines.process.safe_text import MAX_QUOTED
 from pipelines.raw.pins import LockEntry
 from pipelines.release import fingerprint
 from pipelines.release.ledger import LedgerEntry
@@ -256,7 +257,7 @@ def _invalid(path: Path, found: str) -> ReleaseError:
     return ReleaseError(
         "not a build report",
         where=str(path),
-        found=found,
+        found=found[:MAX_QUOTED],
         expected="a report of this package (docs/build-report.schema.json)",
         todo="move it away, or give another file with --report",
     )

@@ -379,7 +379,7 @@ def open_parquet(file: DataFile) -> Iterator[Any]:
     try:
         with pq.ParquetFile(file.path, buffer_size=BUFFER, pre_buffer=False) as opened:
             yield opened
-    except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: a name in the footer that is not UTF-8
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:  # a name in the footer with any bytes
         raise SourceError(
             "truncated or corrupt Parquet file",
             where=file.name,

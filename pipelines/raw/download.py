@@ -27,7 +27,7 @@ import msgspec
 from builders.errors import MissingReason, SourceError
 from cards.manifest import INVALID_JSON
 from pipelines.process.files import write_atomically
-from pipelines.process.safe_text import mask_tokens
+from pipelines.process.safe_text import MAX_QUOTED, mask_tokens
 from pipelines.process.terminal import format_size, progress_bar
 from pipelines.raw.digests import CHUNK, Digest, Hasher, disk_errors
 from pipelines.raw.pins import HEAD, Pin, placeholder_error, read_head, require_content, wrong_file_error
@@ -574,7 +574,7 @@ def _gave_up(
 def _failed(request: DownloadRequest, found: str, todo: str) -> SourceError:
     # Masked here too: a program that uses the package may log what a server echoes.
     error = SourceError(
-        f"{request.name} could not be downloaded", where=request.url, found=mask_tokens(found), todo=todo
+        f"{request.name} could not be downloaded", where=request.url, found=mask_tokens(found)[:MAX_QUOTED], todo=todo
     )
     return error.lacking(request.name, "unavailable")
 

@@ -284,7 +284,7 @@ def verify_statement(path: Path, keys: Sequence[Path]) -> Verified:
         signatures = [
             base64.b64decode(entry["sig"], validate=True) for entry in envelope["signatures"][:MAX_SIGNATURES]
         ]
-        statement = json.loads(payload)
+        signed, statement = pre_authentication_encoding(payload, kind), json.loads(payload)
         is_statement = statement["_type"] == STATEMENT and isinstance(statement["subject"], list)
     except OSError as error:
         raise UsageError("the statement cannot be read", where=str(path), found=error.strerror or str(error)) from None
@@ -294,7 +294,6 @@ def verify_statement(path: Path, keys: Sequence[Path]) -> Verified:
         expected = "a DSSE envelope with a statement of in-toto, version 1"
         todo = "sign it: --attest FILE --sign KEY"
         raise ReleaseError("not a signed statement", where=str(path), expected=expected, todo=todo)
-    signed = pre_authentication_encoding(payload, kind)
     signers = [key for key, verify in known.items() if any(verify(signature, signed) for signature in signatures)]
     if not signers:
         todo = "see that the key is that of the signer; if it is, the statement was changed"
