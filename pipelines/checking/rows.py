@@ -15,7 +15,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
@@ -329,11 +329,28 @@ def _parse(file: str, row: int, line: bytes) -> dict[str, Any] | None:
             return None
         record = _parse_leniently(file, row, line, error)
     if type(record) is dict:
+        if any(line.count(_quoted(name)) > 1 for name in record):
+            _refuse_repeated_key(file, row, line)
         return record
     if type(record) is list:
         return {LIST: record}
     expected = 'an object, such as {"text": "..."}, or a list of texts'
     raise row_error(file, row, "not a JSON object", found=shorten_json(record), expected=expected, todo=FIX_LINE)
+
+
+@lru_cache(maxsize=10_000)
+def _quoted(name: str) -> bytes:
+    return f'"{name}"'.encode(errors="replace")
+
+
+def _refuse_repeated_key(file: str, row: int, line: bytes) -> None:
+    """Raise SourceError where the object of a line has a key twice: readers take the first value, the last one, or neither."""
+    with suppress(ValueError, RecursionError):  # what only `_parse_leniently` reads
+        names = [name for name, _ in json.loads(line, object_pairs_hook=list)]
+        if len(set(names)) < len(names):
+            [(name, _)] = Counter(names).most_common(1)
+            what, expected = f"the key {name!r} occurs twice", "each key once"
+            raise row_error(file, row, what, found=shorten(line.decode()), expected=expected, todo=FIX_LINE)
 
 
 def _parse_leniently(file: str, row: int, line: bytes, error: orjson.JSONDecodeError) -> Any:

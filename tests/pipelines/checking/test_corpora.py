@@ -427,3 +427,38 @@ def test_a_dictionary_that_repeats_a_text_without_end_is_refused(tmp_path: Path)
     ordinary = tmp_path / "ordinary.parquet"
     pl.DataFrame({"text": ["the same text"] * 100_000}).write_parquet(ordinary)
     assert scan_files([ordinary]).collect().height == 100_000
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        (b'{"text": "one", "text": "two"}', "text"),
+        (b'{"id": 1, "text": "one", "text" : null}', "text"),
+        (b'{"text": "one", "meta": {"text": "nested"}, "n": 1, "n": 2}', "n"),
+        (b'{"text": "\xd0\xb6", "\xd0\xb6": 1, "\xd0\xb6": 2}', "\u0436"),
+    ],
+)
+def test_a_key_twice_in_one_object_is_an_error(line: bytes, key: str, tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(b'{"text": "first"}\n' + line + b"\n")
+    with pytest.raises(SourceError, match=rf"(?s)the key '{key}' occurs twice.*row 1"):
+        read_all(path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"text": "a \\"text\\": twice", "meta": {"text": "nested"}}',
+        b'{"text": "text", "id": "id"}',
+        b'{"a": {"b": 1}, "b": 2}',
+    ],
+)
+def test_the_name_of_a_key_may_occur_elsewhere(line: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(b'{"text": "first"}\n' + line + b"\n")
+    read_all(path)
+
+
+def read_all(path: Path) -> None:
+    for partition in open_corpus([str(path)]).partitions:
+        list(read_partition(partition))

@@ -1,5 +1,6 @@
 """Partitions on one or several workers, killed or not, give the same results; a killed scan resumes where it was."""
 
+import errno
 import os
 import random
 import signal
@@ -18,7 +19,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.errors import DatasetError, SourceError, UsageError
+from builders.errors import DatasetError, ReleaseError, SourceError, UsageError
 from pipelines.checking.corpora import Partition, open_corpus
 from pipelines.decontamination.engines import (
     Engine,
@@ -110,6 +111,18 @@ def test_a_damaged_checkpoint_is_computed_again(tmp_path: Path, place: int) -> N
     result_path(folder, parts[2]).write_bytes(damaged)
     assert results(tmp_path, parts, partial(list_texts, log=str(log)), Engine()).equals(expected(parts))
     assert calls(log) == [2, *range(5, 12)]
+
+
+def test_a_full_disk_names_the_folder_and_the_next_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pipelines.decontamination.engines.os.fsync", fail)
+    with pytest.raises(
+        ReleaseError, match=r"(?s)checkpoints cannot be written.*No space left.*free some space"
+    ) as error:
+        results(tmp_path, corpus(tmp_path / "corpus"), list_texts, Engine())
+    assert error.value.where == str(tmp_path / "checkpoints")
 
 
 def test_another_corpus_or_option_is_another_scan(tmp_path: Path) -> None:
