@@ -38,8 +38,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from builders.errors import DatasetError, UsageError
 from builders.reading.archives import open_raw, read_members
@@ -62,13 +60,13 @@ from pipelines.models.loading import refuse_code
 from pipelines.process.outputs import KINDS, Output, claim
 from pipelines.raw.download import DownloadRequest, Patience, download_file
 from pipelines.raw.pins import Pin
-from pipelines.release.statements import STATEMENT, pre_authentication_encoding, verify_statement
+from pipelines.release.statements import STATEMENT, read_signer, sign_statement, verify_statement
 
 SLOW = 20.0  # seconds, also on a busy machine
 MEMORY = 1 << 30  # bytes
-LARGEST = (
-    64 << 30
-)  # bytes of address space, of which pyarrow loses 4 MB with each damaged gzip (untouched, so no memory)
+# Bytes of address space: what asks for more gets a MemoryError, and the machine stays usable. pyarrow loses 4 MB with each damaged
+# gzip, which are never touched.
+LARGEST = 64 << 30
 COLUMNS = {"a": pl.String, "b": pl.Int64}
 NESTED = {"a": pl.String, "b": pl.Int64, "c": pl.List(pl.Struct({"d": pl.Float64}))}
 ROWS: list[dict[str, Any]] = [
@@ -270,32 +268,31 @@ def read_model(data: bytes, folder: Path) -> None:
     refuse_code(model, "model")
 
 
+# An Ed25519 key whose secret is 32 zeros, in DER: everybody knows it.
+KEY = b"MC4CAQAwBQYDK2VwBCIEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+PUBLIC = b"MCowBQYDK2VwAyEAO2onvM62pC1io6jQKm8Nc2UyFXcd4kOmOsBIoYtZ2ik="
+
+
+def pem(kind: str, der: bytes, path: Path) -> Path:
+    """Write a key as a PEM file that others may not read."""
+    path.write_bytes(b"-----BEGIN %b KEY-----\n%b\n-----END %b KEY-----\n" % (kind.encode(), der, kind.encode()))
+    path.chmod(0o600)
+    return path
+
+
 def statement() -> bytes:
-    """A signed statement, by a key that is no secret."""
-    payload = json.dumps(
-        {"_type": STATEMENT, "subject": [{"name": "a", "digest": {"sha256": "0"}}], "predicate": {}}
-    ).encode()
-    signature = base64.b64encode(_key().sign(pre_authentication_encoding(payload))).decode()
-    envelope = {
-        "payload": base64.b64encode(payload).decode(),
-        "payloadType": "application/vnd.in-toto+json",
-        "signatures": [{"keyid": "", "sig": signature}],
-    }
-    return json.dumps(envelope).encode()
-
-
-def _key() -> Any:
-    return ed25519.Ed25519PrivateKey.from_private_bytes(bytes(32))
+    """A signed statement."""
+    content = {"_type": STATEMENT, "subject": [{"name": "a", "digest": {"sha256": "0"}}], "predicate": {}}
+    with tempfile.TemporaryDirectory() as folder:
+        return sign_statement(json.dumps(content).encode(), read_signer(pem("PRIVATE", KEY, Path(folder, "key.pem"))))
 
 
 def read_statement(data: bytes, folder: Path) -> None:
     """Verify a statement: what was changed is an error, or was outside of what is signed."""
-    path, public = folder / "statement.json", folder / "key.pub"
+    path = folder / "statement.json"
     path.write_bytes(data)
-    public.write_bytes(
-        _key().public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    )
-    if verify_statement(path, [public]).statement != json.loads(base64.b64decode(json.loads(statement())["payload"])):
+    verified = verify_statement(path, [pem("PUBLIC", PUBLIC, folder / "key.pub")])
+    if verified.statement != json.loads(base64.b64decode(json.loads(statement())["payload"])):
         raise AssertionError("another statement was verified")
 
 
