@@ -99,9 +99,10 @@ def claim_outputs(options: argparse.Namespace) -> None:
     values = [value for dest, value in vars(options).items() if dest not in {*named, "outputs"}]
     flat = [item for value in values for item in (value if isinstance(value, list | tuple) else [value])]
     names = [str(item) for item in flat if isinstance(item, str | Path)]
-    inputs = [path for name in (*names, LOCK_FILE, LEDGER) for path in existing(str(name))]
-    claim(outputs, inputs, overwrite=options.overwrite)
-    protect(path for path in inputs if path.is_file())
+    inputs = [path for name in names for path in existing(name)]
+    records = [path for path in (LOCK_FILE, LEDGER) if path.exists()]  # to which a build adds
+    claim(outputs, [*inputs, *records], overwrite=options.overwrite)
+    protect(path for path in inputs if path.is_file() and not any(path.samefile(record) for record in records))
 
 
 def add_raw_options(arguments: argparse.ArgumentParser) -> None:

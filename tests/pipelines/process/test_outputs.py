@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.errors import UsageError
-from pipelines import contamination
+from pipelines import build, command, contamination
 from pipelines.command_line import COMMANDS
 from pipelines.process import outputs
 from pipelines.process.files import protect, replacing, write_atomically
@@ -203,6 +203,27 @@ def test_an_output_that_becomes_an_input_while_a_command_runs_is_not_written(tmp
         write()
     assert given.read_text("utf-8") == "data"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.jsonl", "page.html"]
+
+
+def test_lock_file_and_ledger_are_no_outputs_and_are_added_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build with --report that downloads a raw file or builds a new version writes into both."""
+    monkeypatch.chdir(tmp_path)
+    for name, place in (
+        ("raw.lock.json", "pipelines.raw.pins.LOCK_FILE"),
+        ("ledger.json", "pipelines.release.ledger.LEDGER"),
+    ):
+        Path(name).write_text("{}", "utf-8")
+        monkeypatch.setattr(place, tmp_path / name)
+        monkeypatch.setattr(sys, "argv", ["build", "cedr", "--findings", "rows", "--report", name])
+        with pytest.raises(UsageError, match=r"in one place|the output is an input"):
+            command.parse(build.parser())
+    Path("key.pem").write_text("secret", "utf-8")
+    monkeypatch.setattr(sys, "argv", ["build", "cedr", "--attest", "built.json", "--sign", "key.pem"])
+    command.parse(build.parser())
+    write_atomically(tmp_path / "ledger.json", "{...}")
+    write_atomically(tmp_path / "raw.lock.json", "{...}")
+    with pytest.raises(UsageError, match="has become an input"):
+        write_atomically(tmp_path / "key.pem", "statement")
 
 
 def test_what_is_written_says_what_it_is(corpus: Path) -> None:
