@@ -378,7 +378,8 @@ def _receive_all(request: DownloadRequest, part: PartialFile, patience: Patience
             try:
                 failure = _attempt(client, request, part, patience, bar)
             except (
-                httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.TooManyRedirects, httpx.InvalidURL
+                httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.TooManyRedirects, httpx.InvalidURL,
+                UnicodeError,  # a host that cannot be one, to which a server redirects
             ) as error:  # fmt: skip
                 raise _failed(request, _describe(error), request.alternative) from error
             except httpx.TransportError as error:
