@@ -425,7 +425,9 @@ def test_the_disk_is_looked_at_while_a_file_of_unknown_size_arrives(
     server.socket.close()
 
 
-@pytest.mark.parametrize("address", ["javascript:alert(1)", "http://[", "ftp://example.org/x", "data:text/plain,x", "http://a..b/x"])
+@pytest.mark.parametrize(
+    "address", ["javascript:alert(1)", "http://[", "ftp://example.org/x", "data:text/plain,x", "https://127..0.1:1/x"]
+)
 def test_a_redirect_to_what_is_no_web_address_is_an_error_in_words(
     address: str, download: Download, server: FaultyServer
 ) -> None:
